@@ -1,0 +1,69 @@
+#!/bin/sh
+# Makes .venv with the pinned dependencies, and does nothing when it is up to date.
+# usage: scripts/setup.sh run|dev      PYTHON=/path/to/python chooses the interpreter
+set -eu
+cd "$(dirname "$0")/.."
+kind=${1:-run}
+venv=.venv
+
+say() { printf '%s\n' "$*" >&2; }
+
+works() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+has_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
+
+find_python() {
+    without_venv=
+    # 3.12 and 3.11 first: for them a private Redis server comes as a package.
+    for name in ${PYTHON:-python3.12 python3.11 python3.13 python3}; do
+        works "$name" || continue
+        if has_venv "$name"; then
+            command -v "$name"
+            return
+        fi
+        without_venv=$name
+    done
+    if [ -n "$without_venv" ]; then
+        say "$without_venv lacks the modules venv and ensurepip. On Debian or Ubuntu:"
+        say "    sudo apt install $(basename "$without_venv")-venv"
+        say "$without_venv 缺少 venv 和 ensurepip 模块，请先安装（如上）。"
+    else
+        say "Agentex needs Python 3.11, 3.12 or 3.13 and finds none."
+        say "Install one, or name it: make run PYTHON=/path/to/python3.12"
+        say "需要 Python 3.11、3.12 或 3.13，请先安装，或用 PYTHON=路径 指定。"
+    fi
+    return 1
+}
+
+if ! works "$venv/bin/python"; then
+    python=$(find_python)
+    say "Creating $venv with $python"
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+fi
+
+wanted=$(cat pyproject.toml constraints.txt | cksum)
+stamp="$venv/.installed-$kind"
+# What develops also runs.
+for file in "$stamp" "$venv/.installed-dev"; do
+    if [ -f "$file" ] && [ "$(cat "$file")" = "$wanted" ]; then
+        exit 0
+    fi
+done
+
+say "Installing the pinned dependencies; the first time this takes a few minutes."
+say "正在安装依赖，首次需要几分钟。"
+pip="$venv/bin/python -m pip --disable-pip-version-check --no-input"
+group=
+if [ "$kind" = dev ]; then
+    group="--group dev"
+fi
+# Dependency groups came with pip 25.1.
+$pip install --quiet --upgrade 'pip>=25.1'
+# shellcheck disable=SC2086
+$pip install --quiet -c constraints.txt -e . $group
+say "Preparing the encoder / 正在准备编码模型"
+"$venv/bin/python" -m kb_service.embeddings.prepare
+printf '%s' "$wanted" >"$stamp"
