@@ -1,0 +1,1 @@
+"""Settings, database, errors, security, accounts, Redis, jobs and logging."""

@@ -1,0 +1,1 @@
+"""Users, roles, credentials, and the one gate that decides who may do what."""

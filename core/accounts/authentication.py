@@ -1,0 +1,240 @@
+"""Logging in, refreshing, logging out, and telling who a credential belongs to."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Principal
+from core.accounts.models import ApiKey, Role, TokenFamily, User
+from core.accounts.permissions import Permission
+from core.accounts.users import find_user_by_login
+from core.database.engine import Database
+from core.database.types import new_id, utc_now
+from core.errors import (
+    AccountDisabled,
+    InvalidCredentials,
+    InvalidToken,
+    TokenReused,
+)
+from core.security.api_keys import hash_api_key
+from core.security.passwords import verify_password
+from core.security.tokens import TokenIssuer
+
+ACTIVE = "active"
+# Writing it at every request would turn each read into a write.
+_LAST_USED_PRECISION = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a login gives.
+
+    Args:
+        access_token: for requests.
+        refresh_token: for the next pair; works once.
+        expires_in: life of the access token in seconds.
+    """
+
+    access_token: str
+    refresh_token: str
+    expires_in: int
+
+
+class Authenticator:
+    """Issues and checks credentials.
+
+    Args:
+        issuer: signs and verifies tokens.
+        access_seconds: life of an access token.
+        refresh_seconds: life of a refresh token.
+    """
+
+    def __init__(self, issuer: TokenIssuer, *, access_seconds: int, refresh_seconds: int) -> None:
+        self._issuer = issuer
+        self._access_seconds = access_seconds
+        self._refresh_seconds = refresh_seconds
+
+    async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, Tokens]:
+        """Begin a token family.
+
+        Args:
+            session: a writing session.
+            checked: what :func:`check_password` gave.
+
+        Raises:
+            InvalidCredentials: the password was changed since it was checked.
+            AccountDisabled: the account is switched off.
+        """
+        # Held: a change of the password at this moment must see this login, or this one that.
+        user = await session.get(User, checked.id, with_for_update=True)
+        if user is None or user.password_hash != checked.password_hash:
+            raise InvalidCredentials
+        if user.status != ACTIVE:
+            raise AccountDisabled
+        user.last_login_at = utc_now()
+        family = TokenFamily(
+            user_id=user.id,
+            current_token_id="",
+            expires_at=utc_now() + timedelta(seconds=self._refresh_seconds),
+        )
+        tokens = self._issue(family)
+        session.add_all([user, family])
+        return user, tokens
+
+    async def refresh(self, session: AsyncSession, refresh_token: str) -> Tokens | TokenReused:
+        """Exchange a refresh token for a new pair.
+
+        A token that was exchanged before ends its family: either the owner or a thief has
+        the newer one. That case is returned, not raised, so that the revocation is committed.
+
+        Raises:
+            InvalidToken: not a refresh token of a living family.
+            TokenExpired: it has ended.
+        """
+        claims = self._issuer.verify(refresh_token, "refresh")
+        family = (
+            await session.exec(
+                select(TokenFamily).where(TokenFamily.id == claims.family_id).with_for_update()
+            )
+        ).first()
+        user = await session.get(User, claims.user_id)
+        if family is None or user is None or family.revoked_at is not None:
+            raise InvalidToken
+        if user.status != ACTIVE:
+            raise AccountDisabled
+        if family.current_token_id != claims.token_id:
+            family.revoked_at = utc_now()
+            session.add(family)
+            return TokenReused()
+        family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
+        tokens = self._issue(family)
+        session.add(family)
+        return tokens
+
+    def _issue(self, family: TokenFamily) -> Tokens:
+        if not family.id:
+            family.id = new_id()
+        access, _ = self._issuer.issue(
+            "access", user_id=family.user_id, family_id=family.id, seconds=self._access_seconds
+        )
+        refresh, claims = self._issuer.issue(
+            "refresh", user_id=family.user_id, family_id=family.id, seconds=self._refresh_seconds
+        )
+        family.current_token_id = claims.token_id
+        return Tokens(access, refresh, self._access_seconds)
+
+    async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
+        """Who an access token belongs to, by the database's word at this moment.
+
+        Raises:
+            TokenExpired: it has ended.
+            InvalidToken: not issued here, logged out, or the account is gone.
+            AccountDisabled: the account is switched off.
+        """
+        claims = self._issuer.verify(access_token, "access")
+        row = (
+            await session.exec(
+                select(User, Role, TokenFamily)
+                .join(Role, col(Role.id) == col(User.role_id))
+                .join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
+                .where(User.id == claims.user_id, TokenFamily.id == claims.family_id)
+            )
+        ).first()
+        if row is None or row[2].revoked_at is not None:
+            raise InvalidToken
+        return replace(_principal(row[0], row[1]), family_id=claims.family_id)
+
+
+async def check_password(database: Database, *, login: str, password: str) -> User:
+    """The account that this password belongs to.
+
+    No session is open while the hash is made: that takes long, and SQLite has one writer.
+
+    Args:
+        database: holds the accounts.
+        login: user name or e-mail address.
+        password: as typed.
+
+    Raises:
+        InvalidCredentials: unknown user or wrong password, told apart by nothing.
+    """
+    async with database.reading() as session:
+        user = await find_user_by_login(session, login)
+    matches = await verify_password(password, user.password_hash if user else None)
+    if user is None or not matches:
+        raise InvalidCredentials
+    return user
+
+
+async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
+    """Who an API key belongs to, and whether this minute's use is noted already.
+
+    Raises:
+        InvalidToken: no such key.
+        AccountDisabled: the account is switched off.
+    """
+    row = (
+        await session.exec(
+            select(User, Role, ApiKey)
+            .join(Role, col(Role.id) == col(User.role_id))
+            .join(ApiKey, col(ApiKey.user_id) == col(User.id))
+            .where(ApiKey.key_hash == hash_api_key(api_key))
+        )
+    ).first()
+    if row is None:
+        raise InvalidToken
+    user, role, key = row
+    noted = key.last_used_at is not None and key.last_used_at > utc_now() - _LAST_USED_PRECISION
+    return _principal(user, role), noted
+
+
+def _principal(user: User, role: Role) -> Principal:
+    if user.status != ACTIVE:
+        raise AccountDisabled
+    known = {permission.value for permission in Permission}
+    permissions = frozenset(Permission(name) for name in role.permissions if name in known)
+    return Principal(user.id, user.username, role.name, permissions)
+
+
+async def revoke_family(session: AsyncSession, family_id: str) -> None:
+    """End a login: its access and refresh tokens stop working at once."""
+    await session.exec(
+        update(TokenFamily)
+        .where(col(TokenFamily.id) == family_id, col(TokenFamily.revoked_at).is_(None))
+        .values(revoked_at=utc_now())
+    )
+
+
+async def change_password(
+    session: AsyncSession, user: User, *, password_hash: str, keep_family_id: str | None
+) -> None:
+    """Store a new password and end the user's other logins.
+
+    Args:
+        session: a writing session.
+        user: whose password.
+        password_hash: of a password that was checked against the rules.
+        keep_family_id: the login that goes on.
+    """
+    user.password_hash = password_hash
+    session.add(user)
+    others = (
+        update(TokenFamily)
+        .where(col(TokenFamily.user_id) == user.id, col(TokenFamily.revoked_at).is_(None))
+        .values(revoked_at=utc_now())
+    )
+    if keep_family_id is not None:
+        others = others.where(col(TokenFamily.id) != keep_family_id)
+    await session.exec(others)
+
+
+async def touch_api_key(session: AsyncSession, api_key: str) -> None:
+    """Note that a key was used now."""
+    await session.exec(
+        update(ApiKey)
+        .where(col(ApiKey.key_hash) == hash_api_key(api_key))
+        .values(last_used_at=utc_now())
+    )

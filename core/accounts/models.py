@@ -1,0 +1,72 @@
+"""Tables of accounts and credentials."""
+
+from datetime import datetime
+
+from sqlalchemy import JSON, Text
+from sqlmodel import Field
+
+from core.database.table import Table
+from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+
+
+class Role(Table, table=True):
+    """A named set of permissions."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    name: str = Field(max_length=50, unique=True)
+    display_name: str = Field(max_length=100)
+    permissions: list[str] = Field(sa_type=JSON)
+    built_in: bool = False
+
+
+class User(Table, table=True):
+    """An account; the ``*_key`` columns hold the folded form that must be unique."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    username: str = Field(max_length=64)
+    username_key: str = Field(max_length=192, unique=True)
+    email: str = Field(max_length=254)
+    email_key: str = Field(max_length=254, unique=True)
+    password_hash: str = Field(max_length=255)
+    avatar_url: str | None = Field(default=None, max_length=2000)
+    role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)
+    status: str = Field(default="active", max_length=20)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    last_login_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class TokenFamily(Table, table=True):
+    """One login and all tokens that descend from it by refreshing."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    current_token_id: str = Field(max_length=ID_LENGTH)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    expires_at: datetime = Field(sa_type=UtcDateTime, index=True)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class ApiKey(Table, table=True):
+    """A key for programs; only its hash is kept."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    name: str = Field(max_length=100)
+    key_hash: str = Field(max_length=64, unique=True)
+    key_prefix: str = Field(max_length=20)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class StoredSigningKey(Table, table=True):
+    """An RSA key pair that signs tokens; the private half is encrypted."""
+
+    id: str = Field(primary_key=True, max_length=ID_LENGTH)
+    sealed_private_pem: str = Field(sa_type=Text)
+    public_pem: str = Field(sa_type=Text)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

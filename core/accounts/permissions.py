@@ -1,0 +1,62 @@
+"""The named permissions and the built-in roles that hold them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Permission(StrEnum):
+    """What a role may allow (seed 002, section 3.1: ``models:view``, ``mcp:create``, ...)."""
+
+    KB_VIEW = "kb:view"
+    KB_WRITE = "kb:write"
+    SKILL_VIEW = "skill:view"
+    SKILL_WRITE = "skill:write"
+    SESSION_VIEW = "session:view"
+    SESSION_WRITE = "session:write"
+    AGENT_RUN = "agent:run"
+    MODELS_VIEW = "models:view"
+    MODELS_MANAGE = "models:manage"
+    MCP_VIEW = "mcp:view"
+    MCP_CREATE = "mcp:create"
+    RULE_VIEW = "rule:view"
+    RULE_WRITE = "rule:write"
+    USERS_MANAGE = "users:manage"
+    SYSTEM_MANAGE = "system:manage"
+
+
+@dataclass(frozen=True)
+class BuiltInRole:
+    """A role that every installation has.
+
+    Args:
+        name: its key.
+        display_name: what people see, in Chinese as in the reference document.
+        permissions: what it allows.
+    """
+
+    name: str
+    display_name: str
+    permissions: tuple[Permission, ...]
+
+
+_VIEW = (
+    Permission.KB_VIEW,
+    Permission.SKILL_VIEW,
+    Permission.SESSION_VIEW,
+    Permission.SESSION_WRITE,
+    Permission.AGENT_RUN,
+    Permission.MODELS_VIEW,
+    Permission.MCP_VIEW,
+    Permission.RULE_VIEW,
+)
+_USE = (*_VIEW, Permission.KB_WRITE, Permission.SKILL_WRITE)
+_DEVELOP = (*_USE, Permission.MCP_CREATE, Permission.RULE_WRITE)
+
+BUILT_IN_ROLES = (
+    BuiltInRole("admin", "管理员", tuple(Permission)),
+    BuiltInRole("developer", "开发者", _DEVELOP),
+    BuiltInRole("user", "用户", _USE),
+    BuiltInRole("viewer", "访客", _VIEW),
+)
+DEFAULT_ROLE = "user"
+ADMIN_ROLE = "admin"

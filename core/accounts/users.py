@@ -1,0 +1,164 @@
+"""Accounts: creating them, reading them, changing one's own."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.models import Role, User
+from core.accounts.permissions import BUILT_IN_ROLES
+from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
+from core.security.passwords import check_strength, hash_password
+
+_USERNAME = re.compile(r"[\w.@+-]{2,64}")
+_EMAIL = re.compile(r"[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f.]+(?:\.[^@\s\x00-\x1f.]+)+")
+_EMAIL_LENGTH = 254
+
+
+def folded(text: str) -> str:
+    """The form in which two names or addresses count as the same."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def clean_username(username: str) -> str:
+    """A user name in its stored form.
+
+    Raises:
+        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``.
+    """
+    name = unicodedata.normalize("NFKC", username).strip()
+    if not _USERNAME.fullmatch(name):
+        raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
+    return name
+
+
+def clean_email(email: str) -> str:
+    """An e-mail address in its stored form.
+
+    Raises:
+        InvalidRequest: it does not look like an address.
+    """
+    address = email.strip()
+    # Folding can make it longer.
+    if max(len(address), len(folded(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
+        raise InvalidRequest("email", "Invalid email format")
+    return address
+
+
+@dataclass(frozen=True)
+class UserDraft:
+    """An account to be, checked and with its password hashed."""
+
+    username: str
+    email: str
+    password_hash: str
+
+
+async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
+    """Check what an account needs; the hash takes long, so no transaction should be open.
+
+    Raises:
+        InvalidRequest: name or address can't be used.
+        WeakPassword: the password breaks a rule.
+    """
+    name, address = clean_username(username), clean_email(email)
+    check_strength(password, username=name)
+    return UserDraft(name, address, await hash_password(password))
+
+
+async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> User:
+    """Add an account.
+
+    Raises:
+        UsernameTaken: another account has the name.
+        EmailTaken: another account has the address.
+    """
+    await _require_free(session, username=draft.username, email=draft.email)
+    user = User(
+        username=draft.username,
+        username_key=folded(draft.username),
+        email=draft.email,
+        email_key=folded(draft.email),
+        password_hash=draft.password_hash,
+        role_id=(await get_role_by_name(session, role)).id,
+    )
+    session.add(user)
+    await session.flush()
+    return user
+
+
+async def _require_free(
+    session: AsyncSession, *, username: str | None = None, email: str | None = None
+) -> None:
+    """Refuse what another account logs in by: a name may look like an address."""
+    if username is not None and await find_user_by_login(session, username) is not None:
+        raise UsernameTaken(field="username")
+    if email is not None and await find_user_by_login(session, email) is not None:
+        raise EmailTaken(field="email")
+
+
+async def get_user(session: AsyncSession, user_id: str) -> User:
+    """Load an account.
+
+    Raises:
+        UserNotFound: there is none.
+    """
+    user = await session.get(User, user_id)
+    if user is None:
+        raise UserNotFound
+    return user
+
+
+async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
+    """The account of this user name or e-mail address, if there is one."""
+    key = folded(login.strip())
+    by_name = (await session.exec(select(User).where(User.username_key == key))).first()
+    if by_name is not None:
+        return by_name
+    return (await session.exec(select(User).where(User.email_key == key))).first()
+
+
+async def update_profile(
+    session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None
+) -> User:
+    """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is.
+
+    Raises:
+        InvalidRequest: a value can't be used.
+        UsernameTaken: another account has the name.
+    """
+    if username is not None and clean_username(username) != user.username:
+        name = clean_username(username)
+        if folded(name) not in {user.username_key, user.email_key}:
+            await _require_free(session, username=name)
+        user.username, user.username_key = name, folded(name)
+    if avatar_url is not None:
+        if avatar_url and not avatar_url.startswith(("https://", "http://")):
+            raise InvalidRequest("avatar_url", "Use an http or https address")
+        user.avatar_url = avatar_url or None
+    session.add(user)
+    return user
+
+
+async def get_role(session: AsyncSession, role_id: str) -> Role:
+    """Load a role that an account refers to."""
+    return (await session.exec(select(Role).where(Role.id == role_id))).one()
+
+
+async def get_role_by_name(session: AsyncSession, name: str) -> Role:
+    """Load a role by its name."""
+    return (await session.exec(select(Role).where(Role.name == name))).one()
+
+
+async def ensure_roles(session: AsyncSession) -> None:
+    """Write the built-in roles, or bring their permissions up to date."""
+    stored = {role.name: role for role in (await session.exec(select(Role))).all()}
+    for built_in in BUILT_IN_ROLES:
+        role = stored.get(built_in.name) or Role(
+            name=built_in.name, display_name=built_in.display_name, permissions=[], built_in=True
+        )
+        role.permissions = [permission.value for permission in built_in.permissions]
+        session.add(role)
+    await session.flush()

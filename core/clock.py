@@ -1,0 +1,32 @@
+"""Notices when somebody sets a clock, by comparing it with one that nobody can set."""
+
+import time
+from datetime import datetime
+
+
+class ClockWatch:
+    """Watches a wall clock; for a while after it jumped, moments written before mean little.
+
+    Args:
+        jump_seconds: a smaller difference is drift.
+        rest_seconds: how long after a jump the clock is not steady.
+    """
+
+    def __init__(self, *, jump_seconds: float = 5, rest_seconds: float = 30) -> None:
+        self._jump = jump_seconds
+        self._rest = rest_seconds
+        self._offset: float | None = None
+        self._jumped_at = float("-inf")
+
+    def is_steady(self, now: datetime) -> bool:
+        """Whether the clock has gone evenly of late.
+
+        Args:
+            now: what it shows at this moment.
+        """
+        elapsed = time.monotonic()
+        offset = now.timestamp() - elapsed
+        if self._offset is not None and abs(offset - self._offset) > self._jump:
+            self._jumped_at = elapsed
+        self._offset = offset
+        return elapsed - self._jumped_at > self._rest

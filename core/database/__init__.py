@@ -1,0 +1,1 @@
+"""The SQL database: engine, column types, unit of work and outbox."""

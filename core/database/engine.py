@@ -1,0 +1,178 @@
+"""The connection to the database, SQLite or PostgreSQL, and its sessions."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+from sqlalchemy import Connection, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.errors import DatabaseFull, DatabaseUnavailable
+from core.settings import Settings
+
+_READ_ONLY = "agentex_read_only"
+_LOCKED_SECONDS = 10
+# No statement of ours takes this long; a server that froze does.
+_COMMAND_SECONDS = 60
+# A server that does not answer, or connections that nobody gives back, must not hold a request.
+_CONNECT_SECONDS = 4
+# PostgreSQL's classes for: connection lost, transaction to be repeated, out of resources, lock
+# not to be had, shut down or starting.
+_TRANSIENT_STATES = ("08", "40", "53", "55P03", "57P")
+_DISK_FULL_STATES = ("53100",)
+
+
+class Database:
+    """One engine per process and the two kinds of session on it.
+
+    Args:
+        url: SQLAlchemy URL with an async driver (``sqlite+aiosqlite`` or ``postgresql+asyncpg``).
+    """
+
+    def __init__(self, url: str) -> None:
+        self.is_sqlite = url.startswith("sqlite")
+        self.engine = _create_engine(url, self.is_sqlite)
+        self._reading = self.engine.execution_options(**{_READ_ONLY: True})
+        # SQLite has one writer. Those of this process queue here: in its own waiting room they
+        # would sleep and try again, in no order, and some give up while others go first.
+        self._turn = asyncio.Lock() if self.is_sqlite else None
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncGenerator[AsyncSession]:
+        """A short session that only reads; it takes no write lock.
+
+        Raises:
+            DatabaseUnavailable: the database can't be reached or stays locked.
+        """
+        with _translated():
+            async with AsyncSession(self._reading, expire_on_commit=False) as session:
+                await _connect(session)
+                yield session
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncGenerator[AsyncSession]:
+        """A session inside one transaction: committed at the end, rolled back on an exception.
+
+        Only the unit of work opens it.
+
+        Raises:
+            DatabaseUnavailable: the database can't be reached or stays locked.
+        """
+        async with self._write_turn():
+            with _translated():
+                session = AsyncSession(self.engine, expire_on_commit=False)
+                async with session, session.begin():
+                    await _connect(session)
+                    yield session
+
+    @asynccontextmanager
+    async def _write_turn(self) -> AsyncGenerator[None]:
+        if self._turn is None:
+            yield
+            return
+        try:
+            async with asyncio.timeout(_LOCKED_SECONDS):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            raise DatabaseUnavailable from error
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    async def ping(self) -> None:
+        """Ask the database for one row.
+
+        Raises:
+            DatabaseUnavailable: it did not answer.
+        """
+        async with self.reading() as session:
+            await (await session.connection()).execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Give back all connections."""
+        await self.engine.dispose()
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of these settings; the data folder is made for SQLite."""
+    if settings.database_url is None:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Database(settings.effective_database_url)
+
+
+def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
+    # Parameters are document text, names and hashes: an error must not carry them into a log.
+    if not is_sqlite:
+        return create_async_engine(
+            url,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_size=10,
+            max_overflow=20,
+            pool_timeout=_CONNECT_SECONDS,
+            connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _COMMAND_SECONDS},
+        )
+    engine = create_async_engine(
+        url, hide_parameters=True, connect_args={"timeout": _LOCKED_SECONDS}
+    )
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+async def _connect(session: AsyncSession) -> None:
+    """Take the connection now, where whatever goes wrong means that there is none."""
+    try:
+        await session.connection()
+    except DBAPIError as error:
+        raise _fault(error) or DatabaseUnavailable() from error
+    except (OSError, PoolTimeoutError) as error:
+        raise DatabaseUnavailable from error
+
+
+def _prepare_sqlite(connection: DBAPIConnection, _record: object) -> None:
+    # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    # FULL: an acknowledged commit survives a power cut, not only a crash.
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute(f"PRAGMA busy_timeout={_LOCKED_SECONDS * 1000}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer that starts as a reader can fail half way when another writer was faster.
+    reads = connection.get_execution_options().get(_READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    """Turn a lost, locked or full database into the error that callers know."""
+    try:
+        yield
+    except ConnectionError as error:
+        raise DatabaseUnavailable from error
+    except DBAPIError as error:
+        fault = _fault(error)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def _fault(error: DBAPIError) -> DatabaseUnavailable | None:
+    """What an error of the driver says about the database; None when it is about the statement."""
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    is_full = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    if is_full or state in _DISK_FULL_STATES:
+        return DatabaseFull()
+    is_lost = error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
+    return DatabaseUnavailable() if is_lost or state.startswith(_TRANSIENT_STATES) else None

@@ -1,0 +1,41 @@
+"""Pages of lists: which part, in which order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy.orm import Mapped
+from sqlmodel.sql.expression import SelectOfScalar
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Page ``number`` from 1, of ``size`` rows, sorted by a field's name."""
+
+    number: int = 1
+    size: int = 20
+    sort_by: str = "created_at"
+    descending: bool = True
+
+
+def paged(
+    query: SelectOfScalar[RowT],
+    page: Page,
+    *,
+    columns: Mapping[str, Mapped[object]],
+    tie: Mapped[str],
+) -> SelectOfScalar[RowT]:
+    """The query of one page.
+
+    Args:
+        query: selects and filters.
+        page: the part that is wanted.
+        columns: what ``page.sort_by`` may name.
+        tie: a unique column, so that equal rows keep their order from page to page.
+    """
+    column = columns[page.sort_by]
+    # Databases differ in where they put rows without a value; here that is the end.
+    order = (column.desc() if page.descending else column.asc()).nulls_last()
+    return query.order_by(order, tie).offset((page.number - 1) * page.size).limit(page.size)

@@ -1,0 +1,51 @@
+"""One request or job = one transaction; jobs are pushed after it was committed."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.engine import Database
+from core.database.outbox import OutboxJob
+
+AfterCommit = Callable[[Sequence[OutboxJob]], Awaitable[None]]
+
+
+class UnitOfWork:
+    """A transaction and the jobs that it will set off."""
+
+    def __init__(self, session: AsyncSession) -> None:
+        self.session = session
+        self.jobs: list[OutboxJob] = []
+
+    def enqueue(self, name: str, payload: Mapping[str, str | int], *, key: str) -> None:
+        """Write a job into the outbox of this transaction.
+
+        Args:
+            name: the job's registered name, ``noun.verb``.
+            payload: ids and numbers only; the job reads the rows again.
+            key: two queued jobs of one key are one job.
+        """
+        job = OutboxJob(name=name, key=key, payload=dict(payload))
+        self.session.add(job)
+        self.jobs.append(job)
+
+
+@asynccontextmanager
+async def unit_of_work(
+    database: Database, after_commit: AfterCommit | None = None
+) -> AsyncGenerator[UnitOfWork]:
+    """Open a unit of work: commit at the end, roll back on an exception.
+
+    Args:
+        database: where to write.
+        after_commit: pushes the jobs; when it fails or is absent the sweeper pushes them later.
+
+    Raises:
+        DatabaseUnavailable: nothing was written.
+    """
+    async with database.writing() as session:
+        work = UnitOfWork(session)
+        yield work
+    if work.jobs and after_commit is not None:
+        await after_commit(work.jobs)

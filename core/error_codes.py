@@ -1,0 +1,174 @@
+"""The numbers and messages of every error, in English and Chinese."""
+
+from enum import IntEnum, unique
+
+
+@unique
+class ErrorCode(IntEnum):
+    """Codes of seed 002 section 1.4; the HTTP status is ``code // 100``.
+
+    Each member carries its message in English (the wire default) and Chinese.
+    """
+
+    message: str
+    message_zh: str
+
+    def __new__(cls, value: int, message: str, message_zh: str) -> "ErrorCode":
+        """Build a member from its number and its two messages."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        member.message_zh = message_zh
+        return member
+
+    INVALID_REQUEST = 40001, "Invalid request parameters", "请求参数错误"
+    MALFORMED_JSON = 40002, "The request body is not valid JSON", "请求体不是有效的 JSON"
+    INVALID_PAGINATION = 40003, "Invalid pagination or sorting", "分页或排序参数错误"
+    EMPTY_FILE = 40010, "The uploaded file is empty", "上传的文件为空"
+    UNSUPPORTED_FILE_TYPE = 40011, "This file type is not supported", "不支持该文件类型"
+    FILE_TYPE_MISMATCH = (
+        40012,
+        "The file's content does not match its name",
+        "文件内容与文件名不符",
+    )
+    INVALID_FILE_NAME = 40013, "The file name can't be used", "文件名无效"
+    QUERY_TOO_LONG = 40014, "The query is too long", "查询过长"
+    EMPTY_QUERY = 40015, "The query is empty", "查询为空"
+    UNKNOWN_EMBEDDING_MODEL = 40016, "Unknown embedding model", "未知的嵌入模型"
+    WEAK_PASSWORD = 40017, "The password does not meet the rules", "密码不符合要求"
+    UNKNOWN_AGENT_TYPE = 40018, "Unknown agent type", "未知的智能体类型"
+    INVALID_RUN_INPUT = 40019, "The run input is not valid", "运行输入无效"
+    INVALID_ARCHIVE = (
+        40030,
+        "This file is not a knowledge base that can be imported",
+        "该文件不是可导入的知识库",
+    )
+    TEXT_RECOGNITION_MISSING = (
+        40031,
+        "Pictures are read by text recognition, which is not installed here: install agentex[ocr]",
+        "读取图片需要文字识别，服务器尚未安装：请安装 agentex[ocr]",
+    )
+    ARCHIVE_LIMITS = (
+        40032,
+        "The archive has too many files or unpacks to more data than is allowed",
+        "压缩包内文件过多，或解压后的数据超出允许范围",
+    )
+    ARCHIVE_MEMBER_REFUSED = (
+        40033,
+        "This member of the archive is not taken in",
+        "压缩包中的该文件不予接收",
+    )
+    CORRUPT_ARCHIVE = 40034, "The archive is damaged or incomplete", "压缩包已损坏或不完整"
+
+    UNREADABLE_FILE = 40040, "No text can be read from this file", "无法从该文件读取文本"
+
+    NOT_AUTHENTICATED = 40101, "Authentication is required", "需要认证"
+    INVALID_CREDENTIALS = 40102, "Wrong user name or password", "用户名或密码错误"
+    INVALID_TOKEN = 40103, "The token is not valid", "令牌无效"
+    TOKEN_EXPIRED = 40104, "The token has expired", "令牌已过期"
+    TOKEN_REUSED = 40105, "The refresh token was already used", "刷新令牌已被使用"
+    ACCOUNT_DISABLED = 40106, "The account is disabled", "账户已停用"
+
+    PERMISSION_DENIED = 40301, "You do not have this permission", "没有该权限"
+    REGISTRATION_DISABLED = 40302, "Registration is switched off", "注册已关闭"
+    READ_ONLY = 40303, "You may read this but not change it", "只读，无法修改"
+
+    NOT_FOUND = 40401, "Not found", "资源不存在"
+    USER_NOT_FOUND = 40402, "User not found", "用户不存在"
+    API_KEY_NOT_FOUND = 40403, "API key not found", "API 密钥不存在"
+    KNOWLEDGE_BASE_NOT_FOUND = 40404, "Knowledge base not found", "知识库不存在"
+    DOCUMENT_NOT_FOUND = 40405, "Document not found", "文档不存在"
+    SESSION_NOT_FOUND = 40406, "Session not found", "会话不存在"
+    RUN_NOT_FOUND = 40407, "Run not found", "运行不存在"
+    CHUNK_NOT_FOUND = 40408, "Passage not found", "段落不存在"
+    QUESTION_NOT_FOUND = 40420, "Saved question not found", "已保存的问题不存在"
+    EVALUATION_NOT_FOUND = 40421, "Evaluation not found", "评测不存在"
+    RETRIEVAL_NOT_FOUND = 40430, "Recorded retrieval not found", "检索记录不存在"
+    TRANSFER_NOT_FOUND = 40422, "Import or copy not found", "导入或复制任务不存在"
+    METHOD_NOT_ALLOWED = 40501, "This method is not allowed here", "不允许使用该方法"
+
+    CONFLICT = 40901, "The resource was changed or already exists", "资源冲突"
+    USERNAME_TAKEN = 40902, "This user name is taken", "用户名已被使用"
+    EMAIL_TAKEN = 40903, "This e-mail address is taken", "邮箱已被使用"
+    KNOWLEDGE_BASE_NAME_TAKEN = (
+        40904,
+        "You already have a knowledge base of this name",
+        "知识库名称已存在",
+    )
+    THREAD_BUSY = 40905, "A run is already active on this thread", "该会话已有运行中的任务"
+    RUN_ID_TAKEN = 40906, "This run id was already used", "该运行 ID 已被使用"
+    DOCUMENT_NAME_TAKEN = (
+        40907,
+        "The knowledge base has another document of this name",
+        "知识库中已有同名文档",
+    )
+    REINDEX_RUNNING = (
+        40910,
+        "A re-index towards other settings is under way: cut it over or cancel it first",
+        "正在按其他设置重建索引：请先切换或取消",
+    )
+    REINDEX_NOT_READY = (
+        40911,
+        "The re-index can't come into force: documents are left or failed",
+        "重建索引尚不能切换：仍有文档未完成或失败",
+    )
+    NO_REINDEX = (
+        40912,
+        "There is no re-index under way, and none to go back to",
+        "没有进行中的重建索引，也没有可回退的设置",
+    )
+    NO_QUESTIONS = 40920, "The knowledge base has no saved questions", "知识库没有已保存的问题"
+    SETTINGS_CHANGED = (
+        40921,
+        "The knowledge base was re-indexed meanwhile",
+        "知识库在此期间已重建索引",
+    )
+
+    FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"
+    REQUEST_TOO_LARGE = 41302, "The request is too large", "请求过大"
+    QUOTA_EXCEEDED = 41304, "Your storage quota is used up", "存储配额已用尽"
+
+    PREVIEW_BUSY = (
+        42910,
+        "Other previews are under way: try again in a moment",
+        "正在生成其他预览，请稍后重试",
+    )
+
+    INTERNAL = 50001, "Internal error", "服务器内部错误"
+    RUN_TIMED_OUT = 50002, "The run took too long", "运行超时"
+    INVALID_VECTOR = 50004, "A vector does not fit the index", "向量与索引不匹配"
+
+    EMBEDDINGS_REFUSED = (
+        50005,
+        "The embedding endpoint refused a text",
+        "嵌入服务拒绝了一段文本",
+    )
+    UNUSABLE_SETTING = 50006, "A setting can't be used", "某项设置无法使用"
+
+    RUN_LOST = 50003, "The process that drove the run stopped", "执行该运行的进程已停止"
+
+    MODEL_FAILED = 50201, "The language model failed", "语言模型调用失败"
+    VECTOR_INDEX_UNAVAILABLE = 50202, "The vector index can't be reached", "向量索引不可用"
+    ENGINE_UNAVAILABLE = 50203, "The embedding engine can't be reached", "嵌入引擎不可用"
+    OBJECT_STORE_UNAVAILABLE = 50204, "The object store can't be reached", "对象存储不可用"
+    SERVER_UNREACHABLE = 50205, "The Agentex server can't be reached", "无法连接 Agentex 服务器"
+    EMBEDDINGS_UNAVAILABLE = (
+        50207,
+        "The embedding endpoint gave no usable answer",
+        "嵌入服务没有给出可用的结果",
+    )
+    RERANKER_UNAVAILABLE = 50230, "The reranker did not answer", "重排序服务未响应"
+    EMBEDDING_MODEL_NOT_SERVED = (
+        50206,
+        "This knowledge base's embedding model is not configured on the server",
+        "服务器未配置该知识库的嵌入模型",
+    )
+
+    SHUTTING_DOWN = 50301, "The server is shutting down", "服务器正在关闭"
+    DATABASE_UNAVAILABLE = 50302, "The database can't be reached", "数据库不可用"
+    STORAGE_FULL = 50701, "The storage is full", "存储空间不足"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of this code."""
+        return int(self) // 100

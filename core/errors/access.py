@@ -1,0 +1,130 @@
+"""Who may not do or see something: 401xx, 403xx and 404xx."""
+
+from core.error_codes import ErrorCode
+from core.errors.base import AgentexError
+
+
+class NotAuthenticated(AgentexError):
+    """No usable credential came with the request."""
+
+    code = ErrorCode.NOT_AUTHENTICATED
+
+
+class InvalidCredentials(AgentexError):
+    """User name and password do not belong together."""
+
+    code = ErrorCode.INVALID_CREDENTIALS
+
+
+class InvalidToken(AgentexError):
+    """A token or API key that was not issued here, is revoked or is of the wrong type."""
+
+    code = ErrorCode.INVALID_TOKEN
+
+
+class TokenExpired(AgentexError):
+    """A token past its end."""
+
+    code = ErrorCode.TOKEN_EXPIRED
+
+
+class TokenReused(AgentexError):
+    """A refresh token came twice: its whole family is revoked."""
+
+    code = ErrorCode.TOKEN_REUSED
+
+
+class AccountDisabled(AgentexError):
+    """The account exists but may not be used."""
+
+    code = ErrorCode.ACCOUNT_DISABLED
+
+
+class PermissionDenied(AgentexError):
+    """The caller's role lacks the permission in the details."""
+
+    code = ErrorCode.PERMISSION_DENIED
+
+
+class RegistrationDisabled(AgentexError):
+    """The operator switched registration off."""
+
+    code = ErrorCode.REGISTRATION_DISABLED
+
+
+class ReadOnly(AgentexError):
+    """The caller may see the object but not change it."""
+
+    code = ErrorCode.READ_ONLY
+
+
+class NotFound(AgentexError):
+    """No such thing, or not for this caller: the two can't be told apart."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class UserNotFound(NotFound):
+    """No such user."""
+
+    code = ErrorCode.USER_NOT_FOUND
+
+
+class ApiKeyNotFound(NotFound):
+    """No such API key of the caller."""
+
+    code = ErrorCode.API_KEY_NOT_FOUND
+
+
+class KnowledgeBaseNotFound(NotFound):
+    """No such knowledge base for the caller."""
+
+    code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+
+
+class DocumentNotFound(NotFound):
+    """No such document in this knowledge base."""
+
+    code = ErrorCode.DOCUMENT_NOT_FOUND
+
+
+class SessionNotFound(NotFound):
+    """No such session of the caller."""
+
+    code = ErrorCode.SESSION_NOT_FOUND
+
+
+class ChunkNotFound(NotFound):
+    """No such passage in this knowledge base."""
+
+    code = ErrorCode.CHUNK_NOT_FOUND
+
+
+class RunNotFound(NotFound):
+    """No such run of the caller."""
+
+    code = ErrorCode.RUN_NOT_FOUND
+
+
+class QuestionNotFound(NotFound):
+    """No such saved question in this knowledge base."""
+
+    code = ErrorCode.QUESTION_NOT_FOUND
+
+
+class EvaluationNotFound(NotFound):
+    """No such evaluation of this knowledge base."""
+
+    code = ErrorCode.EVALUATION_NOT_FOUND
+
+
+class TransferNotFound(NotFound):
+    """No such import or copy of the caller's."""
+
+    code = ErrorCode.TRANSFER_NOT_FOUND
+
+
+class RetrievalNotFound(NotFound):
+    """No recorded retrieval of this id is the caller's."""
+
+    code = ErrorCode.RETRIEVAL_NOT_FOUND

@@ -1,0 +1,76 @@
+"""What does not fit the present state: 409xx."""
+
+from core.error_codes import ErrorCode
+from core.errors.base import AgentexError
+
+
+class ReindexRunning(AgentexError):
+    """The knowledge base is being re-indexed towards other settings."""
+
+    code = ErrorCode.REINDEX_RUNNING
+
+
+class ReindexNotReady(AgentexError):
+    """Documents are left or failed; the details say how many."""
+
+    code = ErrorCode.REINDEX_NOT_READY
+
+
+class NoReindex(AgentexError):
+    """Nothing to cut over, to cancel or to go back to."""
+
+    code = ErrorCode.NO_REINDEX
+
+
+class NoQuestions(AgentexError):
+    """There is nothing to measure with."""
+
+    code = ErrorCode.NO_QUESTIONS
+
+
+class SettingsChanged(AgentexError):
+    """A re-index took effect while the knowledge base was read."""
+
+    code = ErrorCode.SETTINGS_CHANGED
+
+
+class Conflict(AgentexError):
+    """The object is not in the state the request needs."""
+
+    code = ErrorCode.CONFLICT
+
+
+class UsernameTaken(AgentexError):
+    """Another account has this user name."""
+
+    code = ErrorCode.USERNAME_TAKEN
+
+
+class EmailTaken(AgentexError):
+    """Another account has this e-mail address."""
+
+    code = ErrorCode.EMAIL_TAKEN
+
+
+class KnowledgeBaseNameTaken(AgentexError):
+    """The owner has a knowledge base of this name already."""
+
+    code = ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN
+
+
+class DocumentNameTaken(AgentexError):
+    """Another document of the knowledge base has this name; the details say which."""
+
+    code = ErrorCode.DOCUMENT_NAME_TAKEN
+
+
+class ThreadBusy(AgentexError):
+    """One run at a time per thread."""
+
+    code = ErrorCode.THREAD_BUSY
+
+
+class RunIdTaken(AgentexError):
+    """The caller's run id belongs to an earlier run."""
+
+    code = ErrorCode.RUN_ID_TAKEN

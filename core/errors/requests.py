@@ -1,0 +1,155 @@
+"""What is wrong with a request: 400xx, 413xx and 422xx."""
+
+from core.error_codes import ErrorCode
+from core.errors.base import AgentexError
+
+
+class InvalidRequest(AgentexError):
+    """A field of the request has a value that can't be used."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+    def __init__(self, field: str, error: str) -> None:
+        super().__init__(field=field, error=error)
+
+
+class MalformedJson(AgentexError):
+    """The body can't be read as JSON."""
+
+    code = ErrorCode.MALFORMED_JSON
+
+
+class InvalidPagination(AgentexError):
+    """A page, page size or sort field out of range."""
+
+    code = ErrorCode.INVALID_PAGINATION
+
+
+class EmptyFile(AgentexError):
+    """An upload of zero bytes or of blanks only."""
+
+    code = ErrorCode.EMPTY_FILE
+
+
+class UnsupportedFileType(AgentexError):
+    """No parser reads this kind of file."""
+
+    code = ErrorCode.UNSUPPORTED_FILE_TYPE
+
+
+class FileTypeMismatch(AgentexError):
+    """The bytes are of another kind than the name says."""
+
+    code = ErrorCode.FILE_TYPE_MISMATCH
+
+
+class TextRecognitionMissing(AgentexError):
+    """A picture was uploaded, and the extra that reads pictures is not installed."""
+
+    code = ErrorCode.TEXT_RECOGNITION_MISSING
+
+
+class ArchiveLimits(AgentexError):
+    """An archive with more members, more data or a higher ratio than is allowed."""
+
+    code = ErrorCode.ARCHIVE_LIMITS
+
+
+class ArchiveMemberRefused(AgentexError):
+    """A member of an archive that is a link, a second one of its name, locked or an archive."""
+
+    code = ErrorCode.ARCHIVE_MEMBER_REFUSED
+
+
+class CorruptArchive(AgentexError):
+    """An archive that can't be read."""
+
+    code = ErrorCode.CORRUPT_ARCHIVE
+
+
+class InvalidFileName(AgentexError):
+    """Nothing usable is left of the file name."""
+
+    code = ErrorCode.INVALID_FILE_NAME
+
+
+class UnreadableFile(AgentexError):
+    """A file has no text, is broken or takes too long; the details say which and what helps."""
+
+    code = ErrorCode.UNREADABLE_FILE
+
+
+class PreviewBusy(AgentexError):
+    """Other previews took so long that this one's turn did not come."""
+
+    code = ErrorCode.PREVIEW_BUSY
+
+
+class QueryTooLong(AgentexError):
+    """The query has more characters than the limit in the details."""
+
+    code = ErrorCode.QUERY_TOO_LONG
+
+
+class EmptyQuery(AgentexError):
+    """The query has no characters to search for."""
+
+    code = ErrorCode.EMPTY_QUERY
+
+
+class UnknownEmbeddingModel(AgentexError):
+    """No encoder of this name is known here."""
+
+    code = ErrorCode.UNKNOWN_EMBEDDING_MODEL
+
+
+class WeakPassword(AgentexError):
+    """The password breaks a rule named in the details."""
+
+    code = ErrorCode.WEAK_PASSWORD
+
+
+class UnknownAgentType(AgentexError):
+    """No strategy is registered under this agent type."""
+
+    code = ErrorCode.UNKNOWN_AGENT_TYPE
+
+
+class InvalidRunInput(AgentexError):
+    """The AG-UI run input can't be run; the details name the field."""
+
+    code = ErrorCode.INVALID_RUN_INPUT
+
+
+class InvalidArchive(AgentexError):
+    """A file that is no knowledge base of a version known here, or breaks a limit.
+
+    Args:
+        reason: which rule it breaks, in English.
+    """
+
+    code = ErrorCode.INVALID_ARCHIVE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(field="file", error=reason)
+
+
+class FileTooLarge(AgentexError):
+    """An upload over the limit in the details (bytes)."""
+
+    code = ErrorCode.FILE_TOO_LARGE
+
+
+class QuotaExceeded(AgentexError):
+    """An upload that its owner's quota has no room for; the details say used and limit (bytes)."""
+
+    code = ErrorCode.QUOTA_EXCEEDED
+
+    def __init__(self, *, used_bytes: int, limit_bytes: int) -> None:
+        super().__init__(used_bytes=used_bytes, limit_bytes=limit_bytes)
+
+
+class RequestTooLarge(AgentexError):
+    """A request body over the limit in the details (bytes)."""
+
+    code = ErrorCode.REQUEST_TOO_LARGE

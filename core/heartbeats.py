@@ -1,0 +1,43 @@
+"""Signs of life of workers in Redis; kept apart from the queue, whose libraries weigh 25 MB."""
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from typing import cast
+from uuid import uuid4
+
+import psutil
+from redis.asyncio import Redis
+
+_HEARTBEAT_PREFIX = "agentex:worker:"
+_HEARTBEAT_SECONDS = 15
+
+
+def worker_name() -> str:
+    """A name for this process's leases and heartbeat: host, process id, and what tells starts apart."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+
+async def beat(redis: Redis, worker: str) -> None:
+    """Say that this worker lives; the sign fades after a few missed beats."""
+    await redis.set(f"{_HEARTBEAT_PREFIX}{worker}", "1", ex=_HEARTBEAT_SECONDS)
+
+
+async def withdraw(redis: Redis, worker: str) -> None:
+    """Say that this worker stops."""
+    await redis.delete(f"{_HEARTBEAT_PREFIX}{worker}")
+
+
+async def count_workers(redis: Redis) -> int:
+    """How many workers gave a sign of life lately; one of this host that is dead does not count."""
+    keys = cast(
+        AsyncIterator[bytes],
+        redis.scan_iter(match=f"{_HEARTBEAT_PREFIX}*", count=100),  # pyright: ignore[reportUnknownMemberType] # redis has partial types
+    )
+    names = [key.decode().removeprefix(_HEARTBEAT_PREFIX) async for key in keys]
+    return sum(_may_live(name) for name in names)
+
+
+def _may_live(worker: str) -> bool:
+    host, process_id, _ = worker.rsplit(":", 2)
+    return host != socket.gethostname() or psutil.pid_exists(int(process_id))

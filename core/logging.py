@@ -1,0 +1,90 @@
+"""Structured logs: one JSON line per event, with the request's id and without secrets."""
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, cast
+
+import structlog
+from structlog.typing import Processor
+
+from core.settings import Settings
+
+_REDACTED = "[redacted]"
+_SECRET_KEYS = re.compile(
+    r"password|secret|token|authorization|cookie|api[_-]?key|credential", re.IGNORECASE
+)
+_SECRET_VALUES = re.compile(
+    r"(?i:bearer)\s+[\w.~+/=-]+"  # Authorization headers
+    r"|\bsk-[\w-]{8,}"  # API keys, ours and those of model providers
+    r"|\beyJ[\w-]+\.[\w-]+\.[\w-]+"  # JSON web tokens
+    r"|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"  # credentials in URLs; Redis has no user name
+)
+
+
+def redact_secrets(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Replace what looks like a secret, by key name or by shape, in every field of a log event."""
+    for key, value in event.items():
+        event[key] = _redacted(key, value)
+    return event
+
+
+def _redacted(key: str, value: object) -> object:
+    if isinstance(value, str):
+        if _SECRET_KEYS.search(key):
+            return _REDACTED
+        return _SECRET_VALUES.sub(_REDACTED, value)
+    if isinstance(value, dict):
+        items = cast(dict[object, object], value).items()
+        return {name: _redacted(str(name), item) for name, item in items}
+    if isinstance(value, list | tuple):
+        return [_redacted(key, item) for item in cast(list[object], value)]
+    return value
+
+
+def configure_logging(settings: Settings, *, part: str) -> None:
+    """Send structlog and the standard library's loggers to stderr in the configured shape.
+
+    Args:
+        settings: gives the least level and the format.
+        part: name of this process (``api``, ``worker``, ``engine``), put on every line.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        redact_secrets,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    renderer: Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level.upper())
+    for noisy in ("httpx", "httpcore", "arq.worker", "alembic.runtime.migration", "aiosqlite"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    structlog.contextvars.bind_contextvars(part=part)
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """A logger; events are short facts (``document.completed``), everything else is a field."""
+    return structlog.stdlib.get_logger(name)

@@ -1,0 +1,1 @@
+"""Passwords, tokens, API keys and the encryption of stored secrets."""

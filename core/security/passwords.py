@@ -1,0 +1,58 @@
+"""Passwords: Argon2id, and the rules a new one must meet."""
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
+
+from core.errors import WeakPassword
+
+MIN_LENGTH = 8
+MAX_LENGTH = 256
+# Each hash takes 64 MiB: a burst of logins must wait, not fill the memory.
+_HASHES_AT_ONCE = 4
+_limiters: RunVar[CapacityLimiter] = RunVar("password hashes")
+
+_hasher = PasswordHash((Argon2Hasher(),))
+# Checked when the user is unknown, so that both answers take the same time.
+_decoy = _hasher.hash("no account has this password")
+
+
+def check_strength(password: str, *, username: str) -> None:
+    """Refuse what is too short, too long, without letter and digit, or the user's own name.
+
+    Raises:
+        WeakPassword: the details name the rule.
+    """
+    rule = None
+    if len(password) < MIN_LENGTH:
+        rule = f"at least {MIN_LENGTH} characters"
+    elif len(password) > MAX_LENGTH:
+        rule = f"at most {MAX_LENGTH} characters"
+    elif not any(map(str.isalpha, password)) or all(map(str.isalpha, password)):
+        rule = "at least one letter and one digit or sign"
+    elif password.casefold() == username.casefold():
+        rule = "not the user name"
+    if rule is not None:
+        raise WeakPassword(field="password", error=f"The password must have: {rule}")
+
+
+async def hash_password(password: str) -> str:
+    """The Argon2id hash of a password, made in a thread."""
+    return await to_thread.run_sync(_hasher.hash, password, limiter=_limiter())
+
+
+async def verify_password(password: str, stored: str | None) -> bool:
+    """Whether the password belongs to the stored hash; equally slow when there is none."""
+    known = stored or _decoy
+    matches = await to_thread.run_sync(_hasher.verify, password, known, limiter=_limiter())
+    return matches and stored is not None
+
+
+def _limiter() -> CapacityLimiter:
+    try:
+        return _limiters.get()
+    except LookupError:
+        limiter = CapacityLimiter(_HASHES_AT_ONCE)
+        _limiters.set(limiter)
+        return limiter

@@ -1,0 +1,1 @@
+"""Database migrations; ``agentex migrate`` and ``agentex serve`` apply them."""

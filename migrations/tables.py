@@ -1,0 +1,16 @@
+"""Imports every table, so that one metadata object holds them all."""
+
+from sqlalchemy import MetaData
+from sqlmodel import SQLModel
+
+import agents.tables
+import core.accounts.models
+import core.database.outbox
+import kb_service.models
+
+MODULES = (agents.tables, core.accounts.models, core.database.outbox, kb_service.models)
+
+
+def all_tables() -> MetaData:
+    """The metadata of every table of the product."""
+    return SQLModel.metadata
