@@ -1,0 +1,1 @@
+"""Knowledge bases: documents, embeddings, the vector index and retrieval."""

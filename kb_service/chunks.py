@@ -1,0 +1,135 @@
+"""Chunks: reading and changing the single passages of documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, update
+from sqlmodel import col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.paging import Page, paged
+from core.database.unit_of_work import UnitOfWork
+from core.errors import ChunkNotFound, Conflict
+from kb_service.models import Chunk, Document, KnowledgeBase
+
+SORT_FIELDS = ("position", "token_count")
+
+
+@dataclass(frozen=True)
+class ChunkListing:
+    """One page of chunks and how many there are in all."""
+
+    items: Sequence[Chunk]
+    total: int
+
+
+@dataclass(frozen=True)
+class ChunkPlace:
+    """A chunk that searches may show, with the document and the knowledge base it stands in."""
+
+    knowledge_base: KnowledgeBase
+    document: Document
+    chunk: Chunk
+
+
+async def list_chunks(
+    session: AsyncSession,
+    document: Document,
+    page: Page,
+    *,
+    is_changed: bool | None = None,
+) -> ChunkListing:
+    """One page of the chunks of the revision that searches see; none before there is one.
+
+    Args:
+        session: to read from.
+        document: one that passed the gate.
+        page: the part that is wanted.
+        is_changed: only those that are edited or disabled, or only the others.
+    """
+    conditions = [
+        col(Chunk.document_id) == document.id,
+        col(Chunk.revision) == (document.active_revision or 0),
+    ]
+    if is_changed is not None:
+        changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
+        conditions.append(changed if is_changed else ~changed)
+    query = paged(
+        select(Chunk).where(*conditions),
+        page,
+        columns={"position": col(Chunk.position), "token_count": col(Chunk.token_count)},
+        tie=col(Chunk.id),
+    )
+    total = select(func.count()).select_from(Chunk).where(*conditions)
+    return ChunkListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def get(session: AsyncSession, knowledge_base: KnowledgeBase, chunk_id: str) -> ChunkPlace:
+    """Load a chunk of a knowledge base that already passed the gate.
+
+    Raises:
+        ChunkNotFound: there is none in this knowledge base, or only one of a revision that
+            searches do not see.
+    """
+    query = (
+        select(Chunk, Document)
+        .join(Document, col(Document.id) == col(Chunk.document_id))
+        .where(
+            Chunk.id == chunk_id,
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+            col(Document.active_revision) == col(Chunk.revision),
+        )
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise ChunkNotFound
+    chunk, document = found
+    return ChunkPlace(knowledge_base, document, chunk)
+
+
+def require_version(chunk: Chunk, version: int) -> None:
+    """Pass if nobody edited the chunk since the caller read it.
+
+    Raises:
+        Conflict: somebody did; the details have the present version.
+    """
+    if chunk.version != version:
+        error = "The passage was edited meanwhile: read it again"
+        raise Conflict(field="version", error=error, version=chunk.version)
+
+
+async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) -> Chunk:
+    """Write fields of a chunk, if it is still what the caller read and still shown.
+
+    The row stays locked until the transaction ends, so what else belongs to the change may be
+    done inside it without another change coming between.
+
+    Args:
+        work: the transaction.
+        place: the chunk as it was read.
+        values: new values by column.
+
+    Raises:
+        Conflict: it was edited meanwhile.
+        ChunkNotFound: it is gone.
+    """
+    shown = select(Document.id).where(
+        col(Document.id) == place.document.id,
+        col(Document.deleted_at).is_(None),
+        col(Document.active_revision) == place.chunk.revision,
+    )
+    statement = (
+        update(Chunk)
+        .where(
+            col(Chunk.id) == place.chunk.id,
+            col(Chunk.version) == place.chunk.version,
+            shown.exists(),
+        )
+        .values(**values)
+    )
+    if (await work.session.exec(statement)).rowcount == 0:
+        now = await get(work.session, place.knowledge_base, place.chunk.id)
+        require_version(now.chunk, place.chunk.version)
+    return await work.session.get_one(Chunk, place.chunk.id, populate_existing=True)

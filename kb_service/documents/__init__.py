@@ -1,0 +1,105 @@
+"""Documents: taking them in durably, reading their state, and what may be done with them."""
+
+from kb_service.documents.actions import (
+    ACTIONS,
+    ActionName,
+    ActionOutcome,
+    act,
+    act_on_many,
+    delete_chunks,
+    ids_of_status,
+)
+from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
+from kb_service.documents.changing import change
+from kb_service.documents.files import FileType, StoredFile, store_upload
+from kb_service.documents.intake import (
+    Intake,
+    OnConflict,
+    Upload,
+    UploadOutcome,
+    add,
+    take_in,
+)
+from kb_service.documents.jobs import (
+    CLEAR_JOB,
+    ERASE_JOB,
+    INGEST_JOB,
+    Try,
+    clear_key,
+    enqueue_clear,
+    enqueue_erase,
+    enqueue_ingest,
+    enqueue_wake_up,
+    erase_key,
+)
+from kb_service.documents.names import clean_name
+from kb_service.documents.pausing import pause_all, resume_all
+from kb_service.documents.progress import (
+    Progress,
+    count_ahead,
+    eta_seconds,
+    summarise,
+    why_waiting,
+)
+from kb_service.documents.quota import Storage, storage_of
+from kb_service.documents.reading import (
+    SORT_FIELDS,
+    DocumentListing,
+    changed_since,
+    get,
+    list_documents,
+    list_open,
+    stored_keys,
+    unshown_revisions,
+)
+
+__all__ = [
+    "ACTIONS",
+    "CLEAR_JOB",
+    "ERASE_JOB",
+    "INGEST_JOB",
+    "SORT_FIELDS",
+    "ActionName",
+    "ActionOutcome",
+    "Attributes",
+    "DocumentListing",
+    "FileType",
+    "Intake",
+    "OnConflict",
+    "Progress",
+    "Storage",
+    "StoredFile",
+    "Try",
+    "Upload",
+    "UploadOutcome",
+    "act",
+    "act_on_many",
+    "add",
+    "change",
+    "changed_since",
+    "checked_attributes",
+    "clean_name",
+    "clear_key",
+    "count_ahead",
+    "delete_chunks",
+    "enqueue_clear",
+    "enqueue_erase",
+    "enqueue_ingest",
+    "enqueue_wake_up",
+    "erase_key",
+    "eta_seconds",
+    "get",
+    "ids_of_status",
+    "list_documents",
+    "list_open",
+    "parse_attributes",
+    "pause_all",
+    "resume_all",
+    "storage_of",
+    "store_upload",
+    "stored_keys",
+    "summarise",
+    "take_in",
+    "unshown_revisions",
+    "why_waiting",
+]

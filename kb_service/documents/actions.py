@@ -1,0 +1,204 @@
+"""What a person may do with a document that is there: one registry, for one and for many."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import delete as delete_from
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import Conflict, DocumentNotFound
+from kb_service.documents.intake import begin_revision
+from kb_service.documents.jobs import Try, enqueue_clear, enqueue_erase, enqueue_ingest
+from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
+
+_AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
+_GROUP = 200
+
+
+def _delete(work: UnitOfWork, document: Document) -> None:
+    document.deleted_at = utc_now()
+    enqueue_erase(work, document.id)
+
+
+def _pause(_work: UnitOfWork, document: Document) -> None:
+    _rest(document, DocumentStatus.PAUSED)
+
+
+def _resume(work: UnitOfWork, document: Document) -> None:
+    _rest(document, DocumentStatus.PENDING)
+    enqueue_ingest(work, Try.next_of(document))
+
+
+def _cancel(work: UnitOfWork, document: Document) -> None:
+    _rest(document, DocumentStatus.CANCELLED)
+    document.failure = None
+    # Stays until the points of a broken-off try are known to be gone.
+    document.lease_owner = document.lease_owner or _TO_BE_CLEARED
+    enqueue_clear(work, document)
+
+
+def _rest(document: Document, status: DocumentStatus) -> None:
+    # The lease stays: a worker that has the document in hand gives it up when it notices, and
+    # until then nobody else may write its points.
+    document.status, document.stage = status.value, DocumentStage.QUEUED.value
+    document.progress, document.retry_at, document.stage_since = 0, None, None
+
+
+_TO_BE_CLEARED = "-"
+
+
+@dataclass(frozen=True)
+class DocumentAction:
+    """Something that can be done with documents in some states.
+
+    Args:
+        apply: changes the row, which is locked, and enqueues what follows.
+        begins: statuses that it can be done in.
+        settled: statuses in which it is done already, so that doing it again changes nothing.
+        refusal: what a caller hears in any other status.
+    """
+
+    apply: Callable[[UnitOfWork, Document], None]
+    begins: frozenset[DocumentStatus]
+    settled: frozenset[DocumentStatus] = frozenset()
+    refusal: str = ""
+
+
+class ActionName(StrEnum):
+    """The registered actions."""
+
+    DELETE = "delete"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+ACTIONS: dict[ActionName, DocumentAction] = {
+    ActionName.DELETE: DocumentAction(_delete, begins=frozenset(DocumentStatus)),
+    ActionName.PAUSE: DocumentAction(
+        _pause,
+        begins=_AT_WORK,
+        settled=frozenset({DocumentStatus.PAUSED}),
+        refusal="Only a document that waits or is processed can be paused",
+    ),
+    ActionName.RESUME: DocumentAction(
+        _resume,
+        begins=frozenset({DocumentStatus.PAUSED}),
+        settled=_AT_WORK,
+        refusal="Only a paused document can be resumed",
+    ),
+    ActionName.CANCEL: DocumentAction(
+        _cancel,
+        begins=_AT_WORK | {DocumentStatus.PAUSED},
+        settled=frozenset({DocumentStatus.CANCELLED}),
+        refusal="Only a document that waits, is processed or is paused can be cancelled",
+    ),
+    ActionName.RETRY: DocumentAction(
+        begin_revision,
+        begins=frozenset({DocumentStatus.FAILED, DocumentStatus.CANCELLED}),
+        refusal="Only a failed or cancelled document can be retried",
+    ),
+}
+
+
+class ActionOutcome(StrEnum):
+    """What became of an action on one document."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    NOT_FOUND = "not_found"
+
+
+def perform(work: UnitOfWork, name: ActionName, document: Document) -> ActionOutcome:
+    """Do something with a document whose row is locked, where its status allows it."""
+    action, status = ACTIONS[name], DocumentStatus(document.status)
+    if status in action.settled:
+        return ActionOutcome.UNCHANGED
+    if status not in action.begins:
+        return ActionOutcome.REFUSED
+    action.apply(work, document)
+    document.updated_at = utc_now()
+    work.session.add(document)
+    return ActionOutcome.DONE
+
+
+async def act(
+    work: UnitOfWork, name: ActionName, knowledge_base_id: str, document_id: str
+) -> Document:
+    """Do something with one document of a knowledge base that already passed the gate.
+
+    Raises:
+        DocumentNotFound: there is none in this knowledge base.
+        Conflict: its status does not allow it.
+    """
+    rows = await locked(work.session, knowledge_base_id, [document_id])
+    if not rows:
+        raise DocumentNotFound
+    if perform(work, name, rows[0]) is ActionOutcome.REFUSED:
+        raise Conflict(field="status", error=ACTIONS[name].refusal)
+    return rows[0]
+
+
+async def act_on_many(
+    work: UnitOfWork, name: ActionName, knowledge_base_id: str, document_ids: Sequence[str]
+) -> dict[str, ActionOutcome]:
+    """Do something with many documents of a knowledge base that already passed the gate.
+
+    Returns:
+        What happened, by id, in the order asked for.
+    """
+    outcomes = dict.fromkeys(document_ids, ActionOutcome.NOT_FOUND)
+    wanted = sorted(outcomes)
+    for start in range(0, len(wanted), _GROUP):
+        rows = await locked(work.session, knowledge_base_id, wanted[start : start + _GROUP])
+        for row in rows:
+            outcomes[row.id] = perform(work, name, row)
+        await work.session.flush()
+    return outcomes
+
+
+async def locked(
+    session: AsyncSession, knowledge_base_id: str, document_ids: Sequence[str]
+) -> Sequence[Document]:
+    """Those of these documents that are in the knowledge base, their rows locked."""
+    # In the order of ids: two callers that lock the same rows must not wait for each other.
+    query = (
+        select(Document)
+        .where(
+            col(Document.id).in_(document_ids),
+            col(Document.knowledge_base_id) == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+        )
+        .order_by(col(Document.id))
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+    return (await session.exec(query)).all()
+
+
+async def ids_of_status(
+    session: AsyncSession, knowledge_base_id: str, status: DocumentStatus, *, limit: int
+) -> Sequence[str]:
+    """The documents of a knowledge base in a status, oldest first."""
+    query = (
+        select(Document.id)
+        .where(
+            Document.knowledge_base_id == knowledge_base_id,
+            Document.status == status.value,
+            col(Document.deleted_at).is_(None),
+        )
+        .order_by(col(Document.created_at), col(Document.id))
+        .limit(limit)
+    )
+    return (await session.exec(query)).all()
+
+
+async def delete_chunks(session: AsyncSession, document_id: str) -> None:
+    """Remove all chunk rows of a document."""
+    await session.exec(delete_from(Chunk).where(col(Chunk.document_id) == document_id))

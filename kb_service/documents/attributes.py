@@ -1,0 +1,96 @@
+"""A document's metadata: the user's own keys and values, which searches can filter by."""
+
+import json
+import math
+from typing import TypeGuard
+
+from pydantic import JsonValue
+
+from core.errors import InvalidRequest
+
+Attributes = dict[str, JsonValue]
+
+_MOST_KEYS = 20
+_LONGEST_KEY = 64
+_LONGEST_TEXT = 1000
+_MOST_ITEMS = 50
+# Beyond it a program in JavaScript reads another number.
+_LARGEST_INTEGER = 2**53 - 1
+_MOST_BYTES = 8192
+
+
+def checked_attributes(value: object) -> Attributes:
+    """Metadata as it may be stored: flat, of bounded size.
+
+    Raises:
+        InvalidRequest: it is not an object of at most 20 keys, or a value is neither a text, a
+            number, a truth value nor a list of texts.
+    """
+    if not _is_object(value):
+        raise _refusal("Send an object of keys and values")
+    if len(value) > _MOST_KEYS:
+        raise _refusal(f"Use at most {_MOST_KEYS} keys")
+    attributes = {_checked_key(key): _checked_value(one) for key, one in value.items()}
+    if len(json.dumps(attributes, ensure_ascii=False).encode()) > _MOST_BYTES:
+        raise _refusal(f"Use at most {_MOST_BYTES} bytes in all")
+    return attributes
+
+
+def parse_attributes(text: str) -> Attributes:
+    """Metadata from JSON text, as a form field carries it.
+
+    Raises:
+        InvalidRequest: no JSON, or not what :func:`checked_attributes` passes.
+    """
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _refusal("Send a JSON object") from error
+    return checked_attributes(value)
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, object]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+def _checked_key(key: str) -> str:
+    if not key.strip() or len(key) > _LONGEST_KEY or not _is_clean(key):
+        raise _refusal(f"A key has 1 to {_LONGEST_KEY} characters")
+    return key
+
+
+def _checked_value(value: object) -> JsonValue:
+    match value:
+        case bool():
+            return value
+        case int() if abs(value) <= _LARGEST_INTEGER:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case str():
+            return _checked_text(value)
+        case _ if _is_list(value) and len(value) <= _MOST_ITEMS:
+            return [_checked_text(one) for one in value]
+        case _:
+            raise _refusal(
+                f"A value is a text, a number, true, false or a list of up to {_MOST_ITEMS} texts"
+            )
+
+
+def _checked_text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not _is_clean(value):
+        raise _refusal(f"A text has at most {_LONGEST_TEXT} characters")
+    return value
+
+
+def _is_clean(text: str) -> bool:
+    # PostgreSQL can't store NUL, UTF-8 can't spell half a character.
+    return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def _refusal(error: str) -> InvalidRequest:
+    return InvalidRequest("metadata", error)

@@ -1,0 +1,64 @@
+"""The bytes of documents: streamed into the object store, measured and hashed on their way."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from core.database.types import new_id
+from core.errors import EmptyFile, FileTooLarge
+from kb_service.object_storage.protocol import ObjectStore
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """Bytes that are safe in the object store.
+
+    Args:
+        storage_key: where.
+        size: in bytes.
+        sha256: in hex.
+    """
+
+    storage_key: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class FileType:
+    """What kind of file it is.
+
+    Args:
+        media_type: by content and name.
+        label: as lists show it (seed 002, section 9.6: ``markdown``).
+    """
+
+    media_type: str
+    label: str
+
+
+async def store_upload(
+    store: ObjectStore, content: AsyncIterator[bytes], *, max_bytes: int
+) -> StoredFile:
+    """Stream an upload into the object store; it is durable when this returns.
+
+    Raises:
+        FileTooLarge: more than ``max_bytes``; nothing is kept.
+        EmptyFile: no bytes; nothing is kept.
+        StorageFull: no room; nothing is kept.
+    """
+    key, digest, size = new_id(), hashlib.sha256(), 0
+
+    async def counted() -> AsyncIterator[bytes]:
+        nonlocal size
+        async for block in content:
+            size += len(block)
+            if size > max_bytes:
+                raise FileTooLarge(max_bytes=max_bytes)
+            digest.update(block)
+            yield block
+        if size == 0:
+            raise EmptyFile(field="file")
+
+    await store.write(key, counted())
+    return StoredFile(key, size, digest.hexdigest())

@@ -1,0 +1,219 @@
+"""Uploads become documents: a name stands for one document, its bytes for a revision of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import DocumentNameTaken, KnowledgeBaseNotFound
+from kb_service.documents import quota
+from kb_service.documents.attributes import Attributes
+from kb_service.documents.files import FileType, StoredFile
+from kb_service.documents.jobs import Try, enqueue_ingest
+from kb_service.documents.names import numbered_names
+from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
+
+_ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
+
+
+class OnConflict(StrEnum):
+    """What becomes of an upload whose name is taken by a document with other bytes."""
+
+    REPLACE = "replace"
+    KEEP_BOTH = "keep_both"
+    REFUSE = "refuse"
+
+
+class UploadOutcome(StrEnum):
+    """What became of an upload."""
+
+    CREATED = "created"
+    UNCHANGED = "unchanged"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A stored file that is to become a document.
+
+    Args:
+        name: cleaned.
+        file: its bytes.
+        file_type: by content and name.
+        on_conflict: what to do where the name is taken by other bytes.
+        attributes: metadata that the document gets; None leaves what it has.
+    """
+
+    name: str
+    file: StoredFile
+    file_type: FileType
+    on_conflict: OnConflict = OnConflict.REPLACE
+    attributes: Attributes | None = None
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What an upload led to.
+
+    Args:
+        document: the one that holds the bytes now.
+        outcome: how that came.
+        spare_keys: stored files that nothing needs any more, to be deleted after the commit.
+    """
+
+    document: Document
+    outcome: UploadOutcome
+    spare_keys: Sequence[str] = field(default_factory=tuple)
+
+
+async def take_in(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload, *, quota_bytes: int = 0
+) -> Intake:
+    """Make a stored upload a document, a revision of one, or nothing where it is there already.
+
+    Uploads into one knowledge base pass here one after the other, so that many at once of one
+    name make one document.
+
+    Args:
+        work: the transaction.
+        knowledge_base: which the caller may write to.
+        upload: what came in.
+        quota_bytes: most that the owner may keep; 0 for any number.
+
+    Raises:
+        DocumentNameTaken: other bytes have the name, and the caller wants it refused.
+        KnowledgeBaseNotFound: it was deleted at this moment.
+        QuotaExceeded: the owner's quota has no room for it.
+    """
+    if quota_bytes:
+        await quota.take_turn(work.session, knowledge_base.owner_id)
+    intake = await _place(work, knowledge_base, upload)
+    if upload.attributes is not None:
+        intake.document.attributes = upload.attributes
+        work.session.add(intake.document)
+    if quota_bytes and intake.outcome is not UploadOutcome.UNCHANGED:
+        await quota.check(work.session, knowledge_base.owner_id, limit_bytes=quota_bytes)
+    return intake
+
+
+async def _place(work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload) -> Intake:
+    generation = await take_turn(work.session, knowledge_base.id)
+    present = await find_named(work.session, knowledge_base.id, upload.name)
+    name = upload.name
+    if present is not None and present.sha256 != upload.file.sha256:
+        if upload.on_conflict is OnConflict.REFUSE:
+            raise DocumentNameTaken(field="file", name=name, document_id=present.id)
+        if upload.on_conflict is OnConflict.KEEP_BOTH:
+            name, present = await _find_free(work.session, knowledge_base.id, upload)
+    if present is None:
+        document = await add(
+            work, knowledge_base, name=name, file=upload.file, file_type=upload.file_type
+        )
+        return Intake(document, UploadOutcome.CREATED)
+    if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
+        return Intake(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
+    spare = _replace_file(present, upload)
+    # New bytes are to be found soon, also while a re-index makes the old ones anew.
+    present.generation = generation
+    begin_revision(work, present)
+    return Intake(present, UploadOutcome.REPLACED, spare)
+
+
+async def take_turn(session: AsyncSession, knowledge_base_id: str) -> int:
+    """Wait for those who give names before; gives the generation that searches see now.
+
+    Raises:
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    # On SQLite the transaction is the only writer anyway.
+    query = select(KnowledgeBase.generation).where(
+        KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None)
+    )
+    generation = (await session.exec(query.with_for_update(key_share=True))).first()
+    if generation is None:
+        raise KnowledgeBaseNotFound
+    return generation
+
+
+async def find_named(session: AsyncSession, knowledge_base_id: str, name: str) -> Document | None:
+    """The document that has a name, its row locked."""
+    query = select(Document).where(
+        Document.knowledge_base_id == knowledge_base_id,
+        Document.name == name,
+        col(Document.deleted_at).is_(None),
+    )
+    # A worker may be about to end a try of it.
+    return (await session.exec(query.with_for_update(key_share=True))).first()
+
+
+async def _find_free(
+    session: AsyncSession, knowledge_base_id: str, upload: Upload
+) -> tuple[str, Document | None]:
+    """The first numbered name that is free, or the document that has these bytes under one."""
+    names = numbered_names(upload.name)
+    while True:
+        name = next(names)
+        present = await find_named(session, knowledge_base_id, name)
+        if present is None or present.sha256 == upload.file.sha256:
+            return name, present
+
+
+async def add(
+    work: UnitOfWork,
+    knowledge_base: KnowledgeBase,
+    *,
+    name: str,
+    file: StoredFile,
+    file_type: FileType,
+) -> Document:
+    """Write the row of a stored file under a free name, and the job that will index it."""
+    document = Document(
+        knowledge_base_id=knowledge_base.id,
+        name=name,
+        file_type=file_type.label,
+        media_type=file_type.media_type,
+        file_size=file.size,
+        sha256=file.sha256,
+        storage_key=file.storage_key,
+        generation=knowledge_base.generation,
+    )
+    work.session.add(document)
+    await work.session.flush()
+    enqueue_ingest(work, Try.next_of(document))
+    return document
+
+
+def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
+    """Give a document another file; the keys of those that nothing needs any more."""
+    old_key, old_size = document.storage_key, document.file_size
+    document.storage_key = upload.file.storage_key
+    document.file_size, document.sha256 = upload.file.size, upload.file.sha256
+    document.file_type = upload.file_type.label
+    document.media_type = upload.file_type.media_type
+    if document.active_revision is not None and not document.superseded_keys:
+        # The passages that are found until the flip were made of it.
+        document.superseded_keys, document.superseded_bytes = [old_key], old_size
+        return ()
+    return (old_key,)
+
+
+def begin_revision(work: UnitOfWork, document: Document) -> None:
+    """Let a document wait for being made anew; what is searched stays until that is done.
+
+    A worker that still has the old revision in hand keeps its lease until it has noticed, so that
+    no two write points of one document at a time.
+    """
+    document.status = DocumentStatus.PENDING.value
+    document.stage = DocumentStage.QUEUED.value
+    document.progress, document.attempt = 0, 0
+    document.failure = document.retry_at = document.stage_since = document.started_at = None
+    document.revision += 1
+    if document.lease_until is None:
+        document.lease_owner = None
+    document.updated_at = utc_now()
+    work.session.add(document)
+    enqueue_ingest(work, Try.next_of(document))

@@ -1,0 +1,117 @@
+"""Documents as callers read them: one, or a page of a knowledge base's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.paging import Page, paged
+from core.errors import DocumentNotFound
+from kb_service.models import Document, DocumentStatus
+
+_OPEN = (
+    DocumentStatus.PENDING.value,
+    DocumentStatus.PROCESSING.value,
+    DocumentStatus.PAUSED.value,
+)
+SORT_FIELDS = ("created_at", "updated_at", "name", "file_size", "status")
+
+
+@dataclass(frozen=True)
+class DocumentListing:
+    """One page of documents and how many there are in all."""
+
+    items: Sequence[Document]
+    total: int
+
+
+async def get(session: AsyncSession, knowledge_base_id: str, document_id: str) -> Document:
+    """Load a document of a knowledge base that already passed the gate.
+
+    Raises:
+        DocumentNotFound: there is none in this knowledge base.
+    """
+    query = select(Document).where(
+        Document.id == document_id,
+        Document.knowledge_base_id == knowledge_base_id,
+        col(Document.deleted_at).is_(None),
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise DocumentNotFound
+    return found
+
+
+def unshown_revisions(document: Document) -> list[int]:
+    """The revisions so far that neither searches nor a coming cut-over show."""
+    shown = {document.active_revision, document.shadow_revision}
+    return [number for number in range(1, document.revision + 1) if number not in shown]
+
+
+async def changed_since(
+    session: AsyncSession, knowledge_base_id: str, since: datetime, *, limit: int
+) -> Sequence[Document]:
+    """The documents of a knowledge base that changed, the deleted ones too, oldest change first."""
+    query = (
+        select(Document)
+        .where(Document.knowledge_base_id == knowledge_base_id, col(Document.updated_at) >= since)
+        .order_by(col(Document.updated_at), col(Document.id))
+        .limit(limit)
+    )
+    return (await session.exec(query)).all()
+
+
+async def list_open(
+    session: AsyncSession, knowledge_base_id: str, *, limit: int
+) -> Sequence[Document]:
+    """The documents of a knowledge base that are in work or wait, those in work first."""
+    at_work = col(Document.status) == DocumentStatus.PROCESSING.value
+    query = (
+        select(Document)
+        .where(
+            Document.knowledge_base_id == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+            col(Document.status).in_(_OPEN),
+        )
+        .order_by(at_work.desc(), col(Document.created_at), col(Document.id))
+        .limit(limit)
+    )
+    return (await session.exec(query)).all()
+
+
+async def stored_keys(session: AsyncSession) -> set[str]:
+    """The keys of all files that a document has, those of older revisions too."""
+    query = select(col(Document.storage_key), col(Document.superseded_keys))
+    keys: set[str] = set()
+    for key, superseded in (await session.exec(query)).all():
+        keys.update((key, *superseded))
+    return keys
+
+
+async def list_documents(
+    session: AsyncSession, knowledge_base_id: str, page: Page, *, status: str | None = None
+) -> DocumentListing:
+    """One page of a knowledge base's documents."""
+    conditions = [
+        col(Document.knowledge_base_id) == knowledge_base_id,
+        col(Document.deleted_at).is_(None),
+    ]
+    if status is not None:
+        conditions.append(col(Document.status) == status)
+    query = paged(
+        select(Document).where(*conditions),
+        page,
+        columns={
+            "created_at": col(Document.created_at),
+            "updated_at": col(Document.updated_at),
+            "name": col(Document.name),
+            "file_size": col(Document.file_size),
+            "status": col(Document.status),
+        },
+        tie=col(Document.id),
+    )
+    total = select(func.count()).select_from(Document).where(*conditions)
+    return DocumentListing((await session.exec(query)).all(), (await session.exec(total)).one())

@@ -1,0 +1,1 @@
+"""Encoders: what turns passages and queries into dense vectors."""

@@ -1,0 +1,127 @@
+"""The embedding models known by name: those served here, and those a caller may ask for."""
+
+from dataclasses import dataclass, replace
+
+from core.embedding_settings import EmbeddingModelSetting
+from core.errors import UnknownEmbeddingModel, UnusableSetting
+from core.settings import Settings, get_settings
+
+# What a multilingual model is trusted with; fusion only asks whether a script is covered.
+_MULTILINGUAL = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"})
+_ENGLISH = frozenset({"en"})
+_CHINESE = frozenset({"zh"})
+_DEFAULT_WINDOW = 512
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    """What a model can do: the one entry that fusion, splitters, indexes and encoders read.
+
+    Args:
+        name: as knowledge bases name it.
+        dimension: length of its vectors.
+        languages: ISO 639-1 codes it was trained for.
+        window_tokens: longest text it reads at once, its special tokens included.
+        query_prefix: what it was trained to see in front of a question.
+        passage_prefix: the same for a passage.
+        served: whether this installation can run it.
+        source: where it comes from; None for the built-in one.
+        shortened: whether ``dimension`` is not the model's own, which an endpoint must be told.
+    """
+
+    name: str
+    dimension: int
+    languages: frozenset[str]
+    window_tokens: int
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    served: bool = False
+    source: EmbeddingModelSetting | None = None
+    shortened: bool = False
+
+
+DEFAULT = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
+
+_BGE_EN = "Represent this sentence for searching relevant passages: "
+_BGE_ZH = "为这个句子生成表示以用于检索相关文章："
+# Names that seeds, clients and copied configuration ask for: known, so that the caller can go
+# on with the default and say so, where a misspelt name has to be refused.
+_KNOWN = (
+    EmbeddingModel("all-mpnet-base-v2", 768, _ENGLISH, 384),
+    EmbeddingModel("bge-large-en-v1.5", 1024, _ENGLISH, 512, _BGE_EN),
+    EmbeddingModel("bge-large-zh-v1.5", 1024, _CHINESE, 512, _BGE_ZH),
+    EmbeddingModel("bge-m3", 1024, _MULTILINGUAL, 8192),
+    EmbeddingModel("bge-small-en-v1.5", 384, _ENGLISH, 512, _BGE_EN),
+    EmbeddingModel("bge-small-zh-v1.5", 512, _CHINESE, 512, _BGE_ZH),
+    EmbeddingModel("multilingual-e5-large", 1024, _MULTILINGUAL, 512, "query: ", "passage: "),
+    EmbeddingModel("nomic-embed-text", 768, _ENGLISH, 8192, "search_query: ", "search_document: "),
+    EmbeddingModel("paraphrase-multilingual-MiniLM-L12-v2", 384, _MULTILINGUAL, 128),
+    EmbeddingModel("text-embedding-3-large", 3072, _MULTILINGUAL, 8191),
+    EmbeddingModel("text-embedding-3-small", 1536, _MULTILINGUAL, 8191),
+    EmbeddingModel("text-embedding-ada-002", 1536, _MULTILINGUAL, 8191),
+)
+_BY_NAME = {model.name.lower(): model for model in _KNOWN}
+
+
+def served(settings: Settings | None = None) -> list[EmbeddingModel]:
+    """The models this installation can run, the default first.
+
+    Args:
+        settings: name those beside the built-in one; by default this process's.
+
+    Raises:
+        UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` leaves out what nobody else knows.
+    """
+    return [
+        DEFAULT,
+        *(_configured(entry) for entry in (settings or get_settings()).embedding_models),
+    ]
+
+
+def resolve(name: str) -> EmbeddingModel:
+    """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter.
+
+    Raises:
+        UnknownEmbeddingModel: Nobody knows this name; the details list the served ones.
+    """
+    wanted = _key(name)
+    ours = {model.name.lower(): model for model in served()}
+    model = ours.get(wanted) or _BY_NAME.get(wanted)
+    if model is None:
+        raise UnknownEmbeddingModel(
+            field="embedding_model", served=[model.name for model in ours.values()]
+        )
+    return model
+
+
+def _key(name: str) -> str:
+    return name.strip().rpartition("/")[2].lower()
+
+
+def _configured(entry: EmbeddingModelSetting) -> EmbeddingModel:
+    if _key(entry.name) == DEFAULT.name.lower():
+        raise _unusable(entry, "is built in and needs no entry")
+    known = _BY_NAME.get(_key(entry.name)) or _BY_NAME.get(_key(entry.model or ""))
+    if known is None and (entry.dimension is None or entry.languages is None):
+        raise _unusable(entry, "is not a known model: give its dimension and languages")
+    base = known or EmbeddingModel(entry.name, 0, frozenset(), _DEFAULT_WINDOW)
+    given = {
+        "dimension": entry.dimension,
+        "languages": entry.languages,
+        "window_tokens": entry.window_tokens,
+        "query_prefix": entry.query_prefix,
+        "passage_prefix": entry.passage_prefix,
+    }
+    capabilities = {key: value for key, value in given.items() if value is not None}
+    return replace(
+        base,
+        name=entry.name,
+        served=True,
+        source=entry,
+        shortened=known is not None and entry.dimension not in {None, known.dimension},
+        **capabilities,
+    )
+
+
+def _unusable(entry: EmbeddingModelSetting, reason: str) -> UnusableSetting:
+    return UnusableSetting(setting="AGENTEX_EMBEDDING_MODELS", error=f"{entry.name} {reason}")

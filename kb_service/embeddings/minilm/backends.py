@@ -1,0 +1,111 @@
+"""The runtimes that can run the converted model, and which of them suits this CPU."""
+
+# OpenVINO and ONNX Runtime ship stubs with untyped parameters; this module is their fence.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+import platform
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb_service.embeddings.minilm.mapped import give_back_mapped
+from kb_service.embeddings.protocol import Vectors
+
+# Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
+Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
+
+
+class Backend(StrEnum):
+    """A runtime and the number format it computes in."""
+
+    OPENVINO_BF16 = "openvino-bf16"
+    ONNXRUNTIME_INT8 = "onnxruntime-int8"
+    ONNXRUNTIME_FP32 = "onnxruntime-fp32"
+
+    @property
+    def model_file(self) -> str:
+        """Name of the converted file this backend loads."""
+        return "model.xml" if self is Backend.OPENVINO_BF16 else "model.onnx"
+
+    @property
+    def length_step(self) -> int:
+        """Lengths are padded to multiples of this.
+
+        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them
+        built (p50 2.5 to 1.7 ms). ONNX Runtime has no such cost, there padding only adds work.
+        """
+        return 8 if self is Backend.OPENVINO_BF16 else 1
+
+
+def cpu_flags() -> frozenset[str]:
+    """Instruction set flags as the Linux kernel names them; empty where it can't be asked."""
+    listing = Path("/proc/cpuinfo")
+    if platform.system() != "Linux" or not listing.exists():
+        return frozenset()
+    for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "flags":
+            return frozenset(value.split())
+    return frozenset()
+
+
+def choose_backend(flags: frozenset[str]) -> Backend:
+    """The fastest backend whose numbers were checked on CPUs with these flags.
+
+    bf16 needs hardware bf16; int8 was only measured with VNNI, so older CPUs stay with fp32
+    (``reference/retrieval.md`` section 4).
+    """
+    if flags & {"avx512_bf16", "amx_bf16"}:
+        return Backend.OPENVINO_BF16
+    if flags & {"avx512_vnni", "avx_vnni"}:
+        return Backend.ONNXRUNTIME_INT8
+    return Backend.ONNXRUNTIME_FP32
+
+
+def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
+    """Load the converted model; ``threads`` 0 means all cores."""
+    path = folder / backend.model_file
+    if backend is Backend.OPENVINO_BF16:
+        return _load_openvino(path, threads)
+    return _load_onnxruntime(path, threads)
+
+
+def _load_openvino(path: Path, threads: int) -> Forward:
+    # Only the runtime that is used is imported: each takes 20 to 40 MB.
+    import openvino  # noqa: PLC0415
+
+    options: dict[str, object] = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "bf16",
+    }
+    if threads:
+        options["INFERENCE_NUM_THREADS"] = threads
+    request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
+    give_back_mapped(path.with_suffix(".bin"))
+
+    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+        request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)
+        # A view into the request's own memory: read before the next call overwrites it.
+        return request.get_output_tensor(0).data
+
+    return forward
+
+
+def _load_onnxruntime(path: Path, threads: int) -> Forward:
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(
+        path.as_posix(), options, providers=["CPUExecutionProvider"]
+    )
+
+    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+        outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return np.asarray(outputs[0], dtype=np.float32)
+
+    return forward

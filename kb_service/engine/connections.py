@@ -1,0 +1,126 @@
+"""Serves the wire: reads requests, runs each as a task, writes answers as they come."""
+
+import asyncio
+import contextlib
+import socket
+
+from core.errors import AgentexError, ErrorCode
+from core.logging import get_logger
+from kb_service.engine.engine import Engine
+from kb_service.wire import (
+    MalformedFrame,
+    Message,
+    Request,
+    Response,
+    pack_frame,
+    read_frame,
+)
+
+_log = get_logger(__name__)
+
+# Requests one connection may have under way; further ones stay in the socket's buffer.
+_MOST_AT_ONCE = 256
+
+
+class Connection:
+    """One client's connection; its requests end with it."""
+
+    def __init__(
+        self, engine: Engine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._engine = engine
+        self._reader = reader
+        self._writer = writer
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._room = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    async def serve(self) -> None:
+        """Read requests until the client goes or sends something that is no request."""
+        try:
+            while True:
+                await self._accept(await read_frame(self._reader, Request))
+        except MalformedFrame:
+            _log.warning("engine.malformed_frame")
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            for task in self._running.values():
+                task.cancel()
+            self._writer.close()
+
+    async def finish(self) -> None:
+        """Wait until every request under way was answered."""
+        if self._running:
+            await asyncio.wait(list(self._running.values()))
+
+    async def _accept(self, request: Request) -> None:
+        if request.op == "cancel":
+            if request.id in self._running:
+                self._running[request.id].cancel()
+            return
+        if request.id in self._running:
+            raise MalformedFrame
+        await self._room.acquire()
+        task = asyncio.create_task(self._respond(request))
+        self._running[request.id] = task
+        task.add_done_callback(lambda _task: self._forget(request.id))
+
+    def _forget(self, number: int) -> None:
+        del self._running[number]
+        self._room.release()
+
+    async def _respond(self, request: Request) -> None:
+        frame = await self._answer(request)
+        with contextlib.suppress(OSError):
+            self._writer.write(frame)
+            await self._writer.drain()
+
+    async def _answer(self, request: Request) -> bytes:
+        try:
+            body = await self._engine.answer(request)
+            return pack_frame(_answered(request, body))
+        except AgentexError as error:
+            if error.code.status >= ErrorCode.INTERNAL.status:
+                _log.warning("engine.request_failed", op=request.op, exc_info=error)
+            return pack_frame(_refused(request, error))
+        # A process edge: one broken request must not end the others.
+        except Exception:  # noqa: BLE001
+            _log.exception("engine.request_broke", op=request.op)
+            return pack_frame(_refused(request, AgentexError()))
+
+
+class Connections:
+    """Every open connection, so that draining can wait for their answers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._open: dict[Connection, asyncio.StreamWriter] = {}
+
+    async def listen(self, listener: socket.socket) -> asyncio.Server:
+        """Start accepting on a bound, listening socket."""
+        return await asyncio.start_unix_server(self._serve, sock=listener)
+
+    async def finish(self) -> None:
+        """Let every accepted request be answered, then hang up."""
+        for connection, writer in list(self._open.items()):
+            await connection.finish()
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self._engine, reader, writer)
+        self._open[connection] = writer
+        try:
+            await connection.serve()
+        finally:
+            del self._open[connection]
+
+
+def _answered(request: Request, body: Message) -> Response:
+    return Response(id=request.id, ok=True, body=body.model_dump())
+
+
+def _refused(request: Request, error: AgentexError) -> Response:
+    details: dict[str, object] = {
+        key: value for key, value in error.details.items() if isinstance(value, str | int)
+    }
+    return Response(id=request.id, ok=False, body=details, code=int(error.code))

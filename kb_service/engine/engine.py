@@ -1,0 +1,223 @@
+"""The engine: loads encoders and shards on its thread and answers requests in order of urgency."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from core.errors import AgentexError, ShuttingDown
+from core.logging import get_logger
+from core.settings import Settings
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.engine.holdings import Holdings
+from kb_service.engine.operations import Part, Task, parse
+from kb_service.engine.schedule import Schedule, Steps
+from kb_service.engine.served_index import Place, ServedIndex
+from kb_service.engine.upkeep import Policy, Upkeep
+from kb_service.vector_index.shard import Shard, presync
+from kb_service.wire import EncoderHealth, EngineHealth, IndexHealth, Message, Request
+
+_log = get_logger(__name__)
+
+# A flush while nobody waits costs nobody anything; without one, a start replays the log.
+_FLUSH_SECONDS = 1.0
+# Named as the backend of vectors that come from elsewhere.
+_ENDPOINT = "endpoint"
+_MOST_UNFLUSHED = 8192
+
+
+class Engine:
+    """Encoders and shards behind one thread.
+
+    Args:
+        settings: times, and when an index is optimised.
+        load: opens encoders and shards; runs on the engine's thread.
+    """
+
+    def __init__(self, settings: Settings, load: Callable[[], Holdings]) -> None:
+        self._settings = settings
+        self._open = load
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        self._schedule = Schedule(self._thread)
+        self._holdings: Holdings | None = None
+        self._indexes: dict[str, ServedIndex] = {}
+        policy = Policy(settings.index_optimise_points)
+        self._upkeep = Upkeep(self._indexes, policy, settings.effective_engine_socket)
+        self._ready = asyncio.Event()
+        self._answering = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._draining = False
+
+    async def run(self) -> None:
+        """Load everything, then work until cancelled.
+
+        Raises:
+            AgentexError: The encoder or a shard can't be loaded, or a shard was lost.
+        """
+        loop = asyncio.get_running_loop()
+        holdings = await loop.run_in_executor(self._thread, self._open)
+        for model, home in holdings.homes.items():
+            encoder = holdings.encoders.get(model)
+            self._indexes[model] = ServedIndex(
+                home,
+                self._local_place(model),
+                holdings.shards[model],
+                encoder.backend if encoder else _ENDPOINT,
+            )
+        self._holdings = holdings
+        self._ready.set()
+        _log.info("engine.ready", encoders=len(holdings.encoders), points=self.health().points)
+        tasks = [
+            asyncio.create_task(work)
+            for work in (self._schedule.work(), self._keep_flushed(holdings), self._upkeep.run())
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def answer(self, request: Request) -> Message:
+        """Answer one request; while the engine loads, all but ``health`` wait.
+
+        Raises:
+            AgentexError: What the caller is told.
+        """
+        if request.op == "health":
+            return self.health()
+        if self._draining:
+            raise ShuttingDown
+        task = parse(request)
+        self._answering += 1
+        self._quiet.clear()
+        try:
+            await self._ready.wait()
+            index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
+            return await (self._locally(task) if index is None else index.answer(task))
+        finally:
+            self._answering -= 1
+            if not self._answering:
+                self._quiet.set()
+
+    def health(self) -> EngineHealth:
+        """What the engine is and how far it has come; never waits for the thread."""
+        state: Literal["starting", "ready", "draining"] = "ready"
+        if self._draining:
+            state = "draining"
+        elif not self._ready.is_set():
+            state = "starting"
+        encoders, indexes = self._encoders(), self._index_healths()
+        default = next((one for one in encoders if one.model == DEFAULT.name), None)
+        runtime, _, dtype = ((default and default.backend) or "").partition("-")
+        return EngineHealth(
+            state=state,
+            pid=os.getpid(),
+            model=DEFAULT.name,
+            dimension=DEFAULT.dimension,
+            backend=runtime or None,
+            dtype=dtype or None,
+            points=sum(index.points for index in indexes) if indexes else None,
+            waiting=self._schedule.waiting,
+            encoders=encoders,
+            indexes=indexes,
+        )
+
+    async def drain(self) -> None:
+        """Refuse new work, finish what is queued (within ``drain_seconds``)."""
+        self._draining = True
+        try:
+            async with asyncio.timeout(self._settings.drain_seconds):
+                await self._quiet.wait()
+        except TimeoutError:
+            _log.warning("engine.drain_cut", waiting=self._schedule.waiting)
+
+    async def close(self) -> None:
+        """Close the shards on their thread and end it, and end the processes of others."""
+        holdings, self._holdings = self._holdings, None
+        self._ready.set()
+        await self._upkeep.close()
+        if holdings is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, holdings.close)
+        for index in self._indexes.values():
+            with contextlib.suppress(OSError):
+                index.save_record()
+        self._thread.shutdown()
+
+    async def _locally(self, task: Task) -> Message:
+        if self._holdings is None:
+            raise ShuttingDown
+        answer = await self._schedule.run(task.work(self._holdings), urgent=task.urgent)
+        if not isinstance(answer, Message):
+            raise TypeError(task.request.op)
+        return answer
+
+    def _local_place(self, model: str) -> Place:
+        async def close() -> None:
+            if self._holdings is not None:
+                shard = self._holdings.shards.pop(model)
+                await asyncio.to_thread(presync, shard.folder)
+                await asyncio.get_running_loop().run_in_executor(self._thread, shard.close)
+                await asyncio.to_thread(shutil.rmtree, shard.folder, ignore_errors=True)
+
+        return Place(self._locally, close)
+
+    async def _keep_flushed(self, holdings: Holdings) -> None:
+        while True:
+            await asyncio.sleep(_FLUSH_SECONDS)
+            idle = self._schedule.idle_seconds > _FLUSH_SECONDS
+            for shard in list(holdings.shards.values()):
+                if shard.unflushed > (0 if idle else _MOST_UNFLUSHED):
+                    await asyncio.to_thread(presync, shard.folder)
+                    await self._schedule.run(_flush(holdings, shard), urgent=False)
+
+    def _encoders(self) -> list[EncoderHealth]:
+        if self._holdings is None:
+            return []
+        failures = {
+            model: str(error.details.get("reason"))
+            for model, error in self._holdings.failures.items()
+        }
+        return [
+            EncoderHealth(
+                model=model,
+                backend=encoder.backend if encoder else None,
+                problem=failures.get(model),
+            )
+            for model, encoder in ({**dict.fromkeys(failures), **self._holdings.encoders}).items()
+        ]
+
+    def _index_healths(self) -> list[IndexHealth]:
+        if self._indexes or self._holdings is None:
+            return [index.health() for index in self._indexes.values()]
+        return [_bare_health(*entry) for entry in self._holdings.shards.items()]
+
+
+def _flush(holdings: Holdings, shard: Shard) -> Steps:
+    yield
+    # It may have been closed, because another process serves it now.
+    if shard in holdings.shards.values() and shard.unflushed:
+        try:
+            shard.flush()
+        except AgentexError as error:
+            _log.warning("engine.not_flushed", error=type(error).__name__, code=int(error.code))
+
+
+def _bare_health(model: str, shard: Shard) -> IndexHealth:
+    return IndexHealth(
+        model=model,
+        points=shard.points,
+        upkeep="none",
+        written=shard.written,
+        deleted=shard.deleted,
+        optimised=False,
+        own_process=False,
+        vectors_by=None,
+        problem=None,
+    )

@@ -1,0 +1,54 @@
+"""What the engine's one thread owns: encoders and shards, by model."""
+
+from dataclasses import dataclass, field
+
+from core.errors import AgentexError, InvalidRequest, VectorIndexUnavailable
+from kb_service.embeddings.local import LocalEncoder
+from kb_service.vector_index.home import ShardHome
+from kb_service.vector_index.shard import Shard
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Encoders and shards that could be opened, and why the others could not.
+
+    Args:
+        encoders: by model; models behind an endpoint have none here.
+        shards: by model; empty in server mode.
+        homes: where each shard lies; empty in a process that only serves what it was given.
+        failures: by model, what keeps its encoder or shard from being opened.
+    """
+
+    encoders: dict[str, LocalEncoder]
+    shards: dict[str, Shard]
+    homes: dict[str, ShardHome] = field(default_factory=dict[str, ShardHome])
+    failures: dict[str, AgentexError] = field(default_factory=dict[str, AgentexError])
+
+    def encoder(self, model: str) -> LocalEncoder:
+        """The encoder of a model.
+
+        Raises:
+            EngineUnavailable: it could not be loaded.
+            InvalidRequest: the engine runs none of this name.
+        """
+        encoder = self.encoders.get(model)
+        if encoder is None:
+            raise self.failures.get(model, InvalidRequest("model", "the engine runs another model"))
+        return encoder
+
+    def shard(self, model: str) -> Shard:
+        """The shard of a model.
+
+        Raises:
+            VectorIndexUnavailable: it could not be opened, or the engine keeps none of this name.
+        """
+        shard = self.shards.get(model)
+        if shard is None:
+            reason = "the engine keeps no vectors of this model"
+            raise self.failures.get(model, VectorIndexUnavailable(reason=reason))
+        return shard
+
+    def close(self) -> None:
+        """Flush and close every shard."""
+        for shard in self.shards.values():
+            shard.close()

@@ -1,0 +1,85 @@
+"""Opens what the engine owns: the encoders that run in it, and a shard for each model."""
+
+from contextlib import suppress
+from importlib import import_module
+
+from core.errors import AgentexError
+from core.logging import get_logger
+from core.settings import Settings
+from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel, served
+from kb_service.embeddings.local import LocalEncoder
+from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.engine.holdings import Holdings
+from kb_service.vector_index.home import ShardHome
+from kb_service.vector_index.shard import Shard
+
+_log = get_logger(__name__)
+
+_BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
+
+
+def load(settings: Settings) -> Holdings:
+    """Open everything; synchronous, on the engine's thread.
+
+    Models beside the default one are loaded now and not at their first use: importing torch
+    freezes Python for seconds, which nobody's question should meet. One that can't be loaded or
+    whose shard does not fit it is left out, with the reason for whoever asks for it.
+
+    Raises:
+        AgentexError: the default encoder or a shard can't be loaded.
+    """
+    holdings = Holdings(encoders={}, shards={}, homes={}, failures={})
+    # First the shards: who can't have their lock need not load a model.
+    if settings.qdrant_url is None:
+        for model in served(settings):
+            _open_shard(holdings, settings, model)
+    backend = choose_backend(cpu_flags())
+    encoder = open_minilm(settings.cache_dir, backend, settings.encoder_threads)
+    encoder.warm_up()
+    holdings.encoders[DEFAULT.name] = encoder
+    for model in served(settings):
+        if model.source is not None and model.source.kind == "sentence_transformers":
+            _load_encoder(holdings, settings, model)
+    return holdings
+
+
+def _open_shard(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:
+    try:
+        home = ShardHome(settings.data_dir / "vectors", model.name, model.dimension)
+        shard = Shard(home.folder, model.dimension)
+    except AgentexError as error:
+        # The default model's shard comes first: who can't have its lock does not come here.
+        if model is DEFAULT:
+            raise
+        _leave_out(holdings, model, error)
+        return
+    holdings.shards[model.name], holdings.homes[model.name] = shard, home
+    # Only now: whoever has the lock may be building what would be swept away.
+    home.sweep()
+    # A full disk must not keep an engine from starting that has all it needs to answer.
+    with suppress(OSError):
+        home.keep_record()
+
+
+def _load_encoder(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:
+    try:
+        holdings.encoders[model.name] = _torch_encoder(settings, model)
+    except AgentexError as error:
+        _leave_out(holdings, model, error)
+
+
+def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
+    # Imported by name, only where a model needs it: torch takes seconds and 300 MB.
+    module = import_module("kb_service.embeddings.sentence_transformer")
+    return module.TorchEncoder(
+        model,
+        bf16=bool(cpu_flags() & _BF16_FLAGS),
+        threads=settings.encoder_threads,
+        downloads=settings.model_downloads,
+    )
+
+
+def _leave_out(holdings: Holdings, model: EmbeddingModel, error: AgentexError) -> None:
+    _log.error("engine.model_left_out", model=model.name, reason=error.details.get("reason"))
+    holdings.failures.setdefault(model.name, error)

@@ -1,0 +1,194 @@
+"""The engine's operations: which body each takes, how urgent it is, what it does in steps."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from core.errors import InvalidRequest
+from kb_service.embeddings.messages import EmbedReply, EmbedRequest, pack_vectors
+from kb_service.engine.holdings import Holdings
+from kb_service.engine.schedule import Steps
+from kb_service.vector_index.messages import (
+    CountReply,
+    CountRequest,
+    DeleteDocumentRequest,
+    DeleteKnowledgeBaseRequest,
+    DocumentsReply,
+    ModelRequest,
+    PointsReply,
+    PointsRequest,
+    QueryReply,
+    QueryRequest,
+    UpsertRequest,
+    pack_documents,
+    pack_leg,
+    pack_points,
+    unpack_points,
+    unpack_query_vectors,
+)
+from kb_service.wire import Empty, Message, Request
+
+AnyBody = (
+    EmbedRequest
+    | QueryRequest
+    | CountRequest
+    | UpsertRequest
+    | DeleteDocumentRequest
+    | DeleteKnowledgeBaseRequest
+    | ModelRequest
+    | PointsRequest
+)
+_Body = TypeVar("_Body", bound=AnyBody)
+
+
+class Part(Enum):
+    """What an operation works on, and whether it changes it."""
+
+    ENCODER = auto()
+    READS_INDEX = auto()
+    WRITES_INDEX = auto()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A request that was understood: for which model, how urgent, and its work."""
+
+    request: Request
+    model: str
+    part: Part
+    urgent: bool
+    work: Callable[[Holdings], Steps]
+
+
+@dataclass(frozen=True)
+class _Operation(Generic[_Body]):
+    """Ties an operation's body to its work; ``urgent`` says whether a person waits for it."""
+
+    shape: type[_Body]
+    part: Part
+    work: Callable[[Holdings, _Body], Generator[None, None, Message]]
+    urgent: Callable[[_Body], bool]
+
+    def parse(self, request: Request) -> Task:
+        body = self.shape.model_validate(request.body)
+        return Task(
+            request=request,
+            model=body.model,
+            part=self.part,
+            urgent=self.urgent(body),
+            work=lambda holdings: self.work(holdings, body),
+        )
+
+
+def parse(request: Request) -> Task:
+    """Understand a request.
+
+    Raises:
+        InvalidRequest: No such operation, or not its body.
+    """
+    operation = _OPERATIONS.get(request.op)
+    if operation is None:
+        raise InvalidRequest("op", "no such operation")
+    try:
+        return operation.parse(request)
+    except ValidationError as error:
+        raise InvalidRequest("body", "not the body of this operation") from error
+
+
+def _embed(holdings: Holdings, body: EmbedRequest) -> Generator[None, None, EmbedReply]:
+    encoder = holdings.encoder(body.model)
+    return pack_vectors((yield from encoder.encode_in_steps(body.texts, whole=body.is_passage)))
+
+
+def _upsert(holdings: Holdings, body: UpsertRequest) -> Generator[None, None, Empty]:
+    shard = holdings.shard(body.model)
+    try:
+        points = unpack_points(body, shard.dimension)
+    except (ValueError, RuntimeError, StopIteration) as error:
+        raise InvalidRequest("points", "the columns do not fit together") from error
+    yield from shard.upsert(points)
+    return Empty()
+
+
+def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, QueryReply]:
+    yield from ()
+    dense, sparse = unpack_query_vectors(body)
+    legs = holdings.shard(body.model).query(
+        body.kb_ids,
+        dense=dense,
+        sparse=sparse,
+        depth=body.depth,
+        document_ids=body.document_ids,
+    )
+    return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
+
+
+def _delete_document(
+    holdings: Holdings, body: DeleteDocumentRequest
+) -> Generator[None, None, Empty]:
+    yield from ()
+    holdings.shard(body.model).delete_document(body.document_id, body.revisions)
+    return Empty()
+
+
+def _delete_knowledge_base(
+    holdings: Holdings, body: DeleteKnowledgeBaseRequest
+) -> Generator[None, None, Empty]:
+    yield from ()
+    holdings.shard(body.model).delete_knowledge_base(body.kb_id)
+    return Empty()
+
+
+def _count(holdings: Holdings, body: CountRequest) -> Generator[None, None, CountReply]:
+    yield from ()
+    return CountReply(count=holdings.shard(body.model).count(body.kb_id, body.document_id))
+
+
+def _points(holdings: Holdings, body: PointsRequest) -> Generator[None, None, PointsReply]:
+    yield from ()
+    points, offset = holdings.shard(body.model).points_of(
+        body.document_id, body.revision, body.offset
+    )
+    return PointsReply(points=pack_points(body.model, points), offset=offset)
+
+
+def _documents(holdings: Holdings, body: ModelRequest) -> Generator[None, None, DocumentsReply]:
+    return pack_documents((yield from holdings.shard(body.model).documents()))
+
+
+def _flush(holdings: Holdings, body: ModelRequest) -> Generator[None, None, Empty]:
+    yield
+    holdings.shard(body.model).flush()
+    return Empty()
+
+
+def _always(_body: Message) -> bool:
+    return True
+
+
+def _never(_body: Message) -> bool:
+    return False
+
+
+def _for_queries(body: EmbedRequest) -> bool:
+    return not body.is_passage
+
+
+_OPERATIONS = {
+    "embed": _Operation(EmbedRequest, Part.ENCODER, _embed, _for_queries),
+    "query": _Operation(QueryRequest, Part.READS_INDEX, _query, _always),
+    "count": _Operation(CountRequest, Part.READS_INDEX, _count, _always),
+    "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),
+    "delete_document": _Operation(
+        DeleteDocumentRequest, Part.WRITES_INDEX, _delete_document, _never
+    ),
+    "delete_knowledge_base": _Operation(
+        DeleteKnowledgeBaseRequest, Part.WRITES_INDEX, _delete_knowledge_base, _never
+    ),
+    "points": _Operation(PointsRequest, Part.READS_INDEX, _points, _never),
+    "documents": _Operation(ModelRequest, Part.READS_INDEX, _documents, _never),
+    "flush": _Operation(ModelRequest, Part.READS_INDEX, _flush, _never),
+}

@@ -1,0 +1,1 @@
+"""Measures retrieval: saved questions asked through the one search, and figures from the ranks."""

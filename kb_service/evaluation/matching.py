@@ -1,0 +1,76 @@
+"""Whether a passage is one that was expected, by words that survive another splitting."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Marks and blanks come and go with formats and splitters; letters and digits stay.
+_NO_LETTERS = re.compile(r"[\W_]+")
+# Fewer letters than this prove nothing where only a part of the expected words is there.
+_LEAST_LETTERS = 20
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A passage that answers a question.
+
+    Args:
+        document: the name of its document.
+        text: words of the passage; empty: any passage of the document is right.
+    """
+
+    document: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A passage as a search shows it."""
+
+    document: str
+    text: str
+
+
+def normalised(text: str) -> str:
+    """Letters and digits only, in one case and one form of Unicode."""
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def right_ones(expected: Sequence[Expected], ranking: Sequence[Shown]) -> list[list[bool]]:
+    """For each of the expected passages, which of those shown are right."""
+    passages = [(shown.document, normalised(shown.text)) for shown in ranking]
+    wanted = [(one.document, normalised(one.text)) for one in expected]
+    return [
+        [name == document and holds(passage, words) for name, passage in passages]
+        for document, words in wanted
+    ]
+
+
+def holds(passage: str, words: str) -> bool:
+    """Whether a passage has the words, or the larger part of them where a cut goes through.
+
+    Args:
+        passage: normalised.
+        words: normalised; empty words are in every passage.
+    """
+    if words in passage:
+        return True
+    if min(len(words), len(passage)) < _LEAST_LETTERS:
+        return False
+    half = len(words) - len(words) // 2
+    return (
+        passage in words
+        or _begins_with_an_end_of(words, passage, half)
+        or _ends_with_a_beginning_of(words, passage, half)
+    )
+
+
+def _begins_with_an_end_of(words: str, passage: str, least: int) -> bool:
+    at = passage.find(words[-least:])
+    return at >= 0 and words.endswith(passage[: at + least])
+
+
+def _ends_with_a_beginning_of(words: str, passage: str, least: int) -> bool:
+    at = passage.rfind(words[:least])
+    return at >= 0 and words.startswith(passage[at:])

@@ -1,0 +1,358 @@
+"""Knowledge bases: who may see which, and their settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Action, Principal, allow, visible_to
+from core.accounts.users import folded
+from core.database.paging import Page, paged
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import (
+    InvalidRequest,
+    KnowledgeBaseNameTaken,
+    KnowledgeBaseNotFound,
+    UnknownEmbeddingModel,
+)
+from kb_service.embeddings.catalogue import DEFAULT, resolve, served
+from kb_service.models import NAME_KEY_LENGTH, Document, KnowledgeBase, SplitterName
+
+ERASE_JOB = "knowledge_base.erase"
+
+DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
+DEFAULT_CHUNK_SIZE = 500
+DEFAULT_CHUNK_OVERLAP = 50
+CHUNK_SIZES = range(32, 2001)
+
+SORT_FIELDS = ("created_at", "updated_at", "name")
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class KnowledgeBaseDraft:
+    """What a caller may set; None leaves a field as it is, or at its default on creation.
+
+    Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are the choices
+    of ``RetrievalOptions`` that searches make where a request leaves them open.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    embedding_model: str | None = None
+    splitter: str | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    retrieval: dict[str, Any] | None = None
+    is_public: bool | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How documents are cut: a splitter's name, and sizes in tokens of the embedding model."""
+
+    splitter: str
+    chunk_size: int
+    chunk_overlap: int
+
+
+@dataclass(frozen=True)
+class KnowledgeBaseListing:
+    """One page of knowledge bases with their document counts, and how many there are in all."""
+
+    items: Sequence[tuple[KnowledgeBase, int]]
+    total: int
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The embedding model a new knowledge base gets; ``replaced`` is the one that was asked for."""
+
+    model: str
+    replaced: str | None = None
+
+
+def choose_model(requested: str | None) -> ModelChoice:
+    """The encoder of this server that fits a request.
+
+    A well-known model that is not served here is replaced by the default one, so that clients
+    written against the reference document work on a fresh installation; the caller is told.
+
+    Raises:
+        UnknownEmbeddingModel: nobody knows this name.
+    """
+    if requested is None:
+        return ModelChoice(DEFAULT.name)
+    model = resolve(requested)
+    return ModelChoice(model.name) if model.served else ModelChoice(DEFAULT.name, model.name)
+
+
+def served_model(name: str) -> str:
+    """The full name of an encoder of this server.
+
+    Raises:
+        UnknownEmbeddingModel: it is not served here; the details list those that are.
+    """
+    model = resolve(name)
+    if not model.served:
+        names = [other.name for other in served()]
+        raise UnknownEmbeddingModel(field="embedding_model", served=names)
+    return model.name
+
+
+async def create(
+    work: UnitOfWork, principal: Principal, draft: KnowledgeBaseDraft, *, embedding_model: str
+) -> KnowledgeBase:
+    """Add a knowledge base of the caller's.
+
+    Args:
+        work: the transaction.
+        principal: its owner to be.
+        draft: name required.
+        embedding_model: an encoder that this server has.
+
+    Raises:
+        InvalidRequest: a value out of range.
+        KnowledgeBaseNameTaken: the caller has one of this name.
+    """
+    splitting = _first_splitting(draft)
+    name = clean_name(draft.name or "")
+    await _require_free_name(work.session, principal.user_id, name)
+    knowledge_base = KnowledgeBase(
+        owner_id=principal.user_id,
+        name=name,
+        name_key=folded(name),
+        description=draft.description or "",
+        embedding_model=embedding_model,
+        splitter=splitting.splitter,
+        chunk_size=splitting.chunk_size,
+        chunk_overlap=splitting.chunk_overlap,
+        retrieval=draft.retrieval or {},
+        is_public=bool(draft.is_public),
+        enabled=draft.enabled is not False,
+    )
+    work.session.add(knowledge_base)
+    await work.session.flush()
+    return knowledge_base
+
+
+def clean_name(name: str) -> str:
+    """A name without blanks around it.
+
+    Raises:
+        InvalidRequest: nothing is left, or too much.
+    """
+    cleaned = " ".join(name.split())
+    if not cleaned:
+        raise InvalidRequest("name", "The name must not be empty")
+    # One letter can become eighteen when it is folded.
+    if len(folded(cleaned)) > NAME_KEY_LENGTH:
+        raise InvalidRequest("name", "The name is too long")
+    return cleaned
+
+
+def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
+    size = _chosen(draft.chunk_size, DEFAULT_CHUNK_SIZE)
+    overlap = _chosen(draft.chunk_overlap, min(DEFAULT_CHUNK_OVERLAP, size // 4))
+    return check_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
+
+
+def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
+    """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
+
+    Raises:
+        InvalidRequest: a wish out of range.
+    """
+    present = Splitting(
+        knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
+    )
+    wanted = Splitting(
+        _chosen(draft.splitter, present.splitter),
+        _chosen(draft.chunk_size, present.chunk_size),
+        _chosen(draft.chunk_overlap, present.chunk_overlap),
+    )
+    return present if wanted == present else check_splitting(wanted)
+
+
+def check_splitting(splitting: Splitting) -> Splitting:
+    """The splitting, if documents can be cut so.
+
+    Raises:
+        InvalidRequest: an unknown splitter, or a size out of range.
+    """
+    if splitting.splitter not in set(SplitterName):
+        raise InvalidRequest("splitter", f"Use one of {', '.join(SplitterName)}")
+    size, overlap = splitting.chunk_size, splitting.chunk_overlap
+    if size not in CHUNK_SIZES:
+        limits = f"{CHUNK_SIZES.start} to {CHUNK_SIZES.stop - 1}"
+        raise InvalidRequest("chunk_size", f"Use {limits} tokens")
+    if not 0 <= overlap <= size // 2:
+        raise InvalidRequest("chunk_overlap", f"Use 0 to {size // 2} tokens (half a chunk)")
+    return splitting
+
+
+async def _require_free_name(session: AsyncSession, owner_id: str, name: str) -> None:
+    taken = select(KnowledgeBase.id).where(
+        KnowledgeBase.owner_id == owner_id,
+        KnowledgeBase.name_key == folded(name),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    if (await session.exec(taken)).first() is not None:
+        raise KnowledgeBaseNameTaken(field="name")
+
+
+async def get(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
+) -> KnowledgeBase:
+    """Load a knowledge base through the gate.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller may see it but not change it.
+    """
+    query = select(KnowledgeBase).where(
+        KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None)
+    )
+    found = (await session.exec(query)).first()
+    return allow(principal, action, found, KnowledgeBaseNotFound)
+
+
+async def get_searchable(
+    session: AsyncSession, principal: Principal, knowledge_base_ids: Sequence[str] | None
+) -> Sequence[KnowledgeBase]:
+    """The knowledge bases a search runs over.
+
+    Args:
+        session: to read from.
+        principal: who searches.
+        knowledge_base_ids: those asked for; None means all enabled ones that the caller sees.
+
+    Raises:
+        KnowledgeBaseNotFound: one of those asked for is not there for the caller; then none
+            is searched.
+    """
+    if knowledge_base_ids is None:
+        return (
+            await session.exec(
+                select(KnowledgeBase).where(
+                    visible_to(
+                        principal, col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public)
+                    ),
+                    col(KnowledgeBase.deleted_at).is_(None),
+                    col(KnowledgeBase.enabled).is_(True),
+                )
+            )
+        ).all()
+    return [
+        await get(session, principal, knowledge_base_id, Action.READ)
+        for knowledge_base_id in dict.fromkeys(knowledge_base_ids)
+    ]
+
+
+async def list_visible(
+    session: AsyncSession, principal: Principal, page: Page
+) -> KnowledgeBaseListing:
+    """One page of what the caller may see, each with its number of documents."""
+    visible = (
+        visible_to(principal, col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public)),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    query = paged(
+        select(KnowledgeBase).where(*visible),
+        page,
+        columns={
+            "created_at": col(KnowledgeBase.created_at),
+            "updated_at": col(KnowledgeBase.updated_at),
+            "name": col(KnowledgeBase.name_key),
+        },
+        tie=col(KnowledgeBase.id),
+    )
+    rows = (await session.exec(query)).all()
+    total = (
+        await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
+    ).one()
+    counts = await count_documents(session, [row.id for row in rows])
+    return KnowledgeBaseListing([(row, counts.get(row.id, 0)) for row in rows], total)
+
+
+async def count_documents(
+    session: AsyncSession, knowledge_base_ids: Sequence[str]
+) -> dict[str, int]:
+    """The number of documents of each; one without documents is absent."""
+    query = (
+        select(Document.knowledge_base_id, func.count())
+        .where(
+            col(Document.knowledge_base_id).in_(knowledge_base_ids),
+            col(Document.deleted_at).is_(None),
+        )
+        .group_by(Document.knowledge_base_id)
+    )
+    return dict((await session.exec(query)).all())
+
+
+async def change(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
+) -> KnowledgeBase:
+    """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
+
+    Raises:
+        InvalidRequest: a value out of range.
+        KnowledgeBaseNameTaken: the owner has another one of this name.
+    """
+    if draft.name is not None:
+        name = clean_name(draft.name)
+        if folded(name) != knowledge_base.name_key:
+            await _require_free_name(work.session, knowledge_base.owner_id, name)
+        knowledge_base.name, knowledge_base.name_key = name, folded(name)
+    if draft.description is not None:
+        knowledge_base.description = draft.description
+    if draft.retrieval is not None:
+        knowledge_base.retrieval = draft.retrieval
+    if draft.is_public is not None:
+        knowledge_base.is_public = draft.is_public
+    if draft.enabled is not None:
+        knowledge_base.enabled = draft.enabled
+    knowledge_base.updated_at = utc_now()
+    work.session.add(knowledge_base)
+    return knowledge_base
+
+
+def _chosen(new: _Value | None, present: _Value) -> _Value:
+    return present if new is None else new
+
+
+async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Take a knowledge base away from everybody now; a job erases its rows, points and files."""
+    knowledge_base.deleted_at = utc_now()
+    work.session.add(knowledge_base)
+    await delete_documents(work, knowledge_base.id)
+    enqueue_erase(work, knowledge_base.id)
+
+
+async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """Take all documents of a knowledge base away; the erasure of that erases them."""
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+        )
+        .values(deleted_at=utc_now())
+    )
+
+
+def erase_key(knowledge_base_id: str) -> str:
+    """The queue's key of a knowledge base's erasure."""
+    return f"{ERASE_JOB}:{knowledge_base_id}"
+
+
+def enqueue_erase(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """Put the erasure of a deleted knowledge base into the outbox."""
+    payload = {"knowledge_base_id": knowledge_base_id}
+    work.enqueue(ERASE_JOB, payload, key=erase_key(knowledge_base_id))

@@ -1,0 +1,255 @@
+"""Tables of knowledge bases, documents and chunks."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, Text, text
+from sqlmodel import Field
+
+from core.database.table import Table
+from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+
+NAME_KEY_LENGTH = 600
+
+
+class DocumentStatus(StrEnum):
+    """Where a document is on its way (seed 002, section 9.6: ``pending``, ``completed``)."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class DocumentStage(StrEnum):
+    """What is done with a document at this moment."""
+
+    QUEUED = "queued"
+    PARSING = "parsing"
+    SPLITTING = "splitting"
+    EMBEDDING = "embedding"
+    DONE = "done"
+
+
+class SplitterName(StrEnum):
+    """The ways to cut documents into passages; ``ingestion.splitters`` does it by these names."""
+
+    HEADING_RECURSIVE = "heading_recursive"
+    SENTENCE = "sentence"
+    FIXED = "fixed"
+    MARKDOWN_SECTIONS = "markdown_sections"
+    PARENT_CHILD = "parent_child"
+
+
+class NullableJson(JSON):
+    """JSON whose None is the database's NULL, so that queries can ask for it."""
+
+    cache_ok = True
+
+    def __init__(self) -> None:
+        super().__init__(none_as_null=True)
+
+
+class KnowledgeBase(Table, table=True):
+    """A collection of documents that is searched as one; chunk sizes are in tokens.
+
+    ``generation`` numbers the settings (model, splitter, sizes) that searches see; no number
+    above ``last_generation`` was given yet. ``target`` holds the settings of the generation that
+    a re-index works towards, ``previous`` those of the one before, kept for the way back; there is
+    never more than one of both. ``retired`` names generations whose points are yet to go.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
+    name: str = Field(max_length=200)
+    name_key: str = Field(max_length=NAME_KEY_LENGTH)
+    description: str = Field(default="", sa_type=Text)
+    embedding_model: str = Field(max_length=200)
+    splitter: str = Field(default=SplitterName.HEADING_RECURSIVE.value, max_length=50)
+    chunk_size: int
+    chunk_overlap: int
+    generation: int = 1
+    last_generation: int = 1
+    target: dict[str, Any] | None = Field(default=None, sa_type=NullableJson)
+    previous: dict[str, Any] | None = Field(default=None, sa_type=NullableJson)
+    retired: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    retrieval: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    is_public: bool = False
+    enabled: bool = True
+    paused: bool = False
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    deleted_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+
+    __table_args__ = (
+        Index(
+            "uq_knowledge_base_owner_name",
+            "owner_id",
+            "name_key",
+            unique=True,
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+    )
+
+
+class Document(Table, table=True):
+    """An uploaded file and the state of its processing.
+
+    ``revision`` is the one being worked on, ``active_revision`` the one that searches see,
+    ``shadow_revision`` one that is ready for the knowledge base's next generation, or kept of the
+    previous one.
+    ``generation`` is that of the settings ``revision`` is made with. ``attempt`` counts the tries
+    of this revision and fences a worker that lost its lease. ``superseded_keys`` are files of
+    older revisions, ``superseded_bytes`` long, kept until the newest one is searchable.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    knowledge_base_id: str = Field(
+        foreign_key="knowledge_base.id", max_length=ID_LENGTH, index=True
+    )
+    name: str = Field(max_length=255)
+    file_type: str = Field(max_length=50)
+    media_type: str = Field(max_length=150)
+    file_size: int = Field(sa_type=BigInteger)
+    sha256: str = Field(max_length=64)
+    storage_key: str = Field(max_length=200)
+    status: str = Field(default=DocumentStatus.PENDING.value, max_length=20)
+    stage: str = Field(default=DocumentStage.QUEUED.value, max_length=20)
+    progress: int = 0
+    revision: int = 1
+    active_revision: int | None = None
+    shadow_revision: int | None = None
+    generation: int = 1
+    superseded_keys: list[str] = Field(default_factory=list, sa_type=JSON)
+    superseded_bytes: int = Field(default=0, sa_type=BigInteger)
+    attributes: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    chunk_count: int = 0
+    encoding: str | None = Field(default=None, max_length=50)
+    pages: int | None = None
+    warnings: list[str] = Field(default_factory=list, sa_type=JSON)
+    failure: dict[str, str] | None = Field(default=None, sa_type=JSON)
+    attempt: int = 0
+    lease_owner: str | None = Field(default=None, max_length=100)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    retry_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    stage_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    completed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    deleted_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+
+    __table_args__ = (
+        Index("ix_document_status", "status", "lease_until"),
+        Index("ix_document_waiting", "status", "knowledge_base_id", "created_at", "id"),
+        Index(
+            "uq_document_name",
+            "knowledge_base_id",
+            "name",
+            unique=True,
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+    )
+
+
+class Chunk(Table, table=True):
+    """A passage of one revision of a document; its id is the point's id in the vector index.
+
+    ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank.
+    A chunk that is not ``enabled`` is kept and shown, but no search finds it.
+    """
+
+    id: str = Field(primary_key=True, max_length=ID_LENGTH)
+    document_id: str = Field(foreign_key="document.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    knowledge_base_id: str = Field(max_length=ID_LENGTH, index=True)
+    revision: int
+    position: int
+    content: str = Field(sa_type=Text)
+    heading_path: list[str] = Field(default_factory=list, sa_type=JSON)
+    page: int | None = None
+    char_start: int = 0
+    char_end: int = 0
+    token_count: int = 0
+    enabled: bool = True
+    version: int = 1
+    terms: bytes | None = Field(default=None, sa_type=LargeBinary)
+
+    __table_args__ = (
+        Index("ix_chunk_document", "document_id", "revision", "position", unique=True),
+    )
+
+
+class Question(Table, table=True):
+    """A saved question of a knowledge base and the passages that would answer it.
+
+    ``expected`` holds at least one of ``{"document": name, "text": words of the passage}``;
+    without ``text`` any passage of the document is right.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    knowledge_base_id: str = Field(
+        foreign_key="knowledge_base.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    text: str = Field(sa_type=Text)
+    expected: list[dict[str, str]] = Field(default_factory=list, sa_type=JSON)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class Evaluation(Table, table=True):
+    """One measurement of a knowledge base's saved questions under the settings of its time.
+
+    ``metrics`` are means over the questions, ``results`` has one entry per question.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    knowledge_base_id: str = Field(
+        foreign_key="knowledge_base.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    created_by: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
+    generation: int
+    settings: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    metrics: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    results: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class RetrievalRecord(Table, table=True):
+    """The request and the outcome of one retrieval of a run, so that it can be replayed."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    user_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
+    run_id: str | None = Field(default=None, max_length=ID_LENGTH, index=True)
+    request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    results: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class Transfer(Table, table=True):
+    """An import or a copy of a whole knowledge base that a worker carries out.
+
+    ``kind`` is ``import`` or ``copy``, ``source`` the storage key of the file or the id of the
+    knowledge base copied from. ``facts`` are for people: the new one's name, the number of
+    documents, and whether they are embedded anew. The row outlives its knowledge base, so that
+    its owner can read why it failed.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
+    knowledge_base_id: str = Field(max_length=ID_LENGTH, index=True)
+    kind: str = Field(max_length=20)
+    source: str = Field(max_length=200)
+    status: str = Field(default=DocumentStatus.PENDING.value, max_length=20)
+    progress: int = 0
+    facts: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    failure: dict[str, str] | None = Field(default=None, sa_type=JSON)
+    attempt: int = 0
+    lease_owner: str | None = Field(default=None, max_length=100)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -1,0 +1,109 @@
+"""Objects as files in the data folder, each durable before the call returns."""
+
+import errno
+import os
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from anyio import to_thread
+
+from core.errors import ObjectStoreUnavailable, StorageFull
+
+_INCOMING = ".incoming"
+# An upload in progress is younger than this; what is older was left behind by a crash.
+_STALE_SECONDS = 3600
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class LocalObjectStore:
+    """Files below one folder.
+
+    Args:
+        root: made with mode 0700 when missing.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._incoming = root / _INCOMING
+        self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Write to a temporary file, force it to disk, then move it to its place."""
+        temporary = self._incoming / f"{secrets.token_hex(16)}"
+        try:
+            descriptor = await to_thread.run_sync(_create, temporary)
+            try:
+                async for block in content:
+                    await to_thread.run_sync(_write_all, descriptor, block)
+                await to_thread.run_sync(os.fsync, descriptor)
+            finally:
+                os.close(descriptor)
+            await to_thread.run_sync(_publish, temporary, self._path(key))
+        except OSError as error:
+            if error.errno in DISK_FULL:
+                raise StorageFull from error
+            raise ObjectStoreUnavailable from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @asynccontextmanager
+    async def local_copy(self, key: str) -> AsyncGenerator[Path]:
+        """The file itself."""
+        path = self._path(key)
+        if not path.is_file():
+            raise FileNotFoundError(key)
+        yield path
+
+    async def delete(self, key: str) -> None:
+        """Remove the file."""
+        await to_thread.run_sync(lambda: self._path(key).unlink(missing_ok=True))
+
+    async def keys(self) -> list[str]:
+        """All keys; leftovers of broken uploads are removed on the way."""
+        return await to_thread.run_sync(self._scan)
+
+    async def ping(self) -> None:
+        """Check that the folder is there and can be written."""
+        if not os.access(self._incoming, os.W_OK):
+            raise ObjectStoreUnavailable
+
+    def _path(self, key: str) -> Path:
+        if not key.replace("-", "").isalnum():
+            raise ValueError("an object key has letters, digits and hyphens only")
+        return self._root / key[:2] / key
+
+    def _scan(self) -> list[str]:
+        for leftover in self._incoming.iterdir():
+            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                leftover.unlink(missing_ok=True)
+        folders = (path for path in self._root.iterdir() if path.name != _INCOMING)
+        return [path.name for folder in folders for path in folder.iterdir()]
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+
+
+def _write_all(descriptor: int, block: bytes) -> None:
+    view = memoryview(block)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _publish(temporary: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary.rename(target)
+    _sync_folder(target.parent)
+    # Also when the folder was there: another upload may have made it a moment ago.
+    _sync_folder(target.parent.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,44 @@
+"""What an object store does for the rest of the product."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+
+
+class ObjectStore(Protocol):
+    """Bytes under keys; keys are made here, never by a client."""
+
+    async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Store an object; when this returns it survives a crash, when it raises nothing is left.
+
+        Raises:
+            StorageFull: no room.
+            ObjectStoreUnavailable: the store did not answer.
+        """
+        ...
+
+    def local_copy(self, key: str) -> AbstractAsyncContextManager[Path]:
+        """A file with the object's bytes, valid inside the context.
+
+        Raises:
+            FileNotFoundError: no such object.
+            ObjectStoreUnavailable: the store did not answer.
+        """
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove an object; one that is not there is no error."""
+        ...
+
+    async def keys(self) -> list[str]:
+        """All keys, for the reconciler."""
+        ...
+
+    async def ping(self) -> None:
+        """Pass when the store can be used.
+
+        Raises:
+            ObjectStoreUnavailable: it can't.
+        """
+        ...

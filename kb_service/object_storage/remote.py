@@ -1,0 +1,74 @@
+"""Objects in an S3-compatible store, through obstore."""
+
+# obstore types its listings by an Arrow package that is not installed here.
+# pyright: reportUnknownMemberType=false
+
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import obstore
+from anyio import open_file
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore as AnyStore
+
+from core.errors import ObjectStoreUnavailable
+
+
+class RemoteObjectStore:
+    """Objects below a prefix of a bucket.
+
+    Args:
+        store: any store that obstore knows.
+    """
+
+    def __init__(self, store: AnyStore) -> None:
+        self._store = store
+
+    async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Upload in parts; the object appears only when the last part was accepted."""
+        try:
+            await obstore.put_async(self._store, key, content)
+        except BaseError as error:
+            raise ObjectStoreUnavailable from error
+
+    @asynccontextmanager
+    async def local_copy(self, key: str) -> AsyncGenerator[Path]:
+        """Download into a temporary file."""
+        with tempfile.TemporaryDirectory(prefix="agentex-") as folder:
+            path = Path(folder) / "object"
+            try:
+                answer = await obstore.get_async(self._store, key)
+                async with await open_file(path, "wb") as file:
+                    async for block in answer.stream():
+                        await file.write(bytes(block))
+            except FileNotFoundError as error:
+                raise FileNotFoundError(key) from error
+            except BaseError as error:
+                raise ObjectStoreUnavailable from error
+            yield path
+
+    async def delete(self, key: str) -> None:
+        """Remove an object."""
+        try:
+            await obstore.delete_async(self._store, key)
+        except FileNotFoundError:
+            return
+        except BaseError as error:
+            raise ObjectStoreUnavailable from error
+
+    async def keys(self) -> list[str]:
+        """All keys below the prefix."""
+        try:
+            batches = [batch async for batch in obstore.list(self._store)]
+        except BaseError as error:
+            raise ObjectStoreUnavailable from error
+        return [entry["path"] for batch in batches for entry in batch]
+
+    async def ping(self) -> None:
+        """List one level to see that the store answers."""
+        try:
+            await obstore.list_with_delimiter_async(self._store)
+        except BaseError as error:
+            raise ObjectStoreUnavailable from error

@@ -1,0 +1,1 @@
+"""Portable knowledge bases: what one consists of, its file, and reading it from either."""

@@ -1,0 +1,116 @@
+"""Questions as a file: JSON Lines or CSV with ``question``, ``document`` and optional ``text``."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, cast
+
+import orjson
+
+from core.errors import AgentexError, InvalidRequest
+from kb_service.models import Question
+from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
+
+FileFormat = Literal["jsonl", "csv"]
+
+COLUMNS: tuple[str, ...] = ("question", "document", "text")
+_MAX_LINES = MAX_QUESTIONS * MAX_EXPECTED
+# A spreadsheet runs a cell that begins so (CWE-1236); the apostrophe makes it text.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
+    """The questions of a file; lines of the same question are one question.
+
+    Raises:
+        InvalidRequest: a line can't be used; the error names it.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("file", "The file must be UTF-8") from error
+    passages: dict[str, list[Passage]] = {}
+    lines = _json_lines(text) if kind == "jsonl" else _csv_lines(text)
+    for number, line in lines:
+        if number > _MAX_LINES:
+            raise InvalidRequest("file", f"The file has more than {_MAX_LINES} lines")
+        draft = _draft(number, line)
+        passages.setdefault(draft.text, []).extend(draft.expected)
+    if not passages:
+        raise InvalidRequest("file", "The file holds no questions")
+    return [QuestionDraft(question, expected) for question, expected in passages.items()]
+
+
+def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
+    given = {name: line.get(name) or "" for name in COLUMNS}
+    if not all(isinstance(value, str) for value in given.values()):
+        raise InvalidRequest("file", f"Line {number}: {', '.join(COLUMNS)} must be text")
+    words = {name: str(value) for name, value in given.items()}
+    if any("\x00" in value for value in words.values()):
+        raise InvalidRequest("file", f"Line {number}: must not contain the character NUL")
+    passage = {"document": words["document"], "text": words["text"]}
+    try:
+        return checked(QuestionDraft(words["question"], [passage]))
+    except AgentexError as error:
+        problem = f"{error.details.get('field')}: {error.details.get('error')}"
+        raise InvalidRequest("file", f"Line {number}: {problem}") from error
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value: Any = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InvalidRequest("file", f"Line {number}: not valid JSON") from error
+        if not isinstance(value, dict):
+            raise InvalidRequest("file", f"Line {number}: not a JSON object")
+        yield number, cast(dict[str, object], value)
+
+
+def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        names = [name.strip().lower() for name in reader.fieldnames or ()]
+        if not {"question", "document"} <= set(names):
+            raise InvalidRequest("file", "The first line must name the columns question, document")
+        reader.fieldnames = names
+        for row in reader:
+            yield reader.line_num, {name: _plain(row.get(name)) for name in COLUMNS}
+    except csv.Error as error:
+        raise InvalidRequest("file", f"Line {reader.line_num}: not valid CSV") from error
+
+
+def _plain(cell: str | None) -> str:
+    if cell and cell[0] == "'" and cell[1:].startswith(_FORMULA):
+        return cell[1:]
+    return cell or ""
+
+
+def render(questions: Iterable[Question], kind: FileFormat) -> bytes:
+    """The questions as a file, one line for each expected passage."""
+    lines = [
+        {"question": row.text, "document": passage["document"], "text": passage.get("text", "")}
+        for row in questions
+        for passage in row.expected
+    ]
+    return _to_json_lines(lines) if kind == "jsonl" else _to_csv(lines)
+
+
+def _to_json_lines(lines: Sequence[dict[str, str]]) -> bytes:
+    kept = ({name: value for name, value in line.items() if value} for line in lines)
+    return b"".join(orjson.dumps(line) + b"\n" for line in kept)
+
+
+def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, COLUMNS)
+    writer.writeheader()
+    writer.writerows({name: _harmless(value) for name, value in line.items()} for line in lines)
+    # Spreadsheets take a file without the mark for their own old encoding.
+    return file.getvalue().encode("utf-8-sig")
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

@@ -1,0 +1,247 @@
+"""From a query to fused candidates: both legs of one embedding space, vouched for by SQL."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from kb_service.retrieval.fusion import DEPTH, Fusion, fuse
+from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.results import Timings
+from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
+from kb_service.retrieval.windows import collapse
+from kb_service.spaces import EmbeddingSpace
+from kb_service.vector_index.protocol import Legs, ScoredChunk
+from kb_service.vector_index.sparse import encode_query
+
+PUSHED_DOCUMENTS = 1000
+"""Documents that go into one query of the index as a filter."""
+
+# Hits that may not be shown (disabled, of another revision, filtered away) crowd out others;
+# then a leg is asked again for more. 1,600 hits take the index about 20 ms.
+_DEEPER = (4 * DEPTH, 16 * DEPTH)
+
+
+class Moved(Exception):
+    """A knowledge base was cut over, or a document replaced, while it was searched."""
+
+
+@dataclass
+class Stopwatch:
+    """Adds up where a search's time goes, in seconds."""
+
+    spent: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, part: str, since: float) -> None:
+        """Count the time since a moment of ``time.perf_counter``."""
+        self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - since
+
+    def timings(self) -> Timings:
+        """The sums in milliseconds."""
+        return Timings(**{f"{part}_ms": round(1000 * s, 3) for part, s in self.spent.items()})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Both legs, a hit a chunk; whether each leg may have more."""
+
+    legs: Legs
+    dense_is_cut: bool
+    sparse_is_cut: bool
+
+
+class Probe:
+    """One query to one embedding space; what it is encoded to is kept.
+
+    Args:
+        space: encoder and index.
+        query: the question.
+        scopes: index scopes of the knowledge bases.
+        weight: of the dense leg; at 0 that leg is asked only if ``with_dense`` is set.
+        watch: where the time is counted.
+    """
+
+    def __init__(
+        self,
+        space: EmbeddingSpace,
+        query: str,
+        scopes: Sequence[str],
+        *,
+        weight: float,
+        watch: Stopwatch,
+    ) -> None:
+        self.space = space
+        self.weight = weight
+        self.with_dense = weight > 0
+        self._query = query
+        self._scopes = list(scopes)
+        self.watch = watch
+        self._sparse = encode_query(query)
+        self._dense: NDArray[np.float32] | None = None
+
+    async def ask(self, depth: int, documents: Sequence[str] | None = None) -> Answer:
+        """The best hits of each leg.
+
+        Args:
+            depth: points asked of each leg.
+            documents: only in these; None: in all.
+        """
+        dense = await self._encoded() if self.with_dense else None
+        started = time.perf_counter()
+        legs = await self.space.index.query(
+            kb_ids=self._scopes,
+            dense=dense,
+            sparse=self._sparse,
+            depth=depth,
+            document_ids=documents,
+        )
+        self.watch.add("index", started)
+        return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
+
+    async def ask_each(self, documents: Sequence[str]) -> Answer:
+        """The best hits of each leg among any number of documents, a part of them at a time."""
+        dense: list[ScoredChunk] = []
+        sparse: list[ScoredChunk] = []
+        for start in range(0, len(documents), PUSHED_DOCUMENTS):
+            answer = await self.ask(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
+            dense = _best([*dense, *answer.legs.dense])
+            sparse = _best([*sparse, *answer.legs.sparse])
+        return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
+
+    async def _encoded(self) -> NDArray[np.float32]:
+        dense = self._dense
+        if dense is None:
+            started = time.perf_counter()
+            dense = self._dense = (await self.space.encoder.embed_queries([self._query]))[0]
+            self.watch.add("encode", started)
+        return dense
+
+
+def _best(hits: list[ScoredChunk]) -> list[ScoredChunk]:
+    return sorted(hits, key=lambda hit: -hit.score)[:DEPTH]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The fused hits that may be shown, and the versions of their texts by chunk id."""
+
+    fusion: Fusion
+    versions: dict[str, int]
+
+
+class Gatherer:
+    """Turns a probe's hits into candidates.
+
+    Args:
+        session: to read from.
+        probe: the query.
+        scope: where it searches.
+        enough: hits per leg that must do, if there are more that may not be shown.
+        documents: those that meet the filters; None without filters.
+    """
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        probe: Probe,
+        scope: Scope,
+        enough: int,
+        documents: Sequence[str] | None,
+    ) -> None:
+        self._session = session
+        self._probe = probe
+        self._scope = scope
+        self._enough = min(enough, DEPTH)
+        self._documents = documents
+        self._vouched = Vouched({}, {})
+        self.documents_of_hits: dict[str, str] = {}
+
+    @property
+    def refused(self) -> dict[str, Reason]:
+        """Hits that may not be shown, and why."""
+        return self._vouched.refused
+
+    async def gather(self, first: Answer | None) -> Candidates:
+        """Vouch for the hits, ask for more where too few are left, and fuse.
+
+        Args:
+            first: the answer to the first question, if it was put already.
+
+        Raises:
+            Moved: the answer would mix two generations, or miss both.
+        """
+        answer = await self._search(first)
+        if not answer.legs.sparse and not self._probe.with_dense:
+            # An encoder that can't read the query is asked only when no word of it is found.
+            self._probe.with_dense = True
+            answer = await self._search(None)
+        # Points and rows of a generation that is cleared away are not all gone at one moment.
+        is_empty = not self._vouched.alive and not self._scope.is_shadow
+        if is_empty and await is_moved(self._session, self._scope.generations):
+            raise Moved
+        fusion = fuse(
+            answer.legs.dense,
+            answer.legs.sparse,
+            weight=self._probe.weight,
+            sparse_is_cut=answer.sparse_is_cut,
+        )
+        return Candidates(fusion, self._vouched.alive)
+
+    async def look_behind_filter(self) -> None:
+        """Search without the filters too: what they keep out comes to be ``refused``."""
+        await self._living(await self._probe.ask(DEPTH))
+
+    async def _search(self, first: Answer | None) -> Answer:
+        if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:
+            if not self._documents:
+                return Answer(Legs([], []), dense_is_cut=False, sparse_is_cut=False)
+            return await self._deepened(first, self._documents)
+        answer = await self._deepened(first, None)
+        if self._documents is not None and self._is_starved(answer):
+            answer = await self._living(await self._probe.ask_each(self._documents))
+        return answer
+
+    async def _deepened(self, answer: Answer | None, documents: Sequence[str] | None) -> Answer:
+        answer = answer or await self._probe.ask(DEPTH, documents)
+        living = await self._living(answer)
+        for depth in _DEEPER:
+            if not self._is_starved(living):
+                break
+            living = await self._living(await self._probe.ask(depth, documents))
+        return living
+
+    def _is_starved(self, answer: Answer) -> bool:
+        return (answer.dense_is_cut and len(answer.legs.dense) < self._enough) or (
+            answer.sparse_is_cut and len(answer.legs.sparse) < self._enough
+        )
+
+    async def _living(self, answer: Answer) -> Answer:
+        """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
+        hits = [*answer.legs.dense, *answer.legs.sparse]
+        new = {hit.id: hit.document_id for hit in hits if hit.id not in self.documents_of_hits}
+        self.documents_of_hits |= new
+        started = time.perf_counter()
+        self._vouched = self._vouched.joined(await vouch(self._session, new, self._scope))
+        self._probe.watch.add("database", started)
+        if self._vouched.is_moved or await self._is_outdated(hits):
+            raise Moved
+        alive = self._vouched.alive
+        legs = [
+            [hit for hit in leg if hit.id in alive]
+            for leg in (answer.legs.dense, answer.legs.sparse)
+        ]
+        cut = [len(leg) > DEPTH for leg in legs]
+        return replace(
+            answer,
+            legs=Legs(legs[0][:DEPTH], legs[1][:DEPTH]),
+            dense_is_cut=answer.dense_is_cut or cut[0],
+            sparse_is_cut=answer.sparse_is_cut or cut[1],
+        )
+
+    async def _is_outdated(self, hits: Sequence[ScoredChunk]) -> bool:
+        known = self._vouched.alive.keys() | self._vouched.refused.keys()
+        lost = {hit.document_id: hit.revision for hit in hits if hit.id not in known}
+        return await has_flipped(self._session, lost, self._scope)

@@ -1,0 +1,134 @@
+"""What stands around the passages of an answer: neighbours, or the rest of their section."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlalchemy.orm import defer
+from sqlmodel import and_, col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from kb_service.models import Chunk
+from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.results import ContextPart, FoundPassage
+
+# A section of the smallest chunks still ends there; the token budget ends it earlier.
+_SECTION_CHUNKS = 40
+
+_Wanted = Callable[[Chunk, Chunk, int], bool]
+"""Whether a chunk still belongs to a passage's context, given the tokens shown so far."""
+
+
+async def with_context(
+    session: AsyncSession, passages: Sequence[FoundPassage], request: RetrievalRequest
+) -> list[FoundPassage]:
+    """The same passages with the context that the request asks for.
+
+    No chunk is shown twice: one that is itself in the answer, or stands beside a better
+    passage, ends the context of the others there. Disabled chunks are left out.
+
+    Args:
+        session: to read from.
+        passages: best first.
+        request: ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` so many
+            chunks on each side; both together take the larger.
+    """
+    reach = _SECTION_CHUNKS if request.expand == "section" else request.neighbours
+    if reach == 0 or not passages:
+        return list(passages)
+    around = await _load(session, [passage.chunk for passage in passages], reach)
+    shown = {passage.chunk.id for passage in passages}
+    extended: list[FoundPassage] = []
+    for passage in passages:
+        surroundings = _Surroundings(passage.chunk, around, request)
+        before, after = surroundings.take(shown)
+        extended.append(replace(passage, before=before, after=after))
+    return extended
+
+
+class _Surroundings:
+    def __init__(
+        self, chunk: Chunk, around: dict[tuple[str, int, int], Chunk], request: RetrievalRequest
+    ) -> None:
+        self._chunk = chunk
+        self._around = around
+        self._request = request
+        self._tokens = chunk.token_count
+
+    def take(self, shown: set[str]) -> tuple[tuple[ContextPart, ...], tuple[ContextPart, ...]]:
+        """What stands before and behind, alternating so that both sides get room."""
+        sides: dict[int, list[Chunk]] = {-1: [], 1: []}
+        going = [-1, 1]
+        while going:
+            for step in tuple(going):
+                found = self._next(step, len(sides[step]) + 1)
+                if found is None or (found.enabled and found.id in shown):
+                    going.remove(step)
+                    continue
+                sides[step].append(found)
+                self._tokens += found.token_count
+                shown.add(found.id)
+        before = [chunk for chunk in reversed(sides[-1]) if chunk.enabled]
+        after = [chunk for chunk in sides[1] if chunk.enabled]
+        return _parts_before(before, self._chunk), _parts_after(after, self._chunk)
+
+    def _next(self, step: int, distance: int) -> Chunk | None:
+        chunk = self._chunk
+        place = chunk.position + step * distance
+        found = self._around.get((chunk.document_id, chunk.revision, place))
+        if found is None:
+            return None
+        is_near = distance <= self._request.neighbours
+        return found if is_near or self._is_of_section(found) else None
+
+    def _is_of_section(self, found: Chunk) -> bool:
+        if self._request.expand != "section":
+            return False
+        path = self._chunk.heading_path
+        return (
+            found.heading_path[: len(path)] == path
+            and self._tokens + found.token_count <= self._request.expand_tokens
+        )
+
+
+async def _load(
+    session: AsyncSession, chunks: Sequence[Chunk], reach: int
+) -> dict[tuple[str, int, int], Chunk]:
+    near = [
+        and_(
+            col(Chunk.document_id) == chunk.document_id,
+            col(Chunk.revision) == chunk.revision,
+            col(Chunk.position).between(chunk.position - reach, chunk.position + reach),
+        )
+        for chunk in chunks
+    ]
+    query = select(Chunk).where(or_(*near)).options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+    rows = (await session.exec(query)).all()
+    return {(row.document_id, row.revision, row.position): row for row in rows}
+
+
+def _is_slice(chunk: Chunk) -> bool:
+    """Whether the text is what stands at its span: an edit or a table's repeated head is not."""
+    return len(chunk.content) == chunk.char_end - chunk.char_start
+
+
+def _parts_before(chunks: Sequence[Chunk], passage: Chunk) -> tuple[ContextPart, ...]:
+    """In reading order, each cut where the next one (at last the passage) begins."""
+    starts = [chunk.char_start for chunk in [*chunks, passage][1:]]
+    parts: list[ContextPart] = []
+    for chunk, start in zip(chunks, starts, strict=True):
+        end = min(chunk.char_end, start) if _is_slice(chunk) else chunk.char_end
+        text = chunk.content[: end - chunk.char_start] if _is_slice(chunk) else chunk.content
+        if text.strip():
+            parts.append(ContextPart(chunk.id, text, chunk.char_start, end))
+    return tuple(parts)
+
+
+def _parts_after(chunks: Sequence[Chunk], passage: Chunk) -> tuple[ContextPart, ...]:
+    ends = [chunk.char_end for chunk in [passage, *chunks][: len(chunks)]]
+    parts: list[ContextPart] = []
+    for chunk, end in zip(chunks, ends, strict=True):
+        start = max(chunk.char_start, end) if _is_slice(chunk) else chunk.char_start
+        text = chunk.content[start - chunk.char_start :] if _is_slice(chunk) else chunk.content
+        if text.strip():
+            parts.append(ContextPart(chunk.id, text, start, chunk.char_end))
+    return tuple(parts)

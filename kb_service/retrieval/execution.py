@@ -1,0 +1,236 @@
+"""One try of one retrieval: candidates, rerank, selection, context."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.engine import Database
+from core.errors import RerankerUnavailable
+from core.logging import get_logger
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval.candidates import Answer, Gatherer, Moved, Probe, Stopwatch
+from kb_service.retrieval.context import with_context
+from kb_service.retrieval.features import FeatureCache
+from kb_service.retrieval.filters_sql import condition_of
+from kb_service.retrieval.fusion import DEPTH, dense_weight
+from kb_service.retrieval.ranking import Selection, load_texts, second_rerank
+from kb_service.retrieval.reasons import Reason, Warned
+from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.rerank import RERANK_DEPTH, RankedHit, rerank, unreranked
+from kb_service.retrieval.rerankers import LEXICAL
+from kb_service.retrieval.rerankers.protocol import Reranker
+from kb_service.retrieval.results import Dropped, SearchResult
+from kb_service.retrieval.vouching import Scope, matching_documents
+from kb_service.spaces import Spaces
+from kb_service.vector_index.protocol import index_scope
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Means:
+    """What searches of one process share.
+
+    Args:
+        database: texts, and what may be shown.
+        spaces: embedding spaces by model name.
+        rerankers: those configured beside the lexical one, by name.
+        features: tokens of the passages used last.
+    """
+
+    database: Database
+    spaces: Spaces
+    rerankers: Mapping[str, Reranker]
+    features: FeatureCache
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The knowledge bases of one embedding model, and the query put to them."""
+
+    probe: Probe
+    scope: Scope
+
+
+@dataclass
+class _Found:
+    """The ranked candidates of all parts."""
+
+    ranked: list[RankedHit] = field(default_factory=list[RankedHit])
+    documents: dict[str, str] = field(default_factory=dict[str, str])
+    refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    dense_weight: float = 0.0
+
+
+class Execution:
+    """One try.
+
+    Args:
+        means: what it works with.
+        knowledge_bases: enabled ones that the caller has passed the gate for.
+        request: what to find, and how.
+        shadow: search what a re-index has made so far.
+        flips: what the tries before have met; this one adds to it.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        knowledge_bases: Sequence[KnowledgeBase],
+        request: RetrievalRequest,
+        *,
+        shadow: bool,
+        flips: set[tuple[str, int]],
+    ) -> None:
+        self._means = means
+        self._flips = flips
+        self._request = request
+        self._watch = Stopwatch()
+        self._warnings: list[Warned] = []
+        self._condition = self._make_condition()
+        self._parts = [
+            self._part(model, rows, shadow=shadow)
+            for model, rows in _by_model(knowledge_bases, shadow=shadow).items()
+        ]
+
+    @property
+    def probes(self) -> list[Probe]:
+        """The query, put to each embedding space."""
+        return [part.probe for part in self._parts]
+
+    async def result(self, *, explain: bool) -> SearchResult:
+        """The answer.
+
+        Raises:
+            Moved: what was found changed meanwhile; a new try gives a whole answer.
+        """
+        firsts = [
+            None if self._condition is not None else await part.probe.ask(DEPTH)
+            for part in self._parts
+        ]
+        reranker = self._second_reranker()
+        async with self._means.database.reading() as session:
+            found = await self._find(session, firsts, explain=explain)
+            if reranker is None:
+                return await self._answer(session, found, explain=explain)
+            texts = await load_texts(session, found.ranked[: reranker.depth])
+        # No connection is held while another server thinks.
+        await self._rerank_again(reranker, found, texts)
+        async with self._means.database.reading() as session:
+            return await self._answer(session, found, explain=explain)
+
+    def _make_condition(self) -> ColumnElement[bool] | None:
+        filters = self._request.filters
+        if filters.is_empty:
+            return None
+        return condition_of(filters, is_sqlite=self._means.database.is_sqlite)
+
+    def _part(self, model: str, rows: dict[str, int], *, shadow: bool) -> _Part:
+        request = self._request
+        space = self._means.spaces.of(model)
+        weight = request.dense_weight
+        if weight is None:
+            weight = dense_weight(request.query, space.encoder.languages)
+        scopes = [index_scope(id_, generation) for id_, generation in rows.items()]
+        probe = Probe(space, request.query, scopes, weight=weight, watch=self._watch)
+        scope = Scope(rows, self._condition, is_shadow=shadow, flips=self._flips)
+        return _Part(probe, scope)
+
+    def _second_reranker(self) -> Reranker | None:
+        request = self._request
+        if not request.rerank or request.reranker == LEXICAL:
+            return None
+        reranker = self._means.rerankers.get(request.reranker)
+        if reranker is None:
+            self._warnings.append(Warned.RERANKER_MISSING)
+        return reranker
+
+    async def _find(
+        self, session: AsyncSession, firsts: Sequence[Answer | None], *, explain: bool
+    ) -> _Found:
+        found = _Found()
+        for part, first in zip(self._parts, firsts, strict=True):
+            documents = None
+            if self._condition is not None:
+                documents = await matching_documents(session, part.scope)
+            enough = max(RERANK_DEPTH, self._request.top_k)
+            gatherer = Gatherer(session, part.probe, part.scope, enough, documents)
+            candidates = await gatherer.gather(first)
+            if self._request.rerank:
+                head = candidates.fusion.hits[:RERANK_DEPTH]
+                versions = [(hit.id, candidates.versions[hit.id]) for hit in head]
+                started = time.perf_counter()
+                features = await self._means.features.load(session, versions)
+                self._watch.add("database", started)
+                started = time.perf_counter()
+                found.ranked += rerank(self._request.query, candidates.fusion, features)
+                self._watch.add("rerank", started)
+            else:
+                found.ranked += unreranked(candidates.fusion)
+            if explain and self._condition is not None:
+                await gatherer.look_behind_filter()
+            found.documents |= gatherer.documents_of_hits
+            found.refused |= gatherer.refused
+            found.dense_weight = max(found.dense_weight, candidates.fusion.dense_weight)
+        found.ranked.sort(key=lambda hit: -hit.score)
+        return found
+
+    async def _rerank_again(
+        self, reranker: Reranker, found: _Found, texts: Mapping[str, str]
+    ) -> None:
+        started = time.perf_counter()
+        try:
+            found.ranked = await second_rerank(reranker, self._request.query, found.ranked, texts)
+        except RerankerUnavailable as error:
+            log.warning("search.reranker_failed", reason=error.details.get("reason"))
+            self._warnings.append(Warned.RERANKER_FAILED)
+        self._watch.add("rerank", started)
+
+    async def _answer(self, session: AsyncSession, found: _Found, *, explain: bool) -> SearchResult:
+        started = time.perf_counter()
+        selection = Selection(session, self._request)
+        await selection.choose(found.ranked)
+        generations = {id_: n for part in self._parts for id_, n in part.scope.generations.items()}
+        if selection.missing:
+            # SQL vouched for them a moment ago: a cut-over, a new revision or a deletion came
+            # between, and what took their place may not be among the candidates.
+            raise Moved
+        passages = await with_context(session, selection.passages, self._request)
+        self._watch.add("database", started)
+        return SearchResult(
+            passages=passages,
+            dense_weight=found.dense_weight,
+            took_ms=0.0,
+            request=self._request,
+            generations=generations,
+            dropped=_dropped(found, selection.reasons) if explain else (),
+            warnings=tuple(self._warnings),
+            timings=self._watch.timings(),
+        )
+
+
+def _by_model(
+    knowledge_bases: Sequence[KnowledgeBase], *, shadow: bool
+) -> dict[str, dict[str, int]]:
+    """Generations by knowledge base, for each embedding model."""
+    models: dict[str, dict[str, int]] = {}
+    for row in knowledge_bases:
+        model, generation = row.embedding_model, row.generation
+        if shadow and row.target is not None:
+            model, generation = row.target["embedding_model"], row.target["generation"]
+        models.setdefault(model, {})[row.id] = generation
+    return models
+
+
+def _dropped(found: _Found, reasons: Mapping[str, Reason]) -> list[Dropped]:
+    """The candidates that are not in the answer: ranked ones in their order, then the others."""
+    scored = [
+        Dropped(hit.id, found.documents[hit.id], reasons[hit.id], hit)
+        for hit in found.ranked
+        if hit.id in reasons and reasons[hit.id] is not Reason.GONE
+    ]
+    others = [Dropped(id_, found.documents[id_], reason) for id_, reason in found.refused.items()]
+    return scored + others

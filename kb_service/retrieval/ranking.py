@@ -1,0 +1,114 @@
+"""From fused candidates to the answer: rerank, threshold, duplicates, top_k."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy.orm import defer
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from kb_service.models import Chunk, Document
+from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.rerank import RankedHit
+from kb_service.retrieval.rerankers.protocol import Reranker
+from kb_service.retrieval.results import FoundPassage
+
+
+class Selection:
+    """The passages of an answer, chosen one after the other from a ranked list.
+
+    Args:
+        session: to read from.
+        request: threshold, top_k, whether equal texts are dropped.
+    """
+
+    def __init__(self, session: AsyncSession, request: RetrievalRequest) -> None:
+        self._session = session
+        self._request = request
+        self.passages: list[FoundPassage] = []
+        self.reasons: dict[str, Reason] = {}
+        self.missing = 0
+        self._texts: set[str] = set()
+
+    async def choose(self, ranked: Sequence[RankedHit]) -> None:
+        """Fill ``passages``, and ``reasons`` for the hits that are not among them."""
+        request = self._request
+        hits = [hit for hit in ranked if hit.score >= request.score_threshold]
+        for hit in ranked[len(hits) :]:
+            self.reasons[hit.id] = Reason.THRESHOLD
+        place = 0
+        while place < len(hits) and len(self.passages) < request.top_k:
+            part = hits[place : place + request.top_k - len(self.passages)]
+            place += len(part)
+            await self._take(part)
+        for hit in hits[place:]:
+            self.reasons[hit.id] = Reason.TOP_K
+
+    async def _take(self, part: Sequence[RankedHit]) -> None:
+        found = {passage.hit.id: passage for passage in await load_passages(self._session, part)}
+        for hit in part:
+            passage = found.get(hit.id)
+            if passage is None:
+                self.missing += 1
+                self.reasons[hit.id] = Reason.GONE
+                continue
+            text = " ".join(passage.chunk.content.split())
+            if self._request.deduplicate and text in self._texts:
+                self.reasons[hit.id] = Reason.DUPLICATE
+                continue
+            self._texts.add(text)
+            self.passages.append(passage)
+
+
+async def load_passages(session: AsyncSession, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+    """The texts of hits, in their order; one whose row is gone is left out."""
+    query = (
+        select(Chunk, Document.name)
+        .join(Document, col(Document.id) == col(Chunk.document_id))
+        .where(col(Chunk.id).in_([hit.id for hit in hits]))
+        .options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+    )
+    rows = {chunk.id: (chunk, name) for chunk, name in (await session.exec(query)).all()}
+    return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
+
+
+async def second_rerank(
+    reranker: Reranker, query: str, ranked: Sequence[RankedHit], texts: Mapping[str, str]
+) -> list[RankedHit]:
+    """Order the head of a ranked list by a reranker's relevance; the rest stays behind it.
+
+    Args:
+        reranker: judges.
+        query: the user's query.
+        ranked: best first.
+        texts: of the hits to judge, by id.
+
+    Returns:
+        The same hits; the score of a judged one is its relevance, that of one behind them is
+        never above the last of these.
+
+    Raises:
+        RerankerUnavailable: it did not answer, or not in its protocol.
+    """
+    judged = [hit for hit in ranked if hit.id in texts]
+    if not judged:
+        return list(ranked)
+    scores = await reranker.scores(query, [texts[hit.id] for hit in judged])
+    best = [
+        replace(hit, score=score, relevance=score)
+        for hit, score in zip(judged, scores, strict=True)
+    ]
+    best.sort(key=lambda hit: -hit.score)
+    lowest = best[-1].score
+    tail = [hit for hit in ranked if hit.id not in texts]
+    return best + [replace(hit, score=min(hit.score, lowest)) for hit in tail]
+
+
+async def load_texts(session: AsyncSession, hits: Sequence[RankedHit]) -> dict[str, str]:
+    """The texts of hits as a reranker reads them: under their headings."""
+    return {found.hit.id: _read(found) for found in await load_passages(session, hits)}
+
+
+def _read(passage: FoundPassage) -> str:
+    return "\n".join([" > ".join(passage.chunk.heading_path), passage.chunk.content]).strip()

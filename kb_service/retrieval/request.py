@@ -1,0 +1,137 @@
+"""What a retrieval is asked: one shape for the test page, the terminal, agents and replays."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval.filters import Filters
+from kb_service.retrieval.rerankers import LEXICAL
+from kb_service.retrieval.rerankers import NAMES as RERANKERS
+
+MAX_TOP_K = 100
+MAX_NEIGHBOURS = 5
+EXPANSION_TOKENS = 1500
+"""Tokens of a section shown around a passage, the passage included, unless the request says."""
+
+Expansion = Literal["none", "section"]
+
+
+def _known(reranker: str | None) -> str | None:
+    if reranker is not None and reranker not in RERANKERS:
+        raise ValueError(f"Use one of {', '.join(RERANKERS)}")
+    return reranker
+
+
+class RetrievalOptions(BaseModel):
+    """How to retrieve; None leaves a choice to the knowledge base, and then to the product.
+
+    Attributes:
+        top_k: passages at most.
+        score_threshold: passages whose final score (0 to 1) is lower are dropped.
+        neighbours: chunks before and behind each passage that are shown with it.
+        expand: ``section`` shows the rest of the heading section around each passage.
+        expand_tokens: most tokens of a section, the passage included.
+        rerank: False leaves the order of the fusion.
+        reranker: name in the registry of rerankers.
+        deduplicate: drop a passage whose text equals that of a better one.
+        dense_weight: weight of the dense leg against the sparse one's 1; None lets the encoder's
+            languages and the query's script decide.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    top_k: Annotated[int | None, Field(ge=1, le=MAX_TOP_K)] = None
+    score_threshold: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
+    neighbours: Annotated[int | None, Field(ge=0, le=MAX_NEIGHBOURS)] = None
+    expand: Expansion | None = None
+    expand_tokens: Annotated[int | None, Field(ge=50, le=8000)] = None
+    rerank: bool | None = None
+    reranker: Annotated[str | None, AfterValidator(_known)] = None
+    deduplicate: bool | None = None
+    dense_weight: Annotated[float | None, Field(ge=0, le=2, allow_inf_nan=False)] = None
+
+    def given(self) -> dict[str, Any]:
+        """The choices that were made, JSON-ready."""
+        names = RetrievalOptions.model_fields.keys()
+        return self.model_dump(mode="json", include=set(names), exclude_none=True)
+
+
+class RetrievalRequest(BaseModel):
+    """A retrieval with every choice made: run again on the same data, it gives the same answer.
+
+    The fields mean what they mean in ``RetrievalOptions``.
+
+    Attributes:
+        query: a question or keywords, in Chinese, English or both.
+        knowledge_base_ids: where to search.
+        filters: which documents count.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    query: str
+    knowledge_base_ids: tuple[str, ...]
+    filters: Filters = Filters()
+    top_k: int = 5
+    score_threshold: float = 0.0
+    neighbours: int = 0
+    expand: Expansion = "none"
+    expand_tokens: int = EXPANSION_TOKENS
+    rerank: bool = True
+    reranker: str = LEXICAL
+    deduplicate: bool = True
+    dense_weight: float | None = None
+
+    @classmethod
+    def resolve(
+        cls,
+        query: str,
+        knowledge_bases: Sequence[KnowledgeBase],
+        options: RetrievalOptions | None = None,
+        *,
+        filters: Filters | None = None,
+        fallback: RetrievalOptions | None = None,
+    ) -> Self:
+        """Make every choice: the request's, else the knowledge bases', else the fallback's.
+
+        Args:
+            query: as it was asked.
+            knowledge_bases: where to search; a default of theirs holds if all of them have it.
+            options: what the request says.
+            filters: which documents count; all without.
+            fallback: the caller's own defaults, below those of the knowledge bases.
+        """
+        chosen = {
+            **(fallback.given() if fallback else {}),
+            **_common_defaults(knowledge_bases),
+            **(options.given() if options else {}),
+        }
+        ids = tuple(knowledge_base.id for knowledge_base in knowledge_bases)
+        return cls(query=query, knowledge_base_ids=ids, filters=filters or Filters(), **chosen)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request for a record; ``model_validate`` reads it back."""
+        return self.model_dump(mode="json")
+
+
+def _common_defaults(knowledge_bases: Sequence[KnowledgeBase]) -> dict[str, Any]:
+    """What all knowledge bases say alike: a contradiction is nobody's default."""
+    sets = [_defaults(knowledge_base.retrieval) for knowledge_base in knowledge_bases]
+    if not sets:
+        return {}
+    first, *others = sets
+    return {
+        name: value
+        for name, value in first.items()
+        if all(other.get(name) == value for other in others)
+    }
+
+
+def _defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return RetrievalOptions.model_validate(dict(stored)).given()
+    except ValidationError:
+        # Written by another version: a search must not fail over a default.
+        return {}

@@ -1,0 +1,30 @@
+"""Rerankers over the lexical one, by name: each is a module and a line in the registry."""
+
+from collections.abc import Callable, Mapping
+
+import httpx
+
+from core.settings import Settings
+from kb_service.retrieval.rerankers import api
+from kb_service.retrieval.rerankers.protocol import Reranker
+
+LEXICAL = "lexical"
+"""The order that needs no model; always there, always first."""
+
+_REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {
+    "api": api.open_reranker,
+}
+
+NAMES = (LEXICAL, *_REGISTRY)
+"""What a request may name."""
+
+
+def open_rerankers(settings: Settings, client: httpx.AsyncClient) -> dict[str, Reranker]:
+    """The rerankers that these settings configure.
+
+    Args:
+        settings: say where they are.
+        client: is the caller's, who closes it.
+    """
+    made = {name: make(settings, client) for name, make in _REGISTRY.items()}
+    return {name: reranker for name, reranker in made.items() if reranker is not None}

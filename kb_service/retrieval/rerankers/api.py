@@ -1,0 +1,148 @@
+"""A rerank endpoint as Jina, Cohere and vLLM have it: ``POST {base}/rerank``."""
+
+import asyncio
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import httpx
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from core.errors import RerankerUnavailable
+from core.settings import Settings
+
+_RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+_OK = 200
+_MOST_BYTES = 4 * 2**20
+_JITTER = random.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the reranker is and how patient to be with it.
+
+    Attributes:
+        base_url: up to and without ``/rerank``.
+        model: named in each request.
+        api_key: None sends no Authorization header.
+        timeout_seconds: longest wait for one answer.
+        total_seconds: longest wait in all, retries and pauses included.
+        attempts: requests in all.
+        backoff_seconds: first pause, doubled each time, unless the answer says ``Retry-After``.
+    """
+
+    base_url: str
+    model: str
+    api_key: SecretStr | None = None
+    timeout_seconds: float = 5
+    total_seconds: float = 8
+    attempts: int = 3
+    backoff_seconds: float = 0.2
+
+
+class _Judged(BaseModel):
+    index: int
+    relevance_score: float
+
+
+class _Answer(BaseModel):
+    results: list[_Judged]
+
+
+class ApiReranker:
+    """The adapter; the HTTP client is the caller's, so that connections are shared."""
+
+    depth = 50
+
+    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+        self._endpoint = endpoint
+        self._client = client
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See ``Reranker.scores``; scores that are no share (logits) go through a sigmoid."""
+        body = {
+            "model": self._endpoint.model,
+            "query": query,
+            "documents": list(texts),
+            "top_n": len(texts),
+            "return_documents": False,
+        }
+        try:
+            async with asyncio.timeout(self._endpoint.total_seconds):
+                answer = await self._send(body)
+        except TimeoutError as error:
+            raise RerankerUnavailable(reason="the endpoint did not answer in time") from error
+        return _in_order(answer, len(texts))
+
+    async def _send(self, body: Mapping[str, object]) -> _Answer:
+        for attempt in range(1, self._endpoint.attempts + 1):
+            pause = self._endpoint.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
+            try:
+                response = await self._post(body)
+            except httpx.InvalidURL as error:
+                raise RerankerUnavailable(reason="the endpoint's address is not valid") from error
+            except httpx.HTTPError as error:
+                if attempt == self._endpoint.attempts:
+                    raise RerankerUnavailable(reason="the endpoint can't be reached") from error
+            else:
+                if response.status_code == _OK:
+                    return _read(response)
+                if response.status_code not in _RETRIED or attempt == self._endpoint.attempts:
+                    reason = f"the endpoint answered HTTP {response.status_code}"
+                    raise RerankerUnavailable(reason=reason)
+                pause = _retry_after(response, pause)
+            await asyncio.sleep(pause)
+        raise RerankerUnavailable(reason="no request was allowed")
+
+    async def _post(self, body: Mapping[str, object]) -> httpx.Response:
+        endpoint = self._endpoint
+        headers: dict[str, str] = {}
+        if endpoint.api_key is not None and endpoint.api_key.get_secret_value():
+            headers["Authorization"] = f"Bearer {endpoint.api_key.get_secret_value()}"
+        return await self._client.post(
+            f"{endpoint.base_url.rstrip('/')}/rerank",
+            json=body,
+            headers=headers,
+            timeout=endpoint.timeout_seconds,
+        )
+
+
+def open_reranker(settings: Settings, client: httpx.AsyncClient) -> ApiReranker | None:
+    """The endpoint of the settings; None if they name none."""
+    if settings.rerank_base_url is None:
+        return None
+    endpoint = Endpoint(
+        base_url=settings.rerank_base_url,
+        model=settings.rerank_model or "default",
+        api_key=settings.rerank_api_key,
+    )
+    return ApiReranker(endpoint, client)
+
+
+def _read(response: httpx.Response) -> _Answer:
+    if len(response.content) > _MOST_BYTES:
+        raise RerankerUnavailable(reason="the endpoint's answer is too large")
+    try:
+        return _Answer.model_validate_json(response.content)
+    except ValidationError as error:
+        raise RerankerUnavailable(reason="the endpoint's answer is no ranking") from error
+
+
+def _in_order(answer: _Answer, count: int) -> list[float]:
+    by_index = {judged.index: judged.relevance_score for judged in answer.results}
+    if sorted(by_index) != list(range(count)) or not all(map(math.isfinite, by_index.values())):
+        raise RerankerUnavailable(reason="the endpoint did not judge each passage")
+    scores = [by_index[index] for index in range(count)]
+    if all(0 <= score <= 1 for score in scores):
+        return scores
+    return [1 / (1 + math.exp(-max(-700.0, min(score, 700.0)))) for score in scores]
+
+
+def _retry_after(response: httpx.Response, pause: float) -> float:
+    """The seconds that the answer asks to wait; a date or nonsense counts as not said."""
+    try:
+        seconds = float(response.headers.get("retry-after", ""))
+    except ValueError:
+        return pause
+    return seconds if math.isfinite(seconds) and seconds >= 0 else pause

@@ -1,0 +1,23 @@
+"""Counts a hit on a chunk's dense window for the chunk: the one place that knows of windows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kb_service.vector_index.protocol import Legs, ScoredChunk
+
+
+def collapse(legs: Legs) -> Legs:
+    """Both legs with one hit per chunk: its best window's, in the leg's order.
+
+    Ranks counted over the result are ranks of chunks. Hits that are chunks stay as they are.
+    """
+    return Legs(dense=_best(legs.dense), sparse=_best(legs.sparse))
+
+
+def _best(hits: Sequence[ScoredChunk]) -> list[ScoredChunk]:
+    best: dict[str, ScoredChunk] = {}
+    for hit in hits:
+        chunk_id = hit.chunk_id or hit.id
+        if chunk_id not in best:
+            best[chunk_id] = hit if chunk_id == hit.id else replace(hit, id=chunk_id)
+    return list(best.values())

