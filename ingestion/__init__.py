@@ -1,0 +1,1 @@
+"""Turning uploaded files into chunks: parse, split, embed, index."""

@@ -1,0 +1,200 @@
+"""How a try of a document ends that does not complete: set aside, postponed, given up."""
+
+import asyncio
+from datetime import timedelta
+
+from core.database.clock import database_now
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError, ErrorCode
+from core.logging import get_logger
+from ingestion.parsers.failure import ParseFailure
+from ingestion.workbench import Workbench
+from kb_service import documents, leases
+from kb_service.leases import Lease
+from kb_service.models import Document, DocumentStatus
+
+log = get_logger(__name__)
+
+_PARSE_TRIES = 2
+# A part that is down is waited for; a document that itself brings it down must not try for ever.
+_OUTAGE_TRIES = 100
+_LONGEST_PAUSE = timedelta(seconds=60)
+_UNAVAILABLE = "service_unavailable"
+_SET_ASIDE = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
+
+_OUTAGE = {
+    "reason": _UNAVAILABLE,
+    "message": "A part of the server is not available at the moment",
+    "next_action": "Nothing: the document is tried again by itself",
+    "message_zh": "服务器的某个部分暂时不可用",
+    "next_action_zh": "无需操作：系统会自动重试",
+}
+POISON = {
+    "reason": "poison",
+    "message": "Processing stopped the worker several times",
+    "next_action": "Save the file in another format, or retry after an upgrade",
+    "message_zh": "处理该文档时工作进程多次中断",
+    "next_action_zh": "请将文件另存为其他格式，或升级后重试",
+}
+_INTERNAL = {
+    "reason": "internal_error",
+    "message": "An internal error stopped the processing",
+    "next_action": "Retry; if it fails again, report the time of the failure to your operator",
+    "message_zh": "内部错误中断了处理",
+    "next_action_zh": "请重试；若仍失败，请将失败时间告知管理员",
+}
+_FILE_MISSING = {
+    "reason": "file_missing",
+    "message": "The uploaded file is no longer in the server's storage",
+    "next_action": "Upload the file again",
+    "message_zh": "上传的文件已不在服务器存储中",
+    "next_action_zh": "请重新上传该文件",
+}
+WORKER_LOST = {
+    "reason": "worker_lost",
+    "message": "The worker that had the document in hand stopped",
+    "next_action": "Nothing: the document is tried again by itself",
+    "message_zh": "处理该文档的工作进程已停止",
+    "next_action_zh": "无需操作：系统会自动重试",
+}
+
+
+class LeaseLost(Exception):
+    """Another worker has the document, or it was deleted, paused, cancelled or replaced."""
+
+
+async def end_badly(bench: Workbench, lease: Lease, document: Document, error: Exception) -> None:
+    """Write on the row how a try ended that raised this."""
+    if not await _write_end(bench, lease, document, error):
+        # A file that is gone, for one, is what a try sees whose document was replaced.
+        await _give_up(bench, lease)
+
+
+async def _write_end(bench: Workbench, lease: Lease, document: Document, error: Exception) -> bool:
+    match error:
+        case LeaseLost():
+            return False
+        case ParseFailure():
+            return await _end_parse_failure(bench, lease, error)
+        case FileNotFoundError():
+            return await fail(bench, lease, _FILE_MISSING)
+        case OSError():
+            return await _wait_for_service(bench, lease, document, error)
+        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+            return await _wait_for_service(bench, lease, document, error)
+        case _:
+            log.error("document.crashed", document_id=lease.document_id, exc_info=error)
+            return await fail(bench, lease, _INTERNAL)
+
+
+async def _give_up(bench: Workbench, lease: Lease) -> None:
+    """Leave a document that is no longer this try's, and take away what nobody will go on with."""
+    log.info("document.abandoned", document_id=lease.document_id)
+    async with bench.database.reading() as session:
+        row = await session.get(Document, lease.document_id)
+    if row is not None:
+        await _remove_points(bench, row.id, _left_behind(row, lease))
+    async with unit_of_work(bench.database) as work:
+        await leases.let_go(work, lease)
+
+
+def _left_behind(row: Document, lease: Lease) -> list[int]:
+    """The revisions whose points nobody will go on with, seen from a try that lost its lease."""
+    unshown = documents.unshown_revisions(row)
+    if row.status in _SET_ASIDE:
+        return unshown
+    return [lease.revision] if row.revision > lease.revision and lease.revision in unshown else []
+
+
+async def clear_document(bench: Workbench, document_id: str) -> None:
+    """Take away the points of a cancelled document that nothing shows.
+
+    While a worker still has it in hand, that worker does so; when it has died, the reconciler
+    comes back. A retry or a new file is another revision: its points are never among them.
+
+    Raises:
+        VectorIndexUnavailable: they are still there; the reconciler comes back.
+    """
+    async with bench.database.reading() as session:
+        row = await session.get(Document, document_id)
+        now = await database_now(session)
+    if row is None or row.status not in _SET_ASIDE or leases.is_held(row, now):
+        return
+    await _remove_points(bench, row.id, documents.unshown_revisions(row))
+    async with unit_of_work(bench.database) as work:
+        await leases.forget(work, row)
+
+
+async def _remove_points(bench: Workbench, document_id: str, revisions: list[int]) -> None:
+    if not revisions:
+        return
+    for space in bench.spaces.values():
+        await space.index.delete_document(document_id, revisions=revisions)
+
+
+async def fail(bench: Workbench, lease: Lease, failure: dict[str, str]) -> bool:
+    """Set a document aside, with words for its owner; False when the lease was lost."""
+    await _clear(bench, lease)
+    async with unit_of_work(bench.database) as work:
+        if not await leases.fail(work, lease, failure):
+            return False
+    log.info("document.failed", document_id=lease.document_id, reason=failure["reason"])
+    return True
+
+
+async def _clear(bench: Workbench, lease: Lease) -> None:
+    """Take back the points of a try that failed: no search shows them, but they crowd out others.
+
+    Only while the lease certainly holds: afterwards they may be another worker's.
+    """
+    seconds = bench.settings.lease_seconds
+    async with unit_of_work(bench.database) as work:
+        if not await leases.advance(work, lease, seconds=seconds):
+            return
+        document = await work.session.get_one(Document, lease.document_id)
+    try:
+        async with asyncio.timeout(seconds / 2):
+            await _remove_points(bench, document.id, documents.unshown_revisions(document))
+    except (AgentexError, TimeoutError) as error:
+        log.warning(
+            "document.not_cleared", document_id=lease.document_id, error=type(error).__name__
+        )
+
+
+async def _end_parse_failure(bench: Workbench, lease: Lease, failure: ParseFailure) -> bool:
+    words = {
+        "reason": failure.reason.value,
+        "message": failure.message,
+        "next_action": failure.next_action,
+        "message_zh": failure.message_zh,
+        "next_action_zh": failure.next_action_zh,
+    }
+    if failure.retryable and lease.attempt < _PARSE_TRIES:
+        async with unit_of_work(bench.database) as work:
+            retry_at = utc_now() + timedelta(seconds=1)
+            return await leases.postpone(
+                work, lease, words, retry_at=retry_at, attempt=lease.attempt
+            )
+    return await fail(bench, lease, words)
+
+
+def _tries(document: Document) -> int:
+    """How often in a row a missing service stopped this document."""
+    failure = document.failure or {}
+    return int(failure.get("tries", "0")) if failure.get("reason") == _UNAVAILABLE else 0
+
+
+async def _wait_for_service(
+    bench: Workbench, lease: Lease, document: Document, error: Exception
+) -> bool:
+    tries = _tries(document) + 1
+    log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
+    words = {**_OUTAGE, "tries": str(tries)}
+    if tries >= _OUTAGE_TRIES:
+        return await fail(bench, lease, words)
+    pause = min(timedelta(seconds=2 ** min(tries, 6)), _LONGEST_PAUSE)
+    async with unit_of_work(bench.database) as work:
+        return await leases.postpone(
+            work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1
+        )

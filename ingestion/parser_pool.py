@@ -1,0 +1,37 @@
+"""Several parser children: one document that takes its whole time holds up no other."""
+
+import asyncio
+from pathlib import Path
+
+from ingestion.parsers.child import ParserChild
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.recognition import Recognition
+
+
+class ParserPool:
+    """Children that parse side by side; each is started at its first document.
+
+    Args:
+        size: how many documents are parsed at a time.
+        recognition: how pictures are read.
+    """
+
+    def __init__(self, size: int, *, recognition: Recognition | None = None) -> None:
+        self._children = [ParserChild(recognition=recognition) for _ in range(size)]
+        # Last in, first out: a worker with little to do keeps one child warm, not all.
+        self._idle: asyncio.LifoQueue[ParserChild] = asyncio.LifoQueue()
+        for child in self._children:
+            self._idle.put_nowait(child)
+
+    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
+        """Parse one file in the next idle child; see ``ParserChild.parse`` for the errors."""
+        child = await self._idle.get()
+        try:
+            return await child.parse(path, media_type, limits=limits)
+        finally:
+            self._idle.put_nowait(child)
+
+    async def close(self) -> None:
+        """Kill all children and wait for their end."""
+        await asyncio.gather(*(child.close() for child in self._children))

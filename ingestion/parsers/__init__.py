@@ -1,0 +1,116 @@
+"""The registry of document formats: one line per format, one module per parser.
+
+Modules are named, not imported, so that the API can detect types without loading any library.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Content = Literal["text", "pdf", "zip", "ole", "rtf", "image"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format a document may have.
+
+    Attributes:
+        media_type: Its key in ``PARSERS``.
+        file_type: Short label shown to people; source code shows its language instead.
+        module: The module whose ``parse(path, limits)`` reads it.
+        content: What the bytes must look like.
+        suffixes: Endings of file names, with the dot, in lower case.
+    """
+
+    media_type: str
+    file_type: str
+    module: str
+    content: Content
+    suffixes: frozenset[str]
+
+
+def _format(media_type: str, file_type: str, module: str, content: Content, names: str) -> Format:
+    suffixes = frozenset(f".{name}" for name in names.split())
+    return Format(media_type, file_type, f"{__name__}.{module}", content, suffixes)
+
+
+LANGUAGES = {
+    "python": "py pyi pyw",
+    "javascript": "js mjs cjs jsx",
+    "typescript": "ts mts cts tsx",
+    "java": "java",
+    "kotlin": "kt kts",
+    "scala": "scala sc",
+    "groovy": "groovy gradle",
+    "c": "c h",
+    "cpp": "cc cpp cxx hh hpp hxx",
+    "csharp": "cs",
+    "objective-c": "m mm",
+    "go": "go",
+    "rust": "rs",
+    "swift": "swift",
+    "dart": "dart",
+    "ruby": "rb rake gemspec",
+    "php": "php",
+    "perl": "pl pm",
+    "lua": "lua",
+    "r": "r",
+    "julia": "jl",
+    "haskell": "hs",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "clojure": "clj cljs cljc edn",
+    "ocaml": "ml mli",
+    "fsharp": "fs fsx",
+    "lisp": "lisp el scm",
+    "zig": "zig",
+    "shell": "sh bash zsh fish",
+    "powershell": "ps1 psm1",
+    "batch": "bat cmd",
+    "sql": "sql",
+    "graphql": "graphql gql",
+    "protobuf": "proto",
+    "terraform": "tf tfvars hcl",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "ini": "ini cfg conf properties env",
+    "css": "css scss sass less",
+    "vue": "vue",
+    "svelte": "svelte",
+    "cmake": "cmake",
+    "diff": "diff patch",
+}
+_CODE = " ".join(LANGUAGES.values())
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_OPEN = "application/vnd.oasis.opendocument"
+
+FORMATS = (
+    _format("text/markdown", "markdown", "markdown", "text", "md markdown mdown mkd mdx"),
+    _format("text/plain", "text", "plain", "text", "txt text log rst adoc asciidoc org tex"),
+    _format("text/html", "html", "html", "text", "html htm xhtml"),
+    _format("application/pdf", "pdf", "pdf", "pdf", "pdf"),
+    _format(f"{_OFFICE}.wordprocessingml.document", "docx", "docx", "zip", "docx docm"),
+    _format(f"{_OFFICE}.presentationml.presentation", "pptx", "slides", "zip", "pptx pptm ppsx"),
+    _format(f"{_OFFICE}.spreadsheetml.sheet", "xlsx", "workbook", "zip", "xlsx xlsm"),
+    _format(f"{_OPEN}.text", "odt", "open_document", "zip", "odt"),
+    _format(f"{_OPEN}.presentation", "odp", "open_document", "zip", "odp"),
+    _format(f"{_OPEN}.spreadsheet", "ods", "open_document", "zip", "ods"),
+    _format("application/epub+zip", "epub", "epub", "zip", "epub"),
+    _format("application/rtf", "rtf", "rtf", "rtf", "rtf"),
+    _format("message/rfc822", "eml", "mail", "text", "eml"),
+    _format("application/vnd.ms-outlook", "msg", "outlook", "ole", "msg"),
+    _format("application/xml", "xml", "xml", "text", "xml rss atom"),
+    _format("image/png", "png", "image", "image", "png"),
+    _format("image/jpeg", "jpeg", "image", "image", "jpg jpeg"),
+    _format("image/tiff", "tiff", "image", "image", "tif tiff"),
+    _format("image/webp", "webp", "image", "image", "webp"),
+    _format("image/bmp", "bmp", "image", "image", "bmp"),
+    _format("text/csv", "csv", "delimited", "text", "csv"),
+    _format("text/tab-separated-values", "tsv", "delimited", "text", "tsv tab"),
+    _format("application/json", "json", "json_values", "text", "json geojson"),
+    _format("application/jsonl", "jsonl", "json_lines", "text", "jsonl ndjson"),
+    _format("text/x-source", "code", "source", "text", _CODE),
+)
+PARSERS = {form.media_type: form for form in FORMATS}
+LANGUAGE_OF_SUFFIX = {
+    f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()
+}

@@ -1,0 +1,257 @@
+"""Parsing in a child process that can be killed: what the worker calls."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from core.errors import UnsupportedFileType
+from ingestion.parsers import PARSERS
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import (
+    HEADER,
+    Request,
+    most_reply_bytes,
+    pack_request,
+    unpack_isolation,
+    unpack_reply,
+)
+from ingestion.parsers.recognition import Recognition, is_installed
+
+_MODULE = "ingestion.parsers.child_process"
+_START_SECONDS = 30
+_WATCH_SECONDS = 0.05
+_PIPE_BYTES = 2**20
+# A child this close to its bound when a signal ended it had run out of memory.
+_NEARLY_ALL = 0.8
+
+
+class ParserChild:
+    """One warm child process; started at the first parse, killed when a parse must end.
+
+    Requests are served one after the other; ``ParserPool`` has several children.
+
+    Args:
+        recycle_after: Documents after which a fresh child is started.
+        recycle_bytes: Resident memory at rest after which a fresh child is started.
+        recognition: How pictures are read.
+    """
+
+    def __init__(
+        self,
+        *,
+        recycle_after: int = 200,
+        recycle_bytes: int = 128 * 2**20,
+        recognition: Recognition | None = None,
+    ) -> None:
+        self._recognition = recognition or Recognition()
+        self._recycle_after = recycle_after
+        self._recycle_bytes = recycle_bytes
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._burials: set[asyncio.Task[None]] = set()
+        self._served = 0
+        self.isolation: tuple[str, ...] = ()
+        """Names of what holds in the child (``jail``); empty before the first start."""
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child, None while there is none."""
+        return self._process.pid if self._process is not None else None
+
+    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
+        """Parse one file in the child.
+
+        Cancelling the call kills the child at once; so does every breach of a limit.
+
+        Args:
+            path: A file the child may read.
+            media_type: A key of ``ingestion.parsers.PARSERS``.
+            limits: Bounds; the defaults of ``Limits`` without.
+
+        Raises:
+            ParseFailure: Why the file could not be read.
+            UnsupportedFileType: No parser is registered for the media type.
+        """
+        if media_type not in PARSERS:
+            raise UnsupportedFileType(media_type=media_type)
+        limits = limits or Limits()
+        async with self._turn:
+            process = await self._running()
+            is_settled = False
+            try:
+                outcome = await self._exchange(process, Request(path, media_type, limits))
+                is_settled = not _ends_child(outcome)
+            finally:
+                if not is_settled:
+                    self._kill()
+            self._served += 1
+        if isinstance(outcome, ParseFailure):
+            raise outcome
+        return outcome
+
+    async def close(self) -> None:
+        """Kill the child and wait for its end; a later ``parse`` starts a new one."""
+        self._kill()
+        await asyncio.gather(*self._burials)
+
+    async def _running(self) -> Process:
+        process = self._process
+        if process is not None and process.returncode is None and not self._is_worn(process):
+            return process
+        self._kill()
+        self._process = process = await _start(self._recognition)
+        self._served = 0
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                self.isolation = unpack_isolation(await _read(process, _PIPE_BYTES))
+        except (asyncio.IncompleteReadError, TimeoutError) as error:
+            self._kill()
+            raise ParseFailure(FailureReason.PARSER_CRASHED, "start") from error
+        except asyncio.CancelledError:
+            self._kill()
+            raise
+        return process
+
+    def _is_worn(self, process: Process) -> bool:
+        return self._served >= self._recycle_after or _resident(process.pid) >= self._recycle_bytes
+
+    def _kill(self) -> None:
+        """End the child and all it started, without waiting: the caller may be cancelled."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        burial = asyncio.create_task(_bury(process))
+        self._burials.add(burial)
+        burial.add_done_callback(self._burials.discard)
+
+    async def _exchange(self, process: Process, request: Request) -> Parsed | ParseFailure:
+        memory = _MemoryWatch(process, request.limits.memory_bytes)
+        watch = asyncio.create_task(memory.run())
+        try:
+            async with asyncio.timeout(_seconds(request)):
+                await _write(process, pack_request(request))
+                reply = await _read(process, most_reply_bytes(request.limits))
+            # Some megabytes of elements would hold up the event loop.
+            return await asyncio.to_thread(unpack_reply, reply)
+        except TimeoutError:
+            return ParseFailure(FailureReason.PARSE_TIMEOUT)
+        except OverflowError:
+            return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return _death(await process.wait(), memory.highest)
+        finally:
+            watch.cancel()
+
+
+def _seconds(request: Request) -> float:
+    """How long a parse may take; reading pictures has time of its own."""
+    limits = request.limits
+    may_recognise = PARSERS[request.media_type].content in ("pdf", "image") and is_installed()
+    return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
+
+
+def _ends_child(outcome: Parsed | ParseFailure) -> bool:
+    """Whether the child can't be trusted with another document."""
+    reasons = (
+        FailureReason.PARSE_MEMORY,
+        FailureReason.PARSE_TIMEOUT,
+        FailureReason.PARSER_CRASHED,
+        FailureReason.OUTPUT_TOO_LARGE,
+    )
+    return isinstance(outcome, ParseFailure) and outcome.reason in reasons
+
+
+def _death(code: int, memory_share: float) -> ParseFailure:
+    """The failure that a child's exit code means."""
+    if code == -signal.SIGXCPU:
+        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU")
+    # SIGKILL comes from the memory watch or from the kernel when memory runs out.
+    if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
+        return ParseFailure(FailureReason.PARSE_MEMORY)
+    detail = signal.Signals(-code).name if code < 0 else f"exit {code}"
+    return ParseFailure(FailureReason.PARSER_CRASHED, detail)
+
+
+async def _bury(process: Process) -> None:
+    """Empty and close the pipes of a killed child and take its exit code."""
+    if process.stdin is not None:
+        process.stdin.close()
+    while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
+        pass
+    await process.wait()
+
+
+async def _start(recognition: Recognition) -> Process:
+    """A new child in its own process group, without any variable of this process."""
+    environment = {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "LC_ALL": "C.UTF-8",
+        # Tesseract's threads would share one core's worth of work and double its processor time.
+        "OMP_THREAD_LIMIT": "1",
+    }
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-B", "-m", _MODULE, recognition.languages, recognition.data_dir),
+        stdin=PIPE,
+        stdout=PIPE,
+        env=environment,
+        start_new_session=True,
+        limit=_PIPE_BYTES,
+    )
+
+
+async def _write(process: Process, frame: bytes) -> None:
+    if process.stdin is None:
+        raise ConnectionError
+    process.stdin.write(frame)
+    await process.stdin.drain()
+
+
+async def _read(process: Process, most: int) -> bytes:
+    """The body of the next frame; OverflowError if it is longer than ``most``."""
+    if process.stdout is None:
+        raise ConnectionError
+    (length,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+    if length > most:
+        raise OverflowError
+    return await process.stdout.readexactly(length)
+
+
+class _MemoryWatch:
+    """Kills a child whose resident memory grows by more than a bound."""
+
+    def __init__(self, process: Process, bound: int) -> None:
+        self._process = process
+        self._bound = bound
+        self._base = _resident(process.pid)
+        self.highest = 0.0
+        """The highest share of the bound that was seen."""
+
+    async def run(self) -> None:
+        """Look every twentieth of a second until the child has ended."""
+        while self._process.returncode is None:
+            share = (_resident(self._process.pid) - self._base) / self._bound
+            self.highest = max(self.highest, share)
+            if share > 1:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            await asyncio.sleep(_WATCH_SECONDS)
+
+
+def _resident(pid: int) -> int:
+    """Resident memory of a process in bytes, 0 if it has ended."""
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0

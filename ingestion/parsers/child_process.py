@@ -1,0 +1,69 @@
+"""The parser child (``python -m ingestion.parsers.child_process``): reads requests, parses, replies.
+
+It speaks ``messages`` on its standard input and output and is started by ``child`` only.
+"""
+
+import gc
+import os
+import sys
+from typing import BinaryIO
+
+from ingestion.parsers import jail, recognition
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.messages import (
+    HEADER,
+    Request,
+    pack_isolation,
+    pack_reply,
+    unpack_request,
+)
+from ingestion.parsers.parser import parser_for
+from ingestion.parsers.recognition import Recognition
+
+
+def main() -> None:
+    """Serve requests until the standard input ends."""
+    recognition.configure(Recognition(*sys.argv[1:]), grant_time=jail.limit_processor_time)
+    requests, replies = _private_pipes()
+    replies.write(pack_isolation(jail.enter()))
+    replies.flush()
+    # A parse makes millions of objects and no cycles worth breaking before its end.
+    gc.disable()
+    while header := requests.read(HEADER.size):
+        request = unpack_request(requests.read(HEADER.unpack(header)[0]))
+        reply = pack_reply(_outcome(request))
+        replies.write(reply)
+        replies.flush()
+        gc.collect()
+
+
+def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes to the worker, moved away from where a library might print."""
+    requests = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    return requests, replies
+
+
+def _outcome(request: Request) -> Parsed | ParseFailure:
+    parse = parser_for(request.media_type)
+    jail.limit_processor_time(request.limits.seconds)
+    jail.limit_memory(request.limits.memory_bytes)
+    try:
+        return parse(request.path, request.limits)
+    except ParseFailure as failure:
+        return failure
+    except MemoryError:
+        return ParseFailure(FailureReason.PARSE_MEMORY)
+    except RecursionError:
+        return ParseFailure(FailureReason.TOO_COMPLEX)
+    # The edge of a process: a defect in a parser is this document's failure, not the worker's.
+    except Exception as error:  # noqa: BLE001
+        return ParseFailure(FailureReason.PARSER_CRASHED, type(error).__name__)
+
+
+if __name__ == "__main__":
+    main()

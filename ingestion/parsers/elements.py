@@ -1,0 +1,52 @@
+"""What every parser returns: a document as typed elements over one canonical plain text."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["heading", "paragraph", "list_item", "table", "code"]
+SEPARATOR = "\n\n"
+HIDDEN_PARTS = "hidden_parts"
+"""Warning: slides or sheets that the file hides were left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One block of a document.
+
+    Attributes:
+        kind: What the block is. A table's text has one row per line, header first, its cells
+            joined by ``" | "``.
+        text: The block's text, never empty, without control characters.
+        level: Depth of a heading (1 to 9) or of a list item (from 1); otherwise 0.
+        page: Page the block starts on, from 1; None where the format has no pages.
+        char_start: Offset of the text in ``Parsed.text``.
+        char_end: Offset behind its last character.
+    """
+
+    kind: Kind
+    text: str
+    level: int = 0
+    page: int | None = None
+    char_start: int = 0
+    char_end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A parsed document.
+
+    Attributes:
+        elements: The blocks in reading order; ``text[e.char_start:e.char_end] == e.text``.
+        text: The canonical plain text: the elements' texts joined by blank lines.
+        encoding: Encoding the bytes were read with; None for formats that say it themselves.
+        encoding_confidence: 0 to 1; None together with ``encoding``.
+        pages: Number of pages; None where the format has none.
+        warnings: Codes of what may be wrong with the text (``encoding``, ``no_text_layer``, ...).
+    """
+
+    elements: tuple[Element, ...]
+    text: str
+    encoding: str | None = None
+    encoding_confidence: float | None = None
+    pages: int | None = None
+    warnings: tuple[str, ...] = ()

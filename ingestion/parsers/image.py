@@ -1,0 +1,93 @@
+"""Pictures (PNG, JPEG, TIFF, WebP, BMP): the text that recognition reads in them."""
+
+import warnings
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from struct import error as StructError
+
+from PIL import Image, ImageOps
+
+from ingestion.parsers import recognition
+from ingestion.parsers.composition import Composition
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.recognition import Picture, Reading, Recogniser
+
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
+# Tesseract wants letters of about 20 pixels: a screenshot's are half of that.
+_SMALL = 2_000
+_GOOD = 80.0
+_DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
+
+
+def parse(path: Path, limits: Limits) -> Parsed:
+    """Read the text of a picture, or of each page of a TIFF file.
+
+    Its size is checked before anything is decoded. Of an animation the first picture is read;
+    what the file says about itself (place, camera) is not looked at.
+    """
+    composition = Composition(limits)
+    with Recogniser(limits) as recogniser:
+        readings = [_read(recogniser, picture) for picture in _pictures(path, limits)]
+    for page, reading in enumerate(readings, 1):
+        for text in reading.paragraphs:
+            composition.add("paragraph", text, page=page)
+    return composition.finish(pages=len(readings), warnings=recognition.warnings(readings))
+
+
+def _read(recogniser: Recogniser, image: Image.Image) -> Reading:
+    """The text of a picture; what is hard to read and small is tried once more, enlarged."""
+    reading = recogniser.read(_picture(image, 1))
+    if reading.confidence >= _GOOD or max(image.size) > _SMALL:
+        return reading
+    return max(reading, recogniser.read(_picture(image, 2)), key=lambda one: one.confidence)
+
+
+def _picture(grey: Image.Image, scale: int) -> Picture:
+    dpi = scale * round(grey.info.get("dpi", (0, 0))[0])
+    if scale > 1:
+        grey = grey.resize((scale * grey.width, scale * grey.height), Image.Resampling.LANCZOS)
+    return Picture(grey.tobytes(), grey.width, grey.height, grey.width, dpi)
+
+
+def _pictures(path: Path, limits: Limits) -> Iterator[Image.Image]:
+    with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+        count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    if count > limits.pages:
+        raise ParseFailure(FailureReason.TOO_MANY_PAGES)
+    for number in range(count):
+        with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+            if number:
+                image.seek(number)
+            picture = _grey(image, limits)
+        yield picture
+
+
+@contextmanager
+def _damage_named() -> Generator[None]:
+    """What Pillow raises for damaged pictures as ``corrupt_image``."""
+    # The size is checked here, before decoding, and not as Pillow does with a warning.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    except _DAMAGE as error:
+        raise ParseFailure(FailureReason.CORRUPT_IMAGE) from error
+
+
+def _grey(image: Image.Image, limits: Limits) -> Image.Image:
+    """Decode one picture, upright and on white.
+
+    Raises:
+        ParseFailure: ``image_too_large``.
+    """
+    if image.width * image.height > limits.image_pixels:
+        raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
+    image.load()
+    upright = ImageOps.exif_transpose(image)
+    if upright.has_transparency_data:
+        white = Image.new("RGBA", upright.size, "white")
+        upright = Image.alpha_composite(white, upright.convert("RGBA"))
+    return upright.convert("L")

@@ -1,0 +1,32 @@
+"""How much of anything one document may use while it is read."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one document; what exceeds one ends in a ``ParseFailure`` that names it.
+
+    Attributes:
+        seconds: Wall-clock time, and processor time, of one parse.
+        memory_bytes: Memory the child may take beside what it has at rest.
+        output_characters: Length of the canonical text.
+        elements: Number of elements.
+        pages: Pages of a paged document.
+        archive_entries: Members of a zip container.
+        archive_bytes: Bytes all members unpack to.
+        part_bytes: Bytes of one XML part that is read.
+        recognition_seconds: Time beside ``seconds`` for reading the pictures of a document.
+        image_pixels: Pixels of one picture.
+    """
+
+    seconds: float = 60
+    memory_bytes: int = 2**30
+    output_characters: int = 50_000_000
+    elements: int = 500_000
+    pages: int = 2_000
+    archive_entries: int = 2_000
+    archive_bytes: int = 200 * 2**20
+    part_bytes: int = 64 * 2**20
+    recognition_seconds: float = 600
+    image_pixels: int = 50_000_000

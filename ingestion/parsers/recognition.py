@@ -1,0 +1,219 @@
+"""Text recognition (OCR) by Tesseract within this process; part of the extra ``agentex[ocr]``."""
+
+# tesserocr is a compiled module without types, and may not be installed.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportAttributeAccessIssue=false, reportUnknownParameterType=false
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from ingestion.parsers.clean import flow
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+
+RECOGNISED = "recognised"
+"""Warning: text was read from pictures and may hold errors."""
+
+UNCERTAIN = "recognition_uncertain"
+"""Warning: parts of the pictures could hardly be read, or were left out as no text."""
+
+_PLACES = (
+    "/usr/share/tesseract-ocr/*/tessdata",
+    "/usr/share/tesseract-ocr/tessdata",
+    "/usr/share/tessdata",
+    "/usr/local/share/tessdata",
+    "/opt/homebrew/share/tessdata",
+)
+_CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
+_CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
+# Percent; below, a "text" is grain, a drawing or a photograph.
+_LEAST_CONFIDENCE = 30.0
+_SURE = 60.0
+_LEAST_DPI, _MOST_DPI = 70, 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How pictures are read.
+
+    Attributes:
+        languages: Names of Tesseract's languages, joined by ``+``; those that are not installed
+            are passed over.
+        data_dir: Folder of the ``.traineddata`` files; empty for where systems keep them.
+    """
+
+    languages: str = "chi_sim+eng"
+    data_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in shades of grey.
+
+    Attributes:
+        pixels: One byte each, 0 is black.
+        width: In pixels.
+        height: In pixels.
+        stride: Bytes from one row to the next.
+        dpi: Its resolution, 0 if it is not known.
+    """
+
+    pixels: bytes
+    width: int
+    height: int
+    stride: int
+    dpi: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from a picture.
+
+    Attributes:
+        paragraphs: Its text in reading order.
+        confidence: Mean of all that was found, 0 to 100.
+        is_uncertain: Whether some of it is likely wrong or was left out.
+    """
+
+    paragraphs: tuple[str, ...] = ()
+    confidence: float = 0.0
+    is_uncertain: bool = False
+
+
+def warnings(readings: Iterable[Reading]) -> tuple[str, ...]:
+    """The warnings that a document's readings call for."""
+    uncertain = [reading.is_uncertain for reading in readings]
+    if not uncertain:
+        return ()
+    return (RECOGNISED, UNCERTAIN) if any(uncertain) else (RECOGNISED,)
+
+
+def _grant_nothing(_: float) -> None:
+    """Processor time is not bounded here."""
+
+
+@dataclass(slots=True)
+class _Setup:
+    recognition: Recognition
+    grant_time: Callable[[float], None]
+
+
+_setup = _Setup(Recognition(), _grant_nothing)
+
+
+def configure(recognition: Recognition, *, grant_time: Callable[[float], None]) -> None:
+    """Set how this process reads pictures.
+
+    Args:
+        recognition: Languages and where their data is.
+        grant_time: Called at the first picture of a document with the seconds of processor time
+            that reading its pictures may take.
+    """
+    _setup.recognition, _setup.grant_time = recognition, grant_time
+
+
+def is_installed() -> bool:
+    """Whether the extra is; imports nothing."""
+    return find_spec("tesserocr") is not None and find_spec("PIL") is not None
+
+
+def is_ready() -> bool:
+    """Whether pictures can be read in this process: the extra and language data are there."""
+    return is_installed() and _data() is not None
+
+
+class Recogniser:
+    """Reads the pictures of one document; the engine is loaded at the first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._engine: Any = None
+
+    def __enter__(self) -> Self:
+        """Nothing is loaded yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give back the engine's memory."""
+        if self._engine is not None:
+            self._engine.End()
+
+    def read(self, picture: Picture) -> Reading:
+        """The text of a picture.
+
+        Raises:
+            ParseFailure: ``recognition_missing``.
+        """
+        library = _library()
+        if self._engine is None:
+            self._engine = _load(library)
+            _setup.grant_time(self._limits.recognition_seconds)
+        engine = self._engine
+        engine.SetImageBytes(picture.pixels, picture.width, picture.height, 1, picture.stride)
+        if _LEAST_DPI <= picture.dpi <= _MOST_DPI:
+            engine.SetSourceResolution(picture.dpi)
+        engine.Recognize()
+        level = library.RIL.PARA
+        found = [
+            (part.Confidence(level), _CJK_GAP.sub("", flow(part.GetUTF8Text(level))))
+            for part in library.iterate_level(engine.GetIterator(), level)
+            if not part.Empty(level)
+        ]
+        engine.Clear()
+        return _reading([(confidence, text) for confidence, text in found if text])
+
+
+def _reading(found: Sequence[tuple[float, str]]) -> Reading:
+    length = sum(len(text) for _, text in found)
+    mean = sum(confidence * len(text) for confidence, text in found) / max(1, length)
+    kept = tuple(text for confidence, text in found if confidence >= _LEAST_CONFIDENCE)
+    return Reading(kept, mean, is_uncertain=any(one < _SURE for one, _ in found))
+
+
+def _library() -> ModuleType:
+    if not is_installed():
+        raise ParseFailure(FailureReason.RECOGNITION_MISSING, "library")
+    return import_module("tesserocr")
+
+
+def _load(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no types
+    found = _data()
+    if found is None:
+        raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
+    folder, languages = found
+    engine = library.PyTessBaseAPI(path=str(folder), lang=languages)
+    # The binding sends remarks to /dev/null, which a jailed process may not open; it would crash
+    # at the first. Its standard error is shut already.
+    engine.SetVariable("debug_file", "")
+    return engine
+
+
+def _data() -> tuple[Path, str] | None:
+    """The first folder that has data of the wanted languages, and which of them."""
+    wanted = _setup.recognition.languages.split("+")
+    for folder in _folders():
+        languages = [name for name in wanted if (folder / f"{name}.traineddata").is_file()]
+        if languages:
+            return folder, "+".join(languages)
+    return None
+
+
+def _folders() -> list[Path]:
+    if _setup.recognition.data_dir:
+        return [Path(_setup.recognition.data_dir)]
+    root = Path("/")
+    found = [folder for place in _PLACES for folder in sorted(root.glob(place.lstrip("/")))]
+    return [*found, Path(sys.prefix, "share", "tessdata")]

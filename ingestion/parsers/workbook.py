@@ -1,0 +1,190 @@
+"""Excel workbooks: the tables of each sheet, values as a person sees them."""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from xml.etree.ElementTree import Element
+from zipfile import ZipFile
+
+from ingestion.parsers.archive import open_archive, read_part, stream_part
+from ingestion.parsers.composition import Composition
+from ingestion.parsers.elements import HIDDEN_PARTS, Parsed
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.number_formats import NumberFormats
+from ingestion.parsers.office import Relation, main_part, read_root, relation_id, relations
+from ingestion.parsers.sheet_tables import Row, add_tables
+from ingestion.parsers.xml_parts import child
+from ingestion.parsers.xml_stream import stream_xml
+
+_WORKBOOK = "xl/workbook.xml"
+
+
+def parse(path: Path, limits: Limits) -> Parsed:
+    """Read a .xlsx or .xlsm file; no formula is computed, no macro run, no link followed.
+
+    A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled
+    cells is a table, a lone cell a paragraph. Dates and percentages are written as the cell shows
+    them; a formula gives the value stored with it. Hidden sheets are left out, with a warning.
+    """
+    composition = Composition(limits)
+    with open_archive(path, limits) as archive:
+        main = main_part(archive, _WORKBOOK, limits)
+        root = read_root(archive, main, limits)
+        parts = relations(archive, main, limits)
+        listed = child(root, "sheets")
+        sheets = list(listed) if listed is not None else []
+        if len(sheets) > limits.pages:
+            raise ParseFailure(FailureReason.TOO_MANY_PAGES)
+        cells = _cells(archive, root, parts, limits)
+        shown = [
+            (number, sheet)
+            for number, sheet in enumerate(sheets, 1)
+            if sheet.get("state", "visible") == "visible"
+        ]
+        for number, sheet in shown:
+            part = parts.get(relation_id(sheet))
+            # A chart sheet has no cells.
+            if part is not None and part.kind == "worksheet":
+                title = sheet.get("name", "")
+                # Closed by hand: a failure's traceback would keep the part open.
+                with (
+                    closing(stream_part(archive, part.part)) as blocks,
+                    closing(_Sheet(cells).rows(blocks)) as rows,
+                ):
+                    add_tables(composition, title, rows, page=number)
+    warnings = (HIDDEN_PARTS,) if len(shown) < len(sheets) else ()
+    return composition.finish(pages=len(sheets), warnings=warnings)
+
+
+class _Cells:
+    """What the cells of all sheets refer to: shared strings and number formats."""
+
+    def __init__(self, strings: list[str], formats: NumberFormats) -> None:
+        self._strings = strings
+        self._formats = formats
+
+    def text(self, kind: str, style: str, value: str) -> str:
+        """A cell's text by its type (``t``), style and stored value."""
+        if kind == "n":
+            return self._formats.render(value, style)
+        if kind == "s":
+            index = int(value) if value.isdigit() and len(value) < 10 else -1
+            return self._strings[index] if 0 <= index < len(self._strings) else ""
+        if kind == "b":
+            return "TRUE" if value == "1" else "FALSE"
+        return value
+
+
+def _cells(
+    archive: ZipFile, workbook: Element, parts: dict[str, Relation], limits: Limits
+) -> _Cells:
+    names = {relation.kind: relation.part for relation in parts.values()}
+    strings = _Strings()
+    if (part := names.get("sharedStrings", "")) in archive.NameToInfo:
+        for _ in stream_xml(stream_part(archive, part), strings):
+            pass
+    properties = child(workbook, "workbookPr")
+    is_1904 = properties is not None and properties.get("date1904") in ("1", "true")
+    styles = read_part(archive, names.get("styles", ""), limits)
+    return _Cells(strings.found, NumberFormats.read(styles, is_1904=is_1904))
+
+
+class _Strings:
+    """Collects the shared strings; readings of Chinese and Japanese names are left out."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._parts: list[str] = []
+        self._takes = False
+        self._readings = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "si":
+            self._parts = []
+        elif name == "rPh":
+            self._readings += 1
+        self._takes = name == "t" and not self._readings
+
+    def end(self, name: str) -> None:
+        if name == "si":
+            self.found.append("".join(self._parts))
+        elif name == "rPh":
+            self._readings -= 1
+        self._takes = False
+
+    def text(self, data: str) -> None:
+        if self._takes:
+            self._parts.append(data)
+
+
+class _Sheet:
+    """Reads the cells of one sheet row by row."""
+
+    def __init__(self, cells: _Cells) -> None:
+        self._cells = cells
+        self._done: list[Row] = []
+        self._row = Row(0, {})
+        self._column = -1
+        self._columns: dict[str, int] = {}
+        self._kind = "n"
+        self._style = ""
+        self._value: list[str] = []
+        self._formula: list[str] = []
+        self._into: list[str] | None = None
+
+    def rows(self, blocks: Iterator[bytes]) -> Generator[Row]:
+        """The rows that have text, as they come in."""
+        for _ in stream_xml(blocks, self):
+            yield from self._done
+            self._done.clear()
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "c":
+            reference = attributes.get("r", "")
+            self._column = self._index(reference) if reference else self._column + 1
+            self._kind = attributes.get("t", "n")
+            self._style = attributes.get("s", "")
+            self._value, self._formula = [], []
+        elif name in ("v", "t"):
+            self._into = self._value
+        elif name == "f":
+            self._into = self._formula
+        elif name == "row":
+            number = attributes.get("r", "")
+            is_number = number.isdigit() and len(number) < 9
+            self._row = Row(int(number) if is_number else self._row.number + 1, {})
+            self._column = -1
+
+    def end(self, name: str) -> None:
+        if name == "c":
+            self._end_cell()
+        elif name == "row":
+            if self._row.cells:
+                self._done.append(self._row)
+        elif name in ("v", "t", "f"):
+            self._into = None
+
+    def text(self, data: str) -> None:
+        if self._into is not None:
+            self._into.append(data)
+
+    def _end_cell(self) -> None:
+        if self._value:
+            text = self._cells.text(self._kind, self._style, "".join(self._value))
+        else:
+            # Written by a program that does not compute: the formula is all there is.
+            text = f"={''.join(self._formula)}" if self._formula else ""
+        if text and not text.isspace():
+            self._row.cells[self._column] = text
+
+    def _index(self, reference: str) -> int:
+        """The column of a reference such as ``AB12``, from 0."""
+        letters = reference.rstrip("0123456789")
+        known = self._columns.get(letters)
+        if known is None:
+            known = 0
+            for letter in letters[:4].upper():
+                known = 26 * known + ord(letter) - 64
+            self._columns[letters] = known = known - 1
+        return known

@@ -1,0 +1,168 @@
+"""Cuts a document as a knowledge base would, so that a person can look before committing to it."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Event
+
+from anyio import to_thread
+
+from core.errors import PreviewBusy, UnreadableFile
+from core.settings import Settings
+from ingestion.parser_pool import ParserPool
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.recognition import Recognition
+from ingestion.splitters import SPLITTERS
+from ingestion.splitters.protocol import Piece, SplitSizes
+from kb_service.knowledge_bases import Splitting
+from kb_service.text.tokens import TokenCounter
+
+SECONDS = 20
+"""The longest a preview takes, once its turn has come."""
+
+_TURN_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class SplitRequest:
+    """What to cut, and how.
+
+    Args:
+        path: the file.
+        media_type: a key of ``ingestion.parsers.PARSERS``.
+        splitting: splitter and sizes, checked.
+        counter: of the embedding model.
+        most: pieces that are shown; all are counted.
+    """
+
+    path: Path
+    media_type: str
+    splitting: Splitting
+    counter: TokenCounter
+    most: int
+
+
+@dataclass(frozen=True)
+class SplitPreview:
+    """The first pieces of a document, and figures over all of them.
+
+    Args:
+        pieces: the first ones, in reading order.
+        total: how many there are.
+        windows: how many dense windows they have together.
+        mean_tokens: of a piece.
+        max_tokens: of the largest piece.
+        characters: of the document's text.
+        pages: of the document, if it has pages.
+        warnings: codes of what may be wrong with the text.
+    """
+
+    pieces: Sequence[Piece]
+    total: int
+    windows: int
+    mean_tokens: float
+    max_tokens: int
+    characters: int
+    pages: int | None
+    warnings: Sequence[str]
+
+
+class SplitPreviewer:
+    """Makes previews, one at a time, in a killable parser child of its own.
+
+    The child is started by the first preview. Nothing is stored, embedded or indexed.
+
+    Args:
+        settings: the parser's limits.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        recognition = Recognition(settings.ocr_languages, str(settings.ocr_data_dir or ""))
+        self._parser = ParserPool(1, recognition=recognition)
+        self._turn = asyncio.Lock()
+        self._limits = Limits(
+            seconds=min(SECONDS, settings.parse_timeout_seconds),
+            memory_bytes=settings.parse_memory_bytes,
+            output_characters=settings.parse_output_characters,
+            recognition_seconds=SECONDS,
+        )
+
+    async def preview(self, request: SplitRequest) -> SplitPreview:
+        """Parse and cut one file.
+
+        Raises:
+            UnreadableFile: it has no text, is broken, or takes too long; the details say which.
+            PreviewBusy: other previews took so long that this one's turn did not come.
+        """
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            raise PreviewBusy from error
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._made(request)
+        except TimeoutError as error:
+            raise _unreadable(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
+        except ParseFailure as failure:
+            raise _unreadable(failure) from failure
+        finally:
+            self._turn.release()
+
+    async def close(self) -> None:
+        """End the child."""
+        await self._parser.close()
+
+    async def _made(self, request: SplitRequest) -> SplitPreview:
+        parsed = await self._parser.parse(request.path, request.media_type, limits=self._limits)
+        stop = Event()
+        try:
+            # A thread can't be killed: it looks at the event after each piece.
+            preview = await to_thread.run_sync(_cut, request, parsed, stop, abandon_on_cancel=True)
+        finally:
+            stop.set()
+        if not preview.total:
+            raise ParseFailure(FailureReason.EMPTY_TEXT)
+        return preview
+
+
+def _cut(request: SplitRequest, parsed: Parsed, stop: Event) -> SplitPreview:
+    splitting = request.splitting
+    sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
+    split = SPLITTERS[splitting.splitter]
+    pieces = _until(stop, split(parsed, sizes=sizes, counter=request.counter))
+    shown = list(islice(pieces, request.most))
+    counts = [(piece.token_count, len(piece.windows)) for piece in shown]
+    counts += [(piece.token_count, len(piece.windows)) for piece in pieces]
+    tokens = [count for count, _ in counts]
+    return SplitPreview(
+        pieces=shown,
+        total=len(counts),
+        windows=sum(windows for _, windows in counts),
+        mean_tokens=sum(tokens) / len(tokens) if tokens else 0.0,
+        max_tokens=max(tokens, default=0),
+        characters=len(parsed.text),
+        pages=parsed.pages,
+        warnings=parsed.warnings,
+    )
+
+
+def _until(stop: Event, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    for piece in pieces:
+        if stop.is_set():
+            return
+        yield piece
+
+
+def _unreadable(failure: ParseFailure) -> UnreadableFile:
+    return UnreadableFile(
+        reason=failure.reason.value,
+        message=failure.message,
+        message_zh=failure.message_zh,
+        next_action=failure.next_action,
+        next_action_zh=failure.next_action_zh,
+    )

@@ -1,0 +1,135 @@
+"""Lets re-indexes go on, cuts them over when they are done, and clears away what they left."""
+
+from datetime import timedelta
+
+from sqlalchemy import Text, cast
+from sqlmodel import col, or_, select
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError
+from core.logging import get_logger
+from ingestion.workbench import Workbench
+from kb_service import questions, reindexing
+from kb_service.evaluation.measure import SavedQuestion, asking, evaluate, saved
+from kb_service.models import KnowledgeBase
+from kb_service.reindexing import Cutover, State
+from kb_service.retrieval.search import Searcher
+from kb_service.vector_index.protocol import index_scope
+
+log = get_logger(__name__)
+
+
+async def go_on(bench: Workbench, knowledge_base_id: str) -> None:
+    """Let the next documents be made anew, or cut over when all are.
+
+    Args:
+        bench: the worker's connections.
+        knowledge_base_id: whose; nothing happens without a re-index.
+    """
+    async with bench.database.reading() as session:
+        row = await session.get(KnowledgeBase, knowledge_base_id)
+        if row is None or row.deleted_at is not None or row.target is None:
+            return
+        tally = await reindexing.count(session, row)
+    if tally.left and (row.paused or tally.at_work > reindexing.WINDOW // 2):
+        return
+    if tally.left == 0 and tally.failed:
+        return
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        locked = await reindexing.lock(work.session, knowledge_base_id)
+        if locked is None or locked.target is None:
+            return
+        await reindexing.begin_next(work, locked)
+        if (await reindexing.count(work.session, locked)).state() is not State.READY:
+            return
+        if not reindexing.is_measured(locked):
+            asked = await questions.list_all(work.session, knowledge_base_id)
+            if asked:
+                reindexing.enqueue_reindex(work, knowledge_base_id)
+                return
+        if locked.target["cutover"] == Cutover.AUTO and not reindexing.is_held(locked):
+            keep = timedelta(hours=bench.settings.reindex_keep_hours)
+            await reindexing.cut_over(work, locked, keep=keep)
+            log.info("reindex.cut_over", knowledge_base_id=locked.id, generation=locked.generation)
+
+
+async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
+    """The job: measure a finished re-index by the saved questions, then ``tend`` to it."""
+    async with bench.database.reading() as session:
+        row = await session.get(KnowledgeBase, knowledge_base_id)
+        if row is None or row.deleted_at is not None:
+            return
+        tally = await reindexing.count(session, row)
+        asked = saved(await questions.list_all(session, knowledge_base_id))
+    is_ready = row.target is not None and tally.state() is State.READY
+    if is_ready and asked and not reindexing.is_measured(row):
+        await _measure(bench, row, asked)
+    await tend(bench, knowledge_base_id)
+
+
+async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
+    longest = bench.settings.max_query_characters
+    searcher = Searcher(bench.database, bench.spaces, max_query_characters=longest)
+    present = (await evaluate(asking(searcher, row), asked)).quality
+    target = (await evaluate(asking(searcher, row, shadow=True), asked)).quality
+    async with unit_of_work(bench.database) as work:
+        locked = await reindexing.lock(work.session, row.id)
+        if locked is not None:
+            number = (row.target or {}).get("generation", 0)
+            recall = {"questions": len(asked), "present": vars(present), "target": vars(target)}
+            reindexing.note_recall(work, locked, number, recall)
+
+
+async def tend(bench: Workbench, knowledge_base_id: str) -> None:
+    """Let a re-index go on and clear away the generations that nothing needs any more."""
+    await go_on(bench, knowledge_base_id)
+    async with bench.database.reading() as session:
+        row = await session.get(KnowledgeBase, knowledge_base_id)
+    if row is None or row.deleted_at is not None:
+        return
+    if reindexing.is_due(row):
+        row = await _close_way_back(bench, row)
+    for entry in row.retired:
+        await _clear(bench, knowledge_base_id, entry["generation"], entry["embedding_model"])
+
+
+async def _close_way_back(bench: Workbench, row: KnowledgeBase) -> KnowledgeBase:
+    async with unit_of_work(bench.database) as work:
+        locked = await reindexing.lock(work.session, row.id)
+        if locked is not None and reindexing.is_due(locked):
+            await reindexing.close_way_back(work, locked)
+        return locked or row
+
+
+async def _clear(bench: Workbench, knowledge_base_id: str, number: int, model: str) -> None:
+    space = bench.spaces.get(model)
+    # The points of a model that is not served any more are out of reach.
+    if space is not None:
+        await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
+    more = True
+    while more:
+        async with unit_of_work(bench.database) as work:
+            more = await reindexing.delete_unshown_chunks(work, knowledge_base_id)
+    async with unit_of_work(bench.database) as work:
+        await reindexing.forget_retired(work, knowledge_base_id, number)
+    log.info("reindex.cleared", knowledge_base_id=knowledge_base_id, generation=number)
+
+
+async def tend_all(bench: Workbench) -> None:
+    """Come back to every knowledge base that has a re-index or its leftovers."""
+    concerned = select(KnowledgeBase.id).where(
+        col(KnowledgeBase.deleted_at).is_(None),
+        or_(
+            col(KnowledgeBase.target).is_not(None),
+            col(KnowledgeBase.previous).is_not(None),
+            cast(col(KnowledgeBase.retired), Text) != "[]",
+        ),
+    )
+    async with bench.database.reading() as session:
+        ids = (await session.exec(concerned)).all()
+    for id_ in ids:
+        try:
+            await tend(bench, id_)
+        except AgentexError as error:
+            # Others may lie in another index.
+            log.warning("reindex.postponed", knowledge_base_id=id_, code=int(error.code))

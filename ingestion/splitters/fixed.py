@@ -1,0 +1,36 @@
+"""Cuts a document into windows of a fixed number of tokens."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from ingestion.splitters.outline import Outline
+from ingestion.splitters.packing import pack, piece_of
+from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.units import Unit
+from kb_service.text.tokens import TokenCounter, characters
+
+
+def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
+    """Cut a document into windows of ``chunk_size`` tokens that share ``chunk_overlap``.
+
+    Cuts stand at word borders (a Chinese character is a word), so a window may have a few tokens
+    less; a word of more tokens than a window is cut between characters. Sentences, paragraphs,
+    tables and headings are not looked at: a window's heading path is what its sections have in
+    common. The laws of ``Splitter`` hold; memory is bounded by the sections and one window of
+    the text.
+    """
+    outline = Outline(parsed)
+    words = _words(parsed.text, sizes, counter)
+    for index, units in zip(count(), pack(words, sizes), strict=False):
+        start, end = units[0].start, units[-1].end
+        piece = piece_of(parsed.text, outline.path(start, end), units, index)
+        yield replace(piece, page=outline.page(start))
+
+
+def _words(text: str, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Unit]:
+    for window in counter.windows(text):
+        for word in window:
+            parts = [word] if word.tokens <= sizes.chunk_size else characters(text, word)
+            for part in parts:
+                yield Unit(part.start, part.end, part.tokens, True, None, None)

@@ -1,0 +1,82 @@
+"""Splits a document along its headings, then by paragraphs, sentences and tokens."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from ingestion.splitters.outline import Path, common, sections
+from ingestion.splitters.packing import pack, piece_of, units_of
+from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.units import Unit, most_characters
+from kb_service.text.tokens import TokenCounter
+
+
+@dataclass(slots=True)
+class _Small:
+    """Small neighbouring sections that will share one piece."""
+
+    path: Path
+    depth: int
+    units: list[Unit]
+
+    def accepts(self, path: Path, units: Sequence[Unit], sizes: SplitSizes) -> bool:
+        """Whether a section is near enough (sibling, parent, child) and there is room for it."""
+        tokens = sum(unit.tokens for unit in (*self.units, *units))
+        return (
+            len(common(self.path, path)) >= max(self.depth, len(path)) - 1
+            and tokens <= sizes.chunk_size
+            and units[-1].end - self.units[0].start <= most_characters(sizes.chunk_size)
+        )
+
+    def add(self, path: Path, units: Sequence[Unit]) -> None:
+        self.path = common(self.path, path)
+        self.depth = max(self.depth, len(path))
+        self.units.extend(units)
+
+
+def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
+    """Cut a document into pieces of at most ``sizes.chunk_size`` tokens, in reading order.
+
+    A piece never crosses into another heading's section, except that neighbouring sections of at
+    most a quarter of the size (siblings, or a parent and its children) share a piece up to the
+    size. A heading without a body joins its first sub-section. Within a section whole paragraphs
+    are packed; a longer one is cut into sentences, then clauses, words, characters. Code is cut
+    at blank lines, then lines; a table between rows, its header row repeated. Overlap is made of
+    whole sentences (or lines) and never crosses a section.
+
+    Laws: every piece has a token and at most ``chunk_size`` of them; every token of
+    ``parsed.text`` lies in the span of a piece; spans ascend; see ``Piece`` for how text and
+    span relate. Time is linear in the text, memory bounded by one window of it.
+    """
+    numbers = count()
+    for path, units in _sectioned(parsed, sizes, counter):
+        for packed in pack(units, sizes):
+            yield piece_of(parsed.text, path, packed, next(numbers))
+
+
+def _sectioned(
+    parsed: ParsedText, sizes: SplitSizes, counter: TokenCounter
+) -> Iterator[tuple[Path, Iterable[Unit]]]:
+    """The sections' units under their heading paths, small sections joined."""
+    tiny = sizes.chunk_size // 4
+    small: _Small | None = None
+    for section in sections(parsed):
+        units = units_of(parsed.text, section.blocks, sizes=sizes, counter=counter)
+        if section.blocks[-1].end - section.blocks[0].start <= most_characters(tiny):
+            units = list(units)
+            if not units:
+                continue
+            if sum(unit.tokens for unit in units) <= tiny:
+                if small and small.accepts(section.path, units, sizes):
+                    small.add(section.path, units)
+                    continue
+                if small:
+                    yield small.path, small.units
+                small = _Small(section.path, len(section.path), units)
+                continue
+        if small:
+            yield small.path, small.units
+            small = None
+        yield section.path, units
+    if small:
+        yield small.path, small.units

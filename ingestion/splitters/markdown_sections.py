@@ -1,0 +1,24 @@
+"""Makes one piece of each heading's section."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from ingestion.splitters.outline import sections
+from ingestion.splitters.packing import pack, piece_of, units_of
+from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from kb_service.text.tokens import TokenCounter
+
+
+def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
+    """Cut a document between its headings, of any level, and put nothing together.
+
+    Each section is a piece, however short; only a heading without a body of its own goes with its
+    first sub-section. A section of more than ``chunk_size`` tokens is cut like those of
+    ``heading_recursive``, overlap included. Works for every format that has headings. The laws
+    of ``Splitter`` hold.
+    """
+    numbers = count()
+    for section in sections(parsed):
+        units = units_of(parsed.text, section.blocks, sizes=sizes, counter=counter)
+        for packed in pack(units, sizes):
+            yield piece_of(parsed.text, section.path, packed, next(numbers))

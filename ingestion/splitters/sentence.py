@@ -1,0 +1,62 @@
+"""Fills pieces with whole sentences, whatever paragraphs and sections they stand in."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from ingestion.splitters.outline import Outline
+from ingestion.splitters.packing import pack, piece_of
+from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.units import Block, Unit, cut, ends_sentence, most_characters
+from kb_service.text.tokens import TokenCounter
+
+
+def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
+    """Cut a document into pieces of about ``sizes.chunk_size`` tokens between sentences.
+
+    Pieces are as full as whole sentences allow, so they are even, and cross paragraphs and
+    headings. A sentence ends at ``. ! ? ;`` before a blank, at ``。！？；…`` with the closing
+    quotes behind it, at a blank line and at the end of an element; a line feed alone does not
+    end it. One that fits into a piece is never cut. Code is cut between lines, a table between
+    rows, its header row repeated. Overlap is made of whole sentences.
+
+    A piece that crosses sections has the headings they have in common. The laws of ``Splitter``
+    hold; memory is bounded by the sections and one window of the text.
+    """
+    outline = Outline(parsed)
+    sentences = _sentences(parsed.text, outline.blocks, sizes, counter)
+    for index, units in zip(count(), pack(sentences, sizes), strict=False):
+        path = outline.path(units[0].start, units[-1].end)
+        yield piece_of(parsed.text, path, units, index)
+
+
+def _sentences(
+    text: str, blocks: Iterable[Block], sizes: SplitSizes, counter: TokenCounter
+) -> Iterator[Unit]:
+    """The document's sentences, lines of code and rows, each ready to be packed by itself."""
+    for block in blocks:
+        units = cut(text, block, sizes=sizes, counter=counter)
+        whole = units if block.kind in {"code", "table"} else _joined(text, units, sizes.chunk_size)
+        yield from (unit._replace(opens=True) for unit in whole)
+
+
+def _joined(text: str, units: Iterable[Unit], size: int) -> Iterator[Unit]:
+    """Lines put together again into the sentences that they are parts of, where those fit."""
+    parts: list[Unit] = []
+    tokens, fits = 0, True
+    for unit in units:
+        if parts and (unit.opens or ends_sentence(text, parts[-1].end, unit.start)):
+            yield from [_merged(parts)] if fits else parts
+            parts, tokens, fits = [], 0, True
+        parts.append(unit)
+        tokens += unit.tokens
+        fits = fits and tokens <= size and unit.end - parts[0].start <= most_characters(size)
+        if not fits:
+            # Handed on at once: a text without any sentence end must not pile up here.
+            yield from parts[:-1]
+            del parts[:-1]
+    if parts:
+        yield from [_merged(parts)] if fits else parts
+
+
+def _merged(parts: Sequence[Unit]) -> Unit:
+    return parts[0]._replace(end=parts[-1].end, tokens=sum(part.tokens for part in parts))

@@ -1,0 +1,280 @@
+"""Imports and copies of knowledge bases: one job that can be cut off and started again."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from anyio import to_thread
+
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, InvalidArchive
+from core.logging import get_logger
+from ingestion.restoring import Destination, Restorer, TransferLost
+from ingestion.workbench import Workbench
+from kb_service import questions, transfers
+from kb_service.models import KnowledgeBase, Transfer
+from kb_service.portable.live import LiveSource, Stores
+from kb_service.portable.reading import Archive, limits_of
+from kb_service.portable.records import Content
+from kb_service.questions import QuestionDraft
+from kb_service.transfers import TransferLease
+
+log = get_logger(__name__)
+
+_OUTAGE_PAUSE = timedelta(seconds=5)
+_GRACE = timedelta(seconds=3)
+
+_OUTAGE = {
+    "reason": "service_unavailable",
+    "message": "A part of the server is not available at the moment",
+    "next_action": "Nothing: it is tried again by itself",
+    "message_zh": "服务器的某个部分暂时不可用",
+    "next_action_zh": "无需操作：系统会自动重试",
+}
+_POISON = {
+    "reason": "poison",
+    "message": "The transfer stopped the worker several times",
+    "next_action": "Try again after an upgrade, or with fewer documents",
+    "message_zh": "传输过程中工作进程多次中断",
+    "next_action_zh": "请升级后重试，或减少文档数量",
+}
+_INVALID = {
+    "reason": "invalid_archive",
+    "next_action": "Export the knowledge base again and import the new file",
+    "message_zh": "文件内容无效",
+    "next_action_zh": "请重新导出知识库并导入新文件",
+}
+_SOURCE_GONE = {
+    "reason": "source_gone",
+    "message": "The knowledge base to copy, or the file to import, is no longer there",
+    "next_action": "Start again from one that is there",
+    "message_zh": "要复制的知识库或要导入的文件已不存在",
+    "next_action_zh": "请选择现有的知识库或文件重新开始",
+}
+_INTERNAL = {
+    "reason": "internal_error",
+    "message": "An internal error stopped the transfer",
+    "next_action": "Try again; if it fails again, report the time of the failure to your operator",
+    "message_zh": "内部错误中断了传输",
+    "next_action_zh": "请重试；若仍失败，请将失败时间告知管理员",
+}
+
+
+class _SourceGone(Exception):
+    """There is nothing to read from any more."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a transfer reads, be it a file or a knowledge base of this installation."""
+
+    contents: Callable[[Callable[[str], bool]], AsyncGenerator[Content]]
+    questions: Sequence[QuestionDraft]
+    document_count: int
+    embedding_model: str
+
+
+async def carry_out(bench: Workbench, transfer_id: str) -> None:
+    """Carry out an import or a copy if it waits; the outcome is on its row.
+
+    Args:
+        bench: the worker's connections.
+        transfer_id: which one; doing it twice or on two workers has one effect.
+    """
+    settings = bench.settings
+    async with unit_of_work(bench.database) as work:
+        row = await transfers.acquire(
+            work, transfer_id, owner=bench.owner, seconds=settings.lease_seconds
+        )
+    if row is None:
+        return
+    lease = transfers.lease_of(row)
+    try:
+        if row.attempt > settings.ingest_attempts:
+            await _fail(bench, row, lease, _POISON)
+            return
+        await _keep_lease(bench, lease, _transfer(bench, row, lease))
+        await _remove_file(bench, row)
+        log.info("transfer.completed", transfer_id=row.id)
+    except asyncio.CancelledError:
+        async with unit_of_work(bench.database) as work:
+            await transfers.hand_back(work, lease)
+        raise
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
+        await _end_badly(bench, row, lease, error)
+
+
+async def _end_badly(
+    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+) -> None:
+    match error:
+        case TransferLost():
+            log.info("transfer.abandoned", transfer_id=row.id)
+            async with unit_of_work(bench.database) as work:
+                await transfers.abandon(work, lease)
+        case InvalidArchive():
+            reason = str(error.details.get("error"))
+            await _fail(bench, row, lease, {**_INVALID, "message": reason})
+        case _SourceGone() | FileNotFoundError():
+            await _fail(bench, row, lease, _SOURCE_GONE)
+        case OSError():
+            await _postpone(bench, lease, error)
+        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+            await _postpone(bench, lease, error)
+        case _:
+            log.error("transfer.crashed", transfer_id=row.id, exc_info=error)
+            await _fail(bench, row, lease, _INTERNAL)
+
+
+async def _fail(
+    bench: Workbench, row: Transfer, lease: TransferLease, failure: dict[str, str]
+) -> None:
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        await transfers.fail(work, lease, failure)
+    await _remove_file(bench, row)
+    log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
+
+
+async def _postpone(bench: Workbench, lease: TransferLease, error: Exception) -> None:
+    log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
+    async with unit_of_work(bench.database) as work:
+        await transfers.postpone(work, lease, _OUTAGE, until=utc_now() + _OUTAGE_PAUSE)
+
+
+async def _remove_file(bench: Workbench, row: Transfer) -> None:
+    if row.kind == transfers.IMPORT:
+        await bench.store.delete(row.source)
+
+
+async def _keep_lease(
+    bench: Workbench, lease: TransferLease, work: Coroutine[None, None, None]
+) -> None:
+    """Renew the lease while the work goes on; end the work once the lease is lost.
+
+    Raises:
+        TransferLost: it was.
+    """
+    task = asyncio.create_task(work)
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=bench.settings.lease_seconds / 4)
+            if not task.done() and not await _renew(bench, lease):
+                raise TransferLost
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+
+
+async def _renew(bench: Workbench, lease: TransferLease) -> bool:
+    try:
+        async with unit_of_work(bench.database) as work:
+            return await transfers.advance(work, lease, seconds=bench.settings.lease_seconds)
+    except DatabaseUnavailable:
+        # The lease may still be ours; its end in the database decides.
+        return True
+
+
+async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> None:
+    async with bench.database.reading() as session:
+        knowledge_base = await session.get(KnowledgeBase, row.knowledge_base_id)
+    if knowledge_base is None:
+        raise TransferLost
+
+    async with _opened(bench, row) as source:
+        done = 0
+
+        async def guard(work: UnitOfWork) -> None:
+            share = 100 * done // max(1, source.document_count)
+            seconds = bench.settings.lease_seconds
+            held = await transfers.advance(work, lease, seconds=seconds, progress=min(99, share))
+            if not held:
+                raise TransferLost
+
+        destination = Destination(
+            transfer_id=row.id,
+            knowledge_base=knowledge_base,
+            embeds_anew=knowledge_base.embedding_model != source.embedding_model,
+            guard=guard,
+        )
+        restorer = Restorer(bench, destination)
+        done_ids = await restorer.done_ids()
+        done = len(done_ids)
+        wanted = source.contents(lambda key: destination.document_id(key) not in done_ids)
+        async with aclosing(wanted) as contents:
+            async for content in contents:
+                await restorer.take(content)
+                done += 1
+        await restorer.flush()
+        async with unit_of_work(bench.database) as work:
+            await guard(work)
+            await _finish(work, lease, knowledge_base.id, source.questions)
+
+
+async def _finish(
+    work: UnitOfWork,
+    lease: TransferLease,
+    knowledge_base_id: str,
+    drafts: Sequence[QuestionDraft],
+) -> None:
+    knowledge_base = await work.session.get_one(KnowledgeBase, knowledge_base_id)
+    await questions.add(work, knowledge_base, drafts)
+    knowledge_base.enabled = True
+    work.session.add(knowledge_base)
+    await transfers.complete(work, lease)
+
+
+@asynccontextmanager
+async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
+    if row.kind == transfers.COPY:
+        yield await _live_source(bench, row)
+        return
+    async with bench.store.local_copy(row.source) as path:
+        with path.open("rb") as file:
+            archive = await to_thread.run_sync(Archive, file, limits_of(bench.settings))
+            yield _Source(
+                contents=archive.contents,
+                questions=archive.questions,
+                document_count=archive.counts.documents,
+                embedding_model=archive.settings.embedding_model,
+            )
+
+
+async def _live_source(bench: Workbench, row: Transfer) -> _Source:
+    async with bench.database.reading() as session:
+        origin = await session.get(KnowledgeBase, row.source)
+    # It may have been deleted or made private since the copy was asked for.
+    is_there = origin is not None and origin.deleted_at is None
+    if origin is None or not is_there or not (origin.is_public or origin.owner_id == row.owner_id):
+        raise _SourceGone
+    live = LiveSource(Stores(bench.database, bench.store, bench.spaces), origin)
+    async with bench.database.reading() as session:
+        rows = await questions.list_all(session, origin.id)
+    return _Source(
+        contents=live.contents,
+        questions=[QuestionDraft(question.text, question.expected) for question in rows],
+        document_count=await live.document_count(),
+        embedding_model=origin.embedding_model,
+    )
+
+
+async def requeue(bench: Workbench) -> int:
+    """Queue again the transfers that wait and are not in the queue.
+
+    Returns:
+        How many jobs were written.
+    """
+    async with bench.database.reading() as session:
+        waiting = await transfers.waiting(session, utc_now() - _GRACE)
+    if not waiting:
+        return 0
+    queued = await bench.queue.queued_keys()
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        for transfer_id, attempt in waiting:
+            if transfers.key(transfer_id, attempt) not in queued:
+                transfers.enqueue(work, transfer_id, attempt)
+        return len(work.jobs)

@@ -1,0 +1,31 @@
+"""What the jobs of one worker share: connections, the parser child, the encoders."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from core.clock import ClockWatch
+from core.database.engine import Database
+from core.jobs import JobQueue
+from core.settings import Settings
+from ingestion.parser_pool import ParserPool
+from kb_service.object_storage.protocol import ObjectStore
+from kb_service.spaces import Spaces
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The open connections of a worker process.
+
+    ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
+    the clock that leases are measured by.
+    """
+
+    settings: Settings
+    owner: str
+    database: Database
+    queue: JobQueue
+    store: ObjectStore
+    spaces: Spaces
+    parser: ParserPool
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    clock: ClockWatch = field(default_factory=ClockWatch)

@@ -1,0 +1,181 @@
+"""The worker process: slots process documents, ARQ runs jobs, the reconciler looks after both."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import cast
+
+from arq.connections import RedisSettings
+from arq.typing import WorkerCoroutine
+from arq.worker import Worker, func
+from redis.exceptions import RedisError
+
+from core.database.engine import open_database
+from core.errors import AgentexError
+from core.heartbeats import beat, withdraw, worker_name
+from core.jobs import (
+    QUEUE_NAME,
+    Job,
+    JobPayload,
+    JobQueue,
+    JobsInHand,
+    deserialize_job,
+    serialize_job,
+)
+from core.logging import configure_logging, get_logger
+from core.redis import open_redis
+from core.settings import Settings, get_settings
+from ingestion.parser_pool import ParserPool
+from ingestion.parsers.recognition import Recognition
+from ingestion.reconciler import OrphanSweep, requeue
+from ingestion.reindex import tend_all
+from ingestion.slots import Slots
+from ingestion.tasks import JOBS
+from ingestion.transfers import requeue as requeue_transfers
+from ingestion.workbench import Workbench
+from kb_service.object_storage.open import open_object_store
+from kb_service.spaces import open_spaces
+from kb_service.wire import EngineClient
+
+log = get_logger(__name__)
+
+_BEAT_SECONDS = 4
+_SWEEP_SECONDS = 600
+_POLL_SECONDS = 0.1
+_BENCH = "bench"
+
+
+@asynccontextmanager
+async def open_workbench(settings: Settings) -> AsyncGenerator[Workbench]:
+    """Open what the jobs share, and close it at the end."""
+    database, redis = open_database(settings), open_redis(settings)
+    engine = EngineClient(settings.effective_engine_socket)
+    bench = Workbench(
+        settings=settings,
+        owner=worker_name(),
+        database=database,
+        queue=JobQueue(database, redis),
+        store=open_object_store(settings),
+        spaces=open_spaces(settings, engine),
+        parser=ParserPool(
+            settings.ingest_concurrency,
+            recognition=Recognition(settings.ocr_languages, str(settings.ocr_data_dir or "")),
+        ),
+    )
+    try:
+        yield bench
+    finally:
+        await bench.parser.close()
+        await bench.spaces.close()
+        await engine.close()
+        await redis.aclose()
+        await database.close()
+
+
+def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
+    async def run(context: dict[str, object], payload: JobPayload) -> None:
+        try:
+            async with in_hand.taken(str(context["job_id"])):
+                await job.run(cast(Workbench, context[_BENCH]), payload)
+        except (AgentexError, OSError) as error:
+            # The reconciler comes back to what is not done; an ARQ retry would add nothing.
+            log.warning("job.postponed", job=job.name, cause=type(error).__name__)
+
+    return cast(WorkerCoroutine, run)
+
+
+async def _try(act: Callable[[], Awaitable[object]]) -> None:
+    """Do something; a part that is down is no reason to stop."""
+    try:
+        await act()
+    except (AgentexError, RedisError, OSError) as error:
+        log.warning("worker.part_unavailable", cause=type(error).__name__)
+    # A process edge: a worker without heart or reconciler would look well and lose documents.
+    except Exception:
+        log.exception("worker.round_failed")
+
+
+async def _every(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
+    """Do something again and again."""
+    while True:
+        await _try(act)
+        await asyncio.sleep(seconds)
+
+
+async def work(settings: Settings) -> None:
+    """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
+    async with open_workbench(settings) as bench:
+        redis = open_redis(settings)
+        in_hand = JobsInHand(redis)
+        sweep = OrphanSweep(bench)
+        slots = Slots(bench)
+        beside = [
+            asyncio.create_task(_every(_BEAT_SECONDS, lambda: beat(redis, bench.owner))),
+            asyncio.create_task(_every(_BEAT_SECONDS, in_hand.show)),
+            asyncio.create_task(_reconcile(bench)),
+            asyncio.create_task(_every(_SWEEP_SECONDS, sweep.run)),
+            asyncio.create_task(slots.run()),
+        ]
+        worker = Worker(
+            [
+                func(
+                    _runner(job, in_hand),
+                    name=job.name,
+                    timeout=job.timeout,
+                    keep_result=0,
+                    max_tries=2,
+                )
+                for job in JOBS
+            ],
+            queue_name=QUEUE_NAME,
+            redis_settings=_redis_settings(settings),
+            job_serializer=serialize_job,
+            job_deserializer=deserialize_job,
+            max_jobs=settings.ingest_concurrency,
+            poll_delay=_POLL_SECONDS,
+            job_completion_wait=int(settings.drain_seconds / 2),
+            ctx={_BENCH: bench},
+        )
+        try:
+            await worker.async_run()
+        except asyncio.CancelledError:
+            log.info("worker.stopped")
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            await slots.stop(settings.drain_seconds / 2)
+            await worker.close()
+            await withdraw(redis, bench.owner)
+            await redis.aclose()
+
+
+async def _reconcile(bench: Workbench) -> None:
+    # What was written before any worker was there, such as a first start's documents, has
+    # nobody else who pushes it: no grace for that.
+    await _try(lambda: bench.queue.sweep(grace=timedelta(0)))
+    await _every(bench.settings.reconcile_seconds, lambda: _round(bench))
+
+
+async def _round(bench: Workbench) -> None:
+    await _try(lambda: requeue(bench))
+    await _try(lambda: tend_all(bench))
+    await _try(lambda: requeue_transfers(bench))
+
+
+def _redis_settings(settings: Settings) -> RedisSettings:
+    redis_settings = RedisSettings.from_dsn(settings.effective_redis_url)
+    redis_settings.conn_retries = 30
+    return redis_settings
+
+
+def main() -> None:
+    """The worker process: ``python -m ingestion.worker``."""
+    settings = get_settings()
+    configure_logging(settings, part="worker")
+    asyncio.run(work(settings))
+
+
+if __name__ == "__main__":
+    main()
