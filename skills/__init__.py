@@ -1,0 +1,1 @@
+"""Skills: grammar, diagnostics, versions and export of SKILL.md files."""
