@@ -1,0 +1,1 @@
+"""Agents: strategies, tools, models, runs and their events."""

@@ -1,0 +1,61 @@
+"""Closing a logged run from outside: what its dead worker left open."""
+
+from collections.abc import Callable, Iterable
+from uuid import uuid4
+
+from agents.events import WireEvent
+from agents.json_shapes import as_text
+
+# In the order in which they are closed: what may lie inside something else comes first.
+_CLOSED_BY = {
+    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
+    "REASONING_START": ("REASONING_END", "messageId"),
+    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
+    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
+    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
+}
+_STARTED_BY = {end: (start, field) for start, (end, field) in _CLOSED_BY.items()}
+_CANCELLED = "Cancelled: the run was stopped."
+
+
+def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:
+    """The events that must follow a log before ``RUN_FINISHED``; none for a complete run.
+
+    Args:
+        logged: All events of the run so far, in order.
+        now: Milliseconds since the epoch.
+    """
+    still_open: dict[str, list[str]] = {start: [] for start in _CLOSED_BY}
+    unanswered: list[str] = []
+    for event in logged:
+        kind = as_text(event.get("type"))
+        if kind in _CLOSED_BY:
+            still_open[kind].append(as_text(event[_CLOSED_BY[kind][1]]))
+        if kind in _STARTED_BY:
+            start, field = _STARTED_BY[kind]
+            still_open[start].remove(as_text(event[field]))
+        if kind == "TOOL_CALL_START":
+            unanswered.append(as_text(event["toolCallId"]))
+        elif kind == "TOOL_CALL_RESULT":
+            unanswered.remove(as_text(event["toolCallId"]))
+    closing: list[WireEvent] = [
+        {"type": end, "timestamp": now(), field: name, **_marks(end)}
+        for start, (end, field) in _CLOSED_BY.items()
+        for name in reversed(still_open[start])
+    ]
+    return closing + [_cancelled_result(call_id, now()) for call_id in unanswered]
+
+
+def _marks(end: str) -> WireEvent:
+    return {"metadata": {"stopped": True}} if end == "TEXT_MESSAGE_END" else {}
+
+
+def _cancelled_result(call_id: str, timestamp: int) -> WireEvent:
+    return {
+        "type": "TOOL_CALL_RESULT",
+        "timestamp": timestamp,
+        "messageId": str(uuid4()),
+        "toolCallId": call_id,
+        "content": _CANCELLED,
+        "role": "tool",
+    }

@@ -1,0 +1,213 @@
+"""Own events to AG-UI 1.0 wire events: pure, the clock comes from the caller."""
+
+from collections.abc import Callable, Sequence
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    BaseEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    TokenUsage,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from pydantic import JsonValue
+
+from agents.citations import Citation
+from agents.events import (
+    Citations,
+    Failed,
+    Finished,
+    RunEvent,
+    StateDelta,
+    StateSnapshot,
+    StepFinished,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+    Usage,
+    WireEvent,
+)
+
+
+class EventMapper:
+    """Maps the events of one run.
+
+    Args:
+        now: Milliseconds since the epoch, a whole number.
+    """
+
+    def __init__(self, thread_id: str, run_id: str, *, now: Callable[[], int]) -> None:
+        self._thread_id = thread_id
+        self._run_id = run_id
+        self._now = now
+
+    def started(self, *, parent_run_id: str | None = None) -> WireEvent:
+        """The event that opens the run, with the protocol's version."""
+        return self._wire(
+            RunStartedEvent(
+                thread_id=self._thread_id,
+                run_id=self._run_id,
+                parent_run_id=parent_run_id,
+                protocol_version=PROTOCOL_VERSION,
+            )
+        )
+
+    def translate(self, event: RunEvent) -> list[WireEvent]:
+        """The wire events of one own event, JSON-ready, camelCase, without absent fields."""
+        return [self._wire(wire) for wire in self._events(event)]
+
+    def _wire(self, event: BaseEvent) -> WireEvent:
+        event.timestamp = self._now()
+        return event.model_dump(mode="json", by_alias=True)
+
+    def _events(self, event: RunEvent) -> Sequence[BaseEvent]:
+        match event:
+            case Finished():
+                return [self._finished(event)]
+            case Failed(code, message, _, usage):
+                return [RunErrorEvent(message=message, code=code, usage=_token_usage(usage))]
+            case StepStarted(name):
+                return [StepStartedEvent(step_name=name)]
+            case StepFinished(name):
+                return [StepFinishedEvent(step_name=name)]
+            case TextStarted() | TextDelta() | TextEnded():
+                return [_text(event)]
+            case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
+                return _thought(event)
+            case ToolCallStarted() | ToolCallArgs() | ToolCallEnded() | ToolCallResult():
+                return [_tool_call(event)]
+            case _:
+                return [_state(event)]
+
+    def _finished(self, event: Finished) -> RunFinishedEvent:
+        is_cancelled = event.outcome == "cancelled"
+        return RunFinishedEvent(
+            thread_id=self._thread_id,
+            run_id=self._run_id,
+            result={
+                "usage": {
+                    "prompt_tokens": event.usage.prompt_tokens,
+                    "completion_tokens": event.usage.completion_tokens,
+                },
+                "citations": _citations_json(event.citations),
+            },
+            outcome=RunFinishedCancelledOutcome(type="cancelled") if is_cancelled else None,
+            usage=_token_usage(event.usage),
+        )
+
+
+def _text(event: TextStarted | TextDelta | TextEnded) -> BaseEvent:
+    match event:
+        case TextStarted(message_id):
+            return TextMessageStartEvent(message_id=message_id, role="assistant")
+        case TextDelta(message_id, delta):
+            return TextMessageContentEvent(message_id=message_id, delta=delta)
+        case TextEnded(message_id):
+            return TextMessageEndEvent(message_id=message_id, metadata=_metadata(event) or None)
+
+
+def _metadata(event: TextEnded) -> dict[str, JsonValue]:
+    """What the client keeps on the message; it comes back in later inputs."""
+    metadata: dict[str, JsonValue] = {}
+    if event.citations:
+        metadata["citations"] = _citations_json(event.citations)
+    if event.invalid_numbers:
+        metadata["invalid_citations"] = list(event.invalid_numbers)
+    if event.stopped:
+        metadata["stopped"] = True
+    if event.truncated:
+        metadata["truncated"] = True
+    return metadata
+
+
+def _thought(event: ThoughtStarted | ThoughtDelta | ThoughtEnded) -> Sequence[BaseEvent]:
+    match event:
+        case ThoughtStarted(message_id):
+            return [
+                ReasoningStartEvent(message_id=message_id),
+                ReasoningMessageStartEvent(message_id=message_id, role="reasoning"),
+            ]
+        case ThoughtDelta(message_id, delta):
+            return [ReasoningMessageContentEvent(message_id=message_id, delta=delta)]
+        case ThoughtEnded(message_id):
+            return [
+                ReasoningMessageEndEvent(message_id=message_id),
+                ReasoningEndEvent(message_id=message_id),
+            ]
+
+
+def _tool_call(
+    event: ToolCallStarted | ToolCallArgs | ToolCallEnded | ToolCallResult,
+) -> BaseEvent:
+    match event:
+        case ToolCallStarted(call_id, name, parent_message_id):
+            return ToolCallStartEvent(
+                tool_call_id=call_id, tool_call_name=name, parent_message_id=parent_message_id
+            )
+        case ToolCallArgs(call_id, delta):
+            return ToolCallArgsEvent(tool_call_id=call_id, delta=delta)
+        case ToolCallEnded(call_id):
+            return ToolCallEndEvent(tool_call_id=call_id)
+        case ToolCallResult(message_id, call_id, content):
+            return ToolCallResultEvent(
+                message_id=message_id, tool_call_id=call_id, content=content, role="tool"
+            )
+
+
+def _state(event: StateSnapshot | StateDelta | Citations) -> BaseEvent:
+    match event:
+        case StateSnapshot(snapshot):
+            return StateSnapshotEvent(snapshot=snapshot)
+        case StateDelta(operations):
+            # Validated, because the operation models' constructors differ by operation.
+            patch = [{"op": o.op, "path": o.path, "value": o.value} for o in operations]
+            return StateDeltaEvent.model_validate({"delta": patch})
+        case Citations(citations, invalid_numbers):
+            patch = [{"op": "add", "path": "/citations", "value": _citations_json(citations)}]
+            if invalid_numbers:
+                value: JsonValue = list(invalid_numbers)
+                patch.append({"op": "add", "path": "/invalid_citations", "value": value})
+            return StateDeltaEvent.model_validate({"delta": patch})
+
+
+def _citations_json(citations: Sequence[Citation]) -> list[JsonValue]:
+    return [citation.to_json() for citation in citations]
+
+
+def _token_usage(usage: Usage) -> list[TokenUsage]:
+    return [
+        TokenUsage(
+            provider=usage.provider or None,
+            model=usage.model or None,
+            input_tokens=usage.prompt_tokens,
+            output_tokens=usage.completion_tokens,
+            total_tokens=usage.prompt_tokens + usage.completion_tokens,
+            reasoning_tokens=usage.reasoning_tokens or None,
+            cached_input_tokens=usage.cached_prompt_tokens or None,
+        )
+    ]

@@ -1,0 +1,119 @@
+"""What a run leaves in its session: the assistant's messages, put together from its events."""
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agents.events import WireEvent
+from agents.json_shapes import as_count, as_object, as_text, parse
+
+
+@dataclass
+class SpokenMessage:
+    """One assistant message as it grows; one that never ends counts as stopped."""
+
+    message_id: str
+    text: list[str] = field(default_factory=list[str])
+    marks: dict[str, JsonValue] = field(default_factory=lambda: {"stopped": True})
+
+    @property
+    def content(self) -> str:
+        """All its text so far; U+0000, which no database keeps, is replaced."""
+        return "".join(self.text).replace("\0", "\ufffd")
+
+    @property
+    def details(self) -> dict[str, JsonValue]:
+        """``citations``, and ``stopped``, ``truncated``, ``invalid_citations`` where they apply."""
+        return {"citations": [], **self.marks}
+
+
+@dataclass
+class _Thought:
+    text: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class _Call:
+    name: str
+    started_ms: int
+    arguments: list[str] = field(default_factory=list[str])
+    output: JsonValue = None
+    duration_ms: int = 0
+
+    @property
+    def input(self) -> JsonValue:
+        return _json_or_text("".join(self.arguments) or "{}")
+
+
+class Transcript:
+    """Follows the wire events of one run, live or from its log."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, SpokenMessage] = {}
+        self._trace: dict[str, _Thought | _Call] = {}
+
+    @property
+    def messages(self) -> list[SpokenMessage]:
+        """The messages that have text, in order."""
+        return [message for message in self._messages.values() if message.content]
+
+    def observe(self, event: WireEvent) -> None:
+        """Take in one event."""
+        name = as_text(event.get("messageId"))
+        match event["type"]:
+            case "TEXT_MESSAGE_START":
+                self._messages[name] = SpokenMessage(name)
+            case "TEXT_MESSAGE_CONTENT":
+                self._messages[name].text.append(as_text(event["delta"]))
+            case "TEXT_MESSAGE_END":
+                self._messages[name].marks = as_object(event.get("metadata"))
+            case "REASONING_MESSAGE_START":
+                self._trace[name] = _Thought()
+            case "REASONING_MESSAGE_CONTENT":
+                thought = self._trace[name]
+                if isinstance(thought, _Thought):
+                    thought.text.append(as_text(event["delta"]))
+            case _:
+                self._observe_call(event)
+
+    def _observe_call(self, event: WireEvent) -> None:
+        call_id = as_text(event.get("toolCallId"))
+        moment = as_count(event.get("timestamp"))
+        if event["type"] == "TOOL_CALL_START":
+            self._trace[call_id] = _Call(as_text(event["toolCallName"]), moment)
+            return
+        call = self._trace.get(call_id)
+        if not isinstance(call, _Call):
+            return
+        if event["type"] == "TOOL_CALL_ARGS":
+            call.arguments.append(as_text(event["delta"]))
+        elif event["type"] == "TOOL_CALL_RESULT":
+            call.output = _json_or_text(as_text(event["content"]))
+            call.duration_ms = max(0, moment - call.started_ms)
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """``thinking`` and ``tool_calls`` of seed 002 section 5.6; durations in milliseconds."""
+        thinking: list[JsonValue] = [
+            {"type": "thought", "content": "".join(entry.text)}
+            if isinstance(entry, _Thought)
+            else {"type": "action", "tool": entry.name, "input": entry.input}
+            for entry in self._trace.values()
+        ]
+        calls: list[JsonValue] = [
+            {
+                "tool": entry.name,
+                "input": entry.input,
+                "output": entry.output,
+                "duration": entry.duration_ms,
+            }
+            for entry in self._trace.values()
+            if isinstance(entry, _Call)
+        ]
+        return {"thinking": thinking, "tool_calls": calls}
+
+
+def _json_or_text(text: str) -> JsonValue:
+    try:
+        return parse(text)
+    except ValueError:
+        return text

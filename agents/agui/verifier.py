@@ -1,0 +1,251 @@
+"""A verifier of AG-UI 1.0 event sequences, at least as strict as the stock client.
+
+Stricter than the client where it forgives: truncated runs, reused ids, results out of place,
+patches that do not apply, unknown fields. It refuses what Agentex never emits: chunks, subagents.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+import orjson
+from ag_ui.core import PROTOCOL_VERSION, Event
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+
+from agents.agui.json_patch import InapplicablePatch, apply_patch
+from agents.json_shapes import as_list, as_object, as_text
+from core.errors import AgentexError
+
+_MOST_FRAME_BYTES = 10 * 2**20
+_EVENTS: TypeAdapter[BaseModel] = TypeAdapter(Event)
+_NEVER_EMITTED = ("_CHUNK", "SUBAGENT_")
+_STARTS = {
+    "TEXT_MESSAGE_START": ("text message", "messageId"),
+    "REASONING_START": ("reasoning span", "messageId"),
+    "REASONING_MESSAGE_START": ("reasoning message", "messageId"),
+    "TOOL_CALL_START": ("tool call", "toolCallId"),
+    "STEP_STARTED": ("step", "stepName"),
+}
+_CONTINUES = {
+    "TEXT_MESSAGE_CONTENT": ("text message", "messageId"),
+    "REASONING_MESSAGE_CONTENT": ("reasoning message", "messageId"),
+    "TOOL_CALL_ARGS": ("tool call", "toolCallId"),
+}
+_ENDS = {
+    "TEXT_MESSAGE_END": ("text message", "messageId"),
+    "REASONING_END": ("reasoning span", "messageId"),
+    "REASONING_MESSAGE_END": ("reasoning message", "messageId"),
+    "TOOL_CALL_END": ("tool call", "toolCallId"),
+    "STEP_FINISHED": ("step", "stepName"),
+}
+# These ids name messages in the client's one list; a span's id may repeat its message's.
+_MAKES_MESSAGE = ("text message", "reasoning message")
+
+
+class ProtocolViolation(AgentexError):
+    """An event sequence that breaks AG-UI 1.0 or a rule of this product."""
+
+    def __str__(self) -> str:
+        return str(self.details.get("rule"))
+
+
+class Verifier:
+    """Follows one response stream or one run's log.
+
+    Args:
+        thread_id: The thread the run was asked for, if known.
+        run_id: The run that was asked for, if known.
+        state: The state the caller sent, on which patches build.
+    """
+
+    def __init__(
+        self,
+        *,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        state: JsonValue = None,
+    ) -> None:
+        self._thread_id = thread_id
+        self._run_id = run_id
+        self._state: JsonValue = {} if state is None else state
+        self._phase = "before"
+        self._active_run = ""
+        self._open: set[tuple[str, str]] = set()
+        self._message_ids: set[str] = set()
+        self._calls: set[str] = set()
+        self._answered: set[str] = set()
+        self._run_calls: set[str] = set()
+
+    def check(self, event: dict[str, JsonValue]) -> None:
+        """Check the next event.
+
+        Raises:
+            ProtocolViolation: With the rule it breaks.
+        """
+        kind = _check_shape(event)
+        self._check_phase(kind)
+        if kind in _STARTS:
+            self._start(event, *_STARTS[kind])
+        elif kind in _CONTINUES:
+            self._require_open(event, *_CONTINUES[kind])
+        elif kind in _ENDS:
+            self._open.remove(self._require_open(event, *_ENDS[kind]))
+        elif kind == "TOOL_CALL_RESULT":
+            self._answer(event)
+        elif kind.startswith("STATE_"):
+            self._change_state(event)
+        elif kind.startswith("RUN_"):
+            self._change_phase(kind, event)
+
+    def end(self) -> None:
+        """The stream is over.
+
+        Raises:
+            ProtocolViolation: No event came, or the last run has no terminal event.
+        """
+        if self._phase == "before":
+            raise ProtocolViolation(rule="no event at all")
+        if self._phase == "running":
+            raise ProtocolViolation(rule="no terminal event")
+
+    def _check_phase(self, kind: str) -> None:
+        allowed = {
+            "before": kind in ("RUN_STARTED", "RUN_ERROR"),
+            "running": kind != "RUN_STARTED",
+            "over": kind == "RUN_STARTED",
+        }
+        if not allowed[self._phase]:
+            raise ProtocolViolation(rule=f"{kind} while the run is {self._phase}")
+
+    def _start(self, event: dict[str, JsonValue], entity: str, field: str) -> None:
+        name = as_text(event[field])
+        if (entity, name) in self._open:
+            raise ProtocolViolation(rule=f"{entity} started twice")
+        self._open.add((entity, name))
+        if entity in _MAKES_MESSAGE:
+            self._claim_message(name)
+        if entity == "tool call":
+            if name in self._calls:
+                raise ProtocolViolation(rule="tool call id used again")
+            if not event.get("parentMessageId"):
+                raise ProtocolViolation(rule="tool call without parentMessageId")
+            self._calls.add(name)
+            self._run_calls.add(name)
+
+    def _require_open(
+        self, event: dict[str, JsonValue], entity: str, field: str
+    ) -> tuple[str, str]:
+        key = (entity, as_text(event[field]))
+        if key not in self._open:
+            raise ProtocolViolation(rule=f"{event['type']} for a {entity} that is not open")
+        return key
+
+    def _claim_message(self, message_id: str) -> None:
+        if message_id in self._message_ids:
+            raise ProtocolViolation(rule="message id used again")
+        self._message_ids.add(message_id)
+
+    def _answer(self, event: dict[str, JsonValue]) -> None:
+        call_id = as_text(event["toolCallId"])
+        if call_id not in self._calls:
+            raise ProtocolViolation(rule="result for an unknown tool call")
+        if ("tool call", call_id) in self._open:
+            raise ProtocolViolation(rule="result before TOOL_CALL_END")
+        if call_id in self._answered:
+            raise ProtocolViolation(rule="second result for a tool call")
+        if not event["content"]:
+            raise ProtocolViolation(rule="empty tool result")
+        self._claim_message(as_text(event["messageId"]))
+        self._answered.add(call_id)
+
+    def _change_state(self, event: dict[str, JsonValue]) -> None:
+        if event["type"] == "STATE_SNAPSHOT":
+            self._state = event["snapshot"]
+            return
+        try:
+            self._state = apply_patch(self._state, as_list(event["delta"]))
+        except InapplicablePatch as error:
+            raise ProtocolViolation(rule="a patch that does not apply") from error
+
+    def _change_phase(self, kind: str, event: dict[str, JsonValue]) -> None:
+        if kind == "RUN_STARTED":
+            self._begin(event)
+        elif kind == "RUN_FINISHED":
+            self._finish(event)
+        self._phase = "running" if kind == "RUN_STARTED" else "over"
+
+    def _begin(self, event: dict[str, JsonValue]) -> None:
+        if event.get("protocolVersion") != PROTOCOL_VERSION:
+            raise ProtocolViolation(rule="RUN_STARTED without the protocol version")
+        self._thread_id = self._thread_id or as_text(event["threadId"])
+        if event["threadId"] != self._thread_id:
+            raise ProtocolViolation(rule="foreign threadId")
+        self._active_run = as_text(event["runId"])
+        self._open.clear()
+        self._run_calls.clear()
+
+    def _finish(self, event: dict[str, JsonValue]) -> None:
+        if self._open:
+            entity = min(self._open)[0]
+            raise ProtocolViolation(rule=f"RUN_FINISHED while a {entity} is open")
+        if event["threadId"] != self._thread_id or event["runId"] != self._active_run:
+            raise ProtocolViolation(rule="RUN_FINISHED with foreign ids")
+        if self._run_id is not None and self._active_run != self._run_id:
+            raise ProtocolViolation(rule="foreign runId")
+        outcome = as_object(event.get("outcome"))
+        if outcome.get("pendingToolCallIds") == []:
+            raise ProtocolViolation(rule="an empty pendingToolCallIds")
+        pending = {as_text(item) for item in as_list(outcome.get("pendingToolCallIds"))}
+        is_interrupt = outcome.get("type") == "interrupt"
+        if not is_interrupt and self._run_calls - self._answered != pending:
+            raise ProtocolViolation(rule="a server-side tool call without a result")
+
+
+def verify(
+    events: Iterable[dict[str, JsonValue]],
+    *,
+    thread_id: str | None = None,
+    run_id: str | None = None,
+    state: JsonValue = None,
+) -> None:
+    """Check a whole stream.
+
+    Raises:
+        ProtocolViolation: At the first rule it breaks.
+    """
+    verifier = Verifier(thread_id=thread_id, run_id=run_id, state=state)
+    for event in events:
+        verifier.check(event)
+    verifier.end()
+
+
+def _check_shape(event: dict[str, JsonValue]) -> str:
+    """The event's type, if it is exactly what the schema says."""
+    kind = as_text(event.get("type"))
+    if any(mark in kind for mark in _NEVER_EMITTED):
+        raise ProtocolViolation(rule=f"{kind} is never emitted here")
+    if event.get("subagentRunId", "") != "":
+        raise ProtocolViolation(rule="subagentRunId is never emitted here")
+    if not isinstance(event.get("timestamp", 0), int):
+        raise ProtocolViolation(rule="a timestamp that is no whole number")
+    try:
+        parsed = _EVENTS.validate_python(event)
+    except ValidationError as error:
+        raise ProtocolViolation(rule=f"{kind or 'an event'} does not fit the schema") from error
+    # Unequal: snake_case keys, nulls for absent fields, coerced values, missing constants.
+    if _has_extras(parsed) or parsed.model_dump(mode="json", by_alias=True) != event:
+        raise ProtocolViolation(rule=f"{kind} has unknown, null or misspelt fields")
+    if len(orjson.dumps(event)) > _MOST_FRAME_BYTES:
+        raise ProtocolViolation(rule="a frame over 10 MiB")
+    return kind
+
+
+def _has_extras(model: BaseModel) -> bool:
+    if model.model_extra:
+        return True
+    for name in type(model).model_fields:
+        value: object = getattr(model, name)
+        # isinstance can't say what a list holds.
+        items = cast("list[object]", value) if isinstance(value, list) else [value]
+        if any(isinstance(item, BaseModel) and _has_extras(item) for item in items):
+            return True
+    return False

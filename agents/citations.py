@@ -1,0 +1,110 @@
+"""Passages that a search gives, and the numbered citations an answer points at them with."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+LONGEST_QUERY = 1000
+"""Characters of the longest query that agents search with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One retrieved chunk of a document revision.
+
+    Attributes:
+        char_start: First character of ``content`` in the document's extracted text.
+        char_end: One past the last character.
+        score: The retriever's score; comparable within one result list only.
+        before: Text in front of the passage, for reading it; it is not cited.
+        after: Text behind it.
+        retrieval_id: The search that gave it.
+    """
+
+    chunk_id: str
+    document_id: str
+    document_name: str
+    knowledge_base_id: str
+    revision: int
+    content: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    char_start: int
+    char_end: int
+    score: float
+    before: str = ""
+    after: str = ""
+    retrieval_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one search gave.
+
+    Attributes:
+        passages: Best first.
+        retrieval_id: By which the search can be looked at and replayed; empty if it was not
+            recorded.
+    """
+
+    passages: tuple[Passage, ...]
+    retrieval_id: str = ""
+
+
+class Retriever(Protocol):
+    """Search over the knowledge bases of one run, already bound to what the caller may see."""
+
+    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+        """The best passages for the query.
+
+        Args:
+            query: what to look for.
+            top_k: how many passages at most, where the knowledge bases do not say.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What ``[number]`` in an answer stands for.
+
+    Attributes:
+        quote: The passage text the answer rests on, verbatim from the document.
+        char_start: First character of ``quote`` in the document's extracted text.
+        char_end: One past its last character.
+        retrieval_id: The search that gave the passage.
+    """
+
+    number: int
+    chunk_id: str
+    document_id: str
+    document_name: str
+    knowledge_base_id: str
+    revision: int
+    heading_path: tuple[str, ...]
+    page: int | None
+    char_start: int
+    char_end: int
+    quote: str
+    retrieval_id: str = ""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The citation as JSON data; ``page`` is left out where the format has no pages."""
+        data: dict[str, JsonValue] = {
+            "number": self.number,
+            "chunk_id": self.chunk_id,
+            "document_id": self.document_id,
+            "document_name": self.document_name,
+            "knowledge_base_id": self.knowledge_base_id,
+            "revision": self.revision,
+            "heading_path": list(self.heading_path),
+            "char_start": self.char_start,
+            "char_end": self.char_end,
+            "quote": self.quote,
+        }
+        if self.page is not None:
+            data["page"] = self.page
+        if self.retrieval_id:
+            data["retrieval_id"] = self.retrieval_id
+        return data

@@ -1,0 +1,202 @@
+"""The events a strategy emits: own frozen facts, mapped to the wire by ``agents.agui`` alone."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agents.citations import Citation
+
+WireEvent = dict[str, JsonValue]
+"""What ``agents.agui`` makes of an event: AG-UI 1.0, camelCase keys, absent fields left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one run, summed over its model calls; ``provider`` and ``model`` say whose."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cached_prompt_tokens: int = 0
+    provider: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A named step of the strategy begins."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """The step is over."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextStarted:
+    """An assistant message opens."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text of an open message."""
+
+    message_id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEnded:
+    """The message is complete, with the citations its ``[n]`` marks resolve to.
+
+    Attributes:
+        invalid_numbers: Cited numbers that no retrieved passage has.
+        stopped: The message was cut off by a stop or an error.
+        truncated: The model ran into its output limit.
+    """
+
+    message_id: str
+    citations: tuple[Citation, ...] = ()
+    invalid_numbers: tuple[int, ...] = ()
+    stopped: bool = False
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtStarted:
+    """The model's reasoning opens; never shown as answer."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    """More reasoning text."""
+
+    message_id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtEnded:
+    """The reasoning is complete."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """A tool call of the assistant message ``parent_message_id`` opens."""
+
+    call_id: str
+    name: str
+    parent_message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallArgs:
+    """More of the call's arguments (JSON text)."""
+
+    call_id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnded:
+    """The call's arguments are complete."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallResult:
+    """What the tool gave back, or a plain sentence on why it gave nothing."""
+
+    message_id: str
+    call_id: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateSnapshot:
+    """The whole shared state."""
+
+    snapshot: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchOperation:
+    """One RFC 6902 operation on the shared state."""
+
+    op: Literal["add", "replace"]
+    path: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class StateDelta:
+    """Changes of the shared state."""
+
+    operations: tuple[PatchOperation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """The verified citations of the answer; they go into the shared state."""
+
+    citations: tuple[Citation, ...]
+    invalid_numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Terminal: the run ended by itself (``success``) or was stopped (``cancelled``)."""
+
+    usage: Usage
+    citations: tuple[Citation, ...] = ()
+    outcome: Literal["success", "cancelled"] = "success"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Terminal: the run broke off.
+
+    Attributes:
+        code: Stable name such as ``LLM_ERROR``.
+        message: A sentence that is safe to show.
+        error_code: The member of ``core.errors.ErrorCode`` as a number.
+    """
+
+    code: str
+    message: str
+    error_code: int
+    usage: Usage
+
+
+TerminalEvent = Finished | Failed
+RunEvent = (
+    StepStarted
+    | StepFinished
+    | TextStarted
+    | TextDelta
+    | TextEnded
+    | ThoughtStarted
+    | ThoughtDelta
+    | ThoughtEnded
+    | ToolCallStarted
+    | ToolCallArgs
+    | ToolCallEnded
+    | ToolCallResult
+    | StateSnapshot
+    | StateDelta
+    | Citations
+    | Finished
+    | Failed
+)

@@ -1,0 +1,174 @@
+"""The evidence of one run: numbered passages, and the text form in which models read them."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agents.citations import Passage
+from agents.json_shapes import as_list, as_object, as_text, parse
+
+_CUT_MARK = "…"
+_FRAME = '{{"passages": [{}]{}}}'
+_END = ", {}"
+_BETWEEN = ", "
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedText:
+    """A passage as a model reads it back: its number, where it stands and its text."""
+
+    number: int
+    document_name: str
+    heading_path: tuple[str, ...]
+    text: str
+
+
+@dataclass(slots=True)
+class _Entry:
+    passage: Passage
+    query: str
+    is_relevant: bool = True
+
+
+class Evidence:
+    """Passages of a run; the number of a chunk never changes once it was given."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, _Entry] = {}
+        self._numbers: dict[str, int] = {}
+
+    def add(self, passages: Iterable[Passage], *, query: str) -> list[int]:
+        """Number the passages of one search, known ones by their old number."""
+        numbers: list[int] = []
+        for passage in passages:
+            number = self._numbers.setdefault(passage.chunk_id, len(self._numbers) + 1)
+            self._entries.setdefault(number, _Entry(passage, query))
+            numbers.append(number)
+        return numbers
+
+    def grade(self, relevant: Iterable[int]) -> None:
+        """Keep only these numbers as relevant."""
+        kept = set(relevant)
+        for number, entry in self._entries.items():
+            entry.is_relevant = number in kept
+
+    def get(self, number: int) -> Passage | None:
+        """The passage of a number."""
+        entry = self._entries.get(number)
+        return entry.passage if entry else None
+
+    def numbers(self, *, relevant_only: bool = False, query: str = "") -> list[int]:
+        """All numbers, ascending; only those not graded away, only those a query found first."""
+        return [
+            number
+            for number, entry in self._entries.items()
+            if (entry.is_relevant or not relevant_only) and (not query or entry.query == query)
+        ]
+
+    def to_json(self) -> list[JsonValue]:
+        """What was found, for the shared state: where it stands and its grade, without text."""
+        return [_entry_json(number, entry) for number, entry in self._entries.items()]
+
+    def text(self, numbers: Iterable[int], *, limit: int, retrieval_id: str = "") -> str:
+        """The passages as JSON text of at most ``limit`` characters.
+
+        JSON, because it delimits untrusted text: nothing in a passage can end its own string.
+        What stands around a passage is left out where it does not fit; passages that do not
+        fit are left out, the first one is cut.
+
+        Args:
+            numbers: which passages.
+            limit: longest text.
+            retrieval_id: of the search that gave them, to be named.
+        """
+        shown: list[str] = []
+        end = _END.format(_dump({"retrieval_id": retrieval_id})[1:-1]) if retrieval_id else ""
+        room = limit - len(_FRAME) - len(end)
+        for number in numbers:
+            passage = self._entries[number].passage
+            item = _dump(_passage_json(number, passage, passage.content, with_context=True))
+            if len(item) > room:
+                item = _dump(_passage_json(number, passage, passage.content))
+            if len(item) > room:
+                if shown:
+                    break
+                item = _cut_to(room, number, passage)
+            room -= len(item) + len(_BETWEEN)
+            shown.append(item)
+        return _FRAME.format(_BETWEEN.join(shown), end)
+
+
+def _dump(data: dict[str, JsonValue]) -> str:
+    return json.dumps(data, ensure_ascii=False)
+
+
+def _cut_to(room: int, number: int, passage: Passage) -> str:
+    content = passage.content
+    while True:
+        # Escapes make the JSON longer than the text, by how much depends on the text.
+        content = content[: len(content) * 3 // 4]
+        item = _dump(_passage_json(number, passage, content + _CUT_MARK))
+        if len(item) <= room or not content:
+            return item
+
+
+def _passage_json(
+    number: int, passage: Passage, content: str, *, with_context: bool = False
+) -> dict[str, JsonValue]:
+    data: dict[str, JsonValue] = {"number": number, "document": passage.document_name}
+    if passage.heading_path:
+        data["headings"] = list(passage.heading_path)
+    if passage.page is not None:
+        data["page"] = passage.page
+    if with_context and passage.before:
+        data["before"] = passage.before
+    data["text"] = content
+    if with_context and passage.after:
+        data["after"] = passage.after
+    return data
+
+
+def _entry_json(number: int, entry: _Entry) -> dict[str, JsonValue]:
+    passage = entry.passage
+    data: dict[str, JsonValue] = {
+        "number": number,
+        "query": entry.query,
+        "relevant": entry.is_relevant,
+        "score": passage.score,
+        "chunk_id": passage.chunk_id,
+        "document_id": passage.document_id,
+        "document_name": passage.document_name,
+        "knowledge_base_id": passage.knowledge_base_id,
+        "revision": passage.revision,
+        "heading_path": list(passage.heading_path),
+        "char_start": passage.char_start,
+        "char_end": passage.char_end,
+    }
+    if passage.page is not None:
+        data["page"] = passage.page
+    if passage.retrieval_id:
+        data["retrieval_id"] = passage.retrieval_id
+    return data
+
+
+def read_passages(text: str) -> list[NumberedText] | None:
+    """The passages of an evidence text; None if the text is something else."""
+    try:
+        data = as_object(parse(text))
+    except ValueError:
+        return None
+    if "passages" not in data:
+        return None
+    return [_numbered_text(as_object(item)) for item in as_list(data["passages"])]
+
+
+def _numbered_text(item: dict[str, JsonValue]) -> NumberedText:
+    number = item.get("number")
+    return NumberedText(
+        number if isinstance(number, int) else 0,
+        as_text(item.get("document")),
+        tuple(as_text(heading) for heading in as_list(item.get("headings"))),
+        as_text(item.get("text")),
+    )

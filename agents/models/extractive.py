@@ -1,0 +1,232 @@
+"""The offline model: no weights; it retrieves and quotes, or says that it found nothing."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from agents.citations import LONGEST_QUERY
+from agents.evidence import NumberedText, read_passages
+from agents.json_shapes import as_object, as_text, parse
+from agents.models.extractive_wording import Wording, wording_for
+from agents.models.port import (
+    FinishReason,
+    Message,
+    ModelEnd,
+    ModelEvent,
+    ModelText,
+    ModelToolCall,
+    ModelUsage,
+    ToolCall,
+    ToolSpec,
+)
+from agents.models.question_terms import content_terms, surface_text
+from agents.models.quoting import Quotation, Quote, Source, select_quotes
+
+ENOUGH_COVERAGE = 0.6
+_MOST_SEARCHES = 2
+_SLASH_COMMAND = re.compile(r"^/tool\s+(?P<name>[\w.-]+)\s*(?P<arguments>.*)$", re.DOTALL)
+# Reference marks of the source would read as our citations.
+_REFERENCE_MARK = re.compile(r"\s?[\[【]\d{1,3}[\]】]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What came back for one call of this turn; ``passages`` is None if it was no search."""
+
+    call: ToolCall
+    content: str
+    passages: list[NumberedText] | None
+
+    @property
+    def query(self) -> str:
+        return _argument(self.call.arguments, "query")
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The conversation as the offline model sees it."""
+
+    question: str
+    standalone: str
+    command: re.Match[str] | None
+    results: tuple[_Result, ...]
+
+    @property
+    def searches(self) -> list[_Result]:
+        return [result for result in self.results if result.passages is not None]
+
+
+class Extractive:
+    """A ``ChatModel`` that can only retrieve and quote (coverage rules: ``quoting``)."""
+
+    name = "extractive"
+    provider = "agentex"
+    is_extractive = True
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """One turn: a search, a second one for what the first did not cover, or the answer.
+
+        The search tool is any offered tool with a string parameter ``query``. A question of the
+        form ``/tool name {json}`` is turned into that call.
+        """
+        turn = _read(messages)
+        call = _next_call(turn, tools)
+        finish_reason: FinishReason = "stop"
+        if call is not None:
+            yield ModelToolCall(call.id, call.name, call.arguments, opens=True)
+            finish_reason = "tool_calls"
+        else:
+            for paragraph in _answer(turn, tools):
+                yield ModelText(paragraph)
+        yield ModelUsage(0, 0)
+        yield ModelEnd(finish_reason)
+
+
+def standalone_question(question: str, earlier: Sequence[str]) -> str:
+    """The question, preceded by the last one that had content if it has none of its own.
+
+    At most as long as a query may be: of a longer one its beginning and its end, where people
+    ask; what they paste stands between.
+    """
+    asked = _condensed(question)
+    if content_terms(asked):
+        return asked
+    for previous in map(_condensed, reversed(earlier)):
+        if content_terms(previous):
+            return _condensed(f"{previous} {asked}")
+    return asked
+
+
+def _condensed(text: str) -> str:
+    if len(text) <= LONGEST_QUERY:
+        return text
+    half = LONGEST_QUERY // 2 - 1
+    return f"{text[:half]} {text[-half:]}"
+
+
+def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
+    """The quotes that answer the question; also the offline grade of the passages."""
+    sources = [
+        Source(
+            p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text
+        )
+        for p in passages
+        if (text := _REFERENCE_MARK.sub("", p.text))
+    ]
+    return select_quotes(question, sources)
+
+
+def _read(messages: Sequence[Message]) -> _Turn:
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    last = users[-1] if users else 0
+    question = messages[last].content if users else ""
+    calls: dict[str, ToolCall] = {}
+    results: list[_Result] = []
+    for message in messages[last + 1 :]:
+        calls.update((call.id, call) for call in message.tool_calls)
+        if message.role == "tool" and message.tool_call_id in calls:
+            passages = read_passages(message.content)
+            results.append(_Result(calls[message.tool_call_id], message.content, passages))
+    command = _SLASH_COMMAND.match(question.strip())
+    asked = _condensed(question)
+    if command and (query := _argument(command["arguments"], "query")):
+        asked = query
+    standalone = standalone_question(asked, [messages[index].content for index in users[:-1]])
+    return _Turn(asked, standalone, command, tuple(results))
+
+
+def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
+    if turn.command:
+        is_offered = any(tool.name == turn.command["name"] for tool in tools)
+        if turn.results or not is_offered:
+            return None
+        return _call(turn.command["name"], turn.command["arguments"].strip() or "{}")
+    tool = next((tool.name for tool in tools if _takes_query(tool)), None)
+    has_failed = len(turn.searches) < len(turn.results)
+    if tool is None or has_failed or not content_terms(turn.standalone):
+        return None
+    if not turn.searches:
+        return _call(tool, _query(turn.standalone))
+    quotation = quote_passages(turn.standalone, _passages(turn))
+    if quotation.coverage >= ENOUGH_COVERAGE or len(turn.searches) >= _MOST_SEARCHES:
+        return None
+    missing = surface_text(quotation.missing)
+    return _call(tool, _query(missing)) if missing else None
+
+
+def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
+    wording = wording_for(turn.question)
+    if turn.command and not turn.results:
+        names = wording.separator.join(f"`{tool.name}`" for tool in tools) or "-"
+        return [wording.unknown_tool.format(name=turn.command["name"], names=names)]
+    if turn.searches:
+        return _quoted(turn, wording) or _abstained(turn, wording)
+    if turn.command:
+        return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
+    if turn.results:
+        return [wording.search_failed.format(reason=turn.results[-1].content)]
+    if not content_terms(turn.standalone):
+        return [wording.greeting]
+    return [wording.no_knowledge_base]
+
+
+def _quoted(turn: _Turn, wording: Wording) -> list[str]:
+    quotation = quote_passages(turn.standalone, _passages(turn))
+    if not quotation.quotes:
+        return []
+    paragraphs = [wording.quoted, *(f"\n\n{_block(quote)}" for quote in quotation.quotes)]
+    if quotation.coverage < ENOUGH_COVERAGE and quotation.missing:
+        missing = wording.separator.join(surface_text(quotation.missing).split())
+        paragraphs.append(f"\n\n{wording.partial.format(missing=missing)}")
+    return paragraphs
+
+
+def _block(quote: Quote) -> str:
+    lines = quote.text.splitlines()
+    mark = f"[{quote.number}]"
+    # A mark on the line of a closing fence would be part of the code.
+    lines = [*lines, mark] if lines[-1] == "```" else [*lines[:-1], f"{lines[-1]} {mark}"]
+    return "\n".join(f"> {line}" for line in lines)
+
+
+def _abstained(turn: _Turn, wording: Wording) -> list[str]:
+    asked = dict.fromkeys(result.query for result in turn.searches if result.query)
+    queries = wording.separator.join(
+        f"{wording.open_quote}{query}{wording.close_quote}" for query in asked
+    )
+    count = len({passage.number for passage in _passages(turn)})
+    return [
+        wording.abstained,
+        f"\n\n{wording.nothing_found.format(queries=queries, count=count)}",
+        f"\n\n{wording.tries}",
+    ]
+
+
+def _passages(turn: _Turn) -> list[NumberedText]:
+    """All passages found in this turn, once each, best search first."""
+    found = {p.number: p for result in turn.searches for p in result.passages or ()}
+    return list(found.values())
+
+
+def _takes_query(tool: ToolSpec) -> bool:
+    query = as_object(as_object(tool.parameters.get("properties")).get("query"))
+    return query.get("type") == "string"
+
+
+def _call(name: str, arguments: str) -> ToolCall:
+    return ToolCall(f"call_{uuid4().hex}", name, arguments)
+
+
+def _query(text: str) -> str:
+    return json.dumps({"query": text}, ensure_ascii=False)
+
+
+def _argument(arguments: str, name: str) -> str:
+    try:
+        return as_text(as_object(parse(arguments)).get(name))
+    except ValueError:
+        return ""

@@ -1,0 +1,222 @@
+"""Whole, readable pieces of a passage that may be quoted: sentences, list items, table rows."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kb_service.text.lexical import is_cjk_dominant, sentences, tokenize
+
+Kind = Literal["sentence", "item", "row", "code", "heading"]
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_RULE = re.compile(r"^\s*(?:[-=*_]{3,}|\|?[\s:|-]*-[\s:|-]*\|?)\s*$")
+# "9.6.14. Using LVM", "第 4 章 认证", "Table 14.2. Settings": numbers that no sentence begins with.
+_NUMBERED = re.compile(
+    r"^\s*(?:\d{1,3}(?:\.\d{1,3})+\.?|[A-Z]\.\d{1,3}(?:\.\d{1,3})*\.|第\s*\d+\s*[章节節篇部]"
+    r"|[图圖表例]\s*\d+(?:[.\-]\d+)*[.:：]?"
+    r"|(?:Chapter|Section|Part|Appendix|Figure|Table|Example)\s+[\dA-Z]+(?:[.\-]\d+)*[.:]?)\s+\S"
+)
+_LONGEST_HEADING = 120
+_UNDERLINE = re.compile(r"^\s*(?:={3,}|-{3,}|\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*)\s*$")
+_ITEM = re.compile(r"^\s*(?:[-*+•·]|\d{1,3}[.)、]|[（(]\d{1,2}[）)])\s+")
+_CRUMBS = re.compile(r"\s(?:>|»|›|→|\|)\s")
+_CLOSERS = "”’」』）》】)]\"'"
+_TERMINAL = tuple(".!?。！？…:：;；")
+# A cut after one of these was no end of a sentence.
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ff]ig|[Nn]o|[Ss]t"
+    r"|[Vv]ol|[Ss]ec|[Cc]h|[Ii]nc|[Ll]td|[Cc]o|[A-Z])\.$"
+)
+_FEWEST_TOKENS: dict[Kind, int] = {
+    "sentence": 3,
+    "item": 3,
+    "row": 2,
+    "code": 1,
+    "heading": 1,
+}
+_LONGEST_EXTENSION = 600
+_MOST_ITEMS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One quotable piece.
+
+    Attributes:
+        text: As the document has it, lines of prose joined.
+        block: Pieces of one paragraph share the number.
+        label: The heading or label line nearest above it.
+        opens: Whether it is the first piece under that label, or of the passage.
+    """
+
+    text: str
+    kind: Kind
+    block: int
+    label: str = ""
+    opens: bool = False
+
+    @property
+    def introduces(self) -> bool:
+        """Whether it only announces what comes next."""
+        return self.kind != "code" and self.text.endswith((":", "："))
+
+
+def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
+    """The pieces of a passage that can stand alone, in order.
+
+    Headings, rules, navigation crumbs and labels are dropped. A piece that ends with a colon is
+    continued with the code or the list it introduces, or dropped when nothing follows.
+    """
+    headings = {_plain(heading) for heading in heading_path}
+    units = list(_labelled(_units(text, headings), headings))
+    merged: list[Unit] = []
+    index = 0
+    while index < len(units):
+        unit, index = _with_introduced(units, index)
+        if not unit.introduces and _is_substantial(unit):
+            merged.append(unit)
+    return merged
+
+
+def _labelled(units: Iterable[Unit], headings: set[str]) -> Iterator[Unit]:
+    label, opens = "", True
+    for unit in units:
+        if _is_content(unit, headings):
+            yield replace(unit, label=label, opens=opens)
+            opens = False
+        elif not _CRUMBS.search(unit.text):
+            label, opens = unit.text, True
+
+
+def _units(text: str, headings: set[str]) -> Iterator[Unit]:
+    for number, (kind, lines) in enumerate(_blocks(text)):
+        if kind != "code" and len(lines) == 1 and _is_heading(lines[0], headings):
+            yield Unit(lines[0].strip(" #"), "heading", number)
+        elif kind == "code":
+            yield Unit("\n".join(lines), "code", number)
+        elif kind == "row":
+            yield Unit(lines[0].strip().strip("|").strip(), "row", number)
+        elif kind == "heading":
+            yield Unit(lines[0].strip(" #"), "heading", number)
+        else:
+            for sentence in _whole_sentences(_join(lines)):
+                yield Unit(sentence, kind, number)
+
+
+def _is_heading(line: str, headings: set[str]) -> bool:
+    """Whether a paragraph of one line is the heading it stands under, or numbered like one."""
+    if _plain(line) in headings:
+        return True
+    has_end = line.rstrip(_CLOSERS).endswith(_TERMINAL)
+    return not has_end and len(line) <= _LONGEST_HEADING and _NUMBERED.match(line) is not None
+
+
+def _blocks(text: str) -> Iterator[tuple[Kind, list[str]]]:
+    """Consecutive lines that belong together; headings and rules only separate."""
+    open_kind: Kind = "sentence"
+    lines: list[str] = []
+    in_code = False
+    every = text.splitlines()
+    for line, following in zip(every, [*every[1:], ""], strict=True):
+        kind = _line_kind(line, following)
+        if _FENCE.match(line) or (not in_code and (kind is None or kind != "sentence")):
+            if lines:
+                yield open_kind, lines
+            lines = []
+        if _FENCE.match(line):
+            in_code = not in_code
+            open_kind = "code" if in_code else "sentence"
+        elif in_code:
+            lines.append(line)
+        elif kind is None:
+            open_kind = "sentence"
+        elif kind in ("row", "heading"):
+            yield kind, [line]
+            open_kind = "sentence"
+        else:
+            open_kind = kind if kind != "sentence" or not lines else open_kind
+            lines.append(line)
+    if lines:
+        yield open_kind, lines
+
+
+def _line_kind(line: str, following: str) -> Kind | None:
+    """What a line outside code opens; None for one that only separates."""
+    if not line.strip() or _RULE.match(line):
+        return None
+    if _HEADING.match(line) or _UNDERLINE.match(following):
+        return "heading"
+    if line.lstrip().startswith("|"):
+        return "row"
+    return "item" if _ITEM.match(line) else "sentence"
+
+
+def _join(lines: list[str]) -> str:
+    """One line of prose; a line break between Chinese characters is no blank."""
+    text = _ITEM.sub("", lines[0]).strip()
+    for line in lines[1:]:
+        stripped = line.strip()
+        glue = "" if is_cjk_dominant(text[-1:]) and is_cjk_dominant(stripped[:1]) else " "
+        text = f"{text}{glue}{stripped}"
+    return text
+
+
+def _whole_sentences(text: str) -> list[str]:
+    """Sentences, put together again where the cut was not a real end."""
+    whole: list[str] = []
+    for raw in sentences(text):
+        sentence = raw.strip()
+        if whole and sentence[0] in _CLOSERS and not sentence.startswith('"'):
+            closers = sentence[: len(sentence) - len(sentence.lstrip(_CLOSERS))]
+            whole[-1] += closers
+            sentence = sentence[len(closers) :].strip()
+        if not sentence:
+            continue
+        if whole and (sentence[0].islower() or _ABBREVIATION.search(whole[-1])):
+            whole[-1] = f"{whole[-1]} {sentence}"
+        else:
+            whole.append(sentence)
+    return whole
+
+
+def _with_introduced(units: list[Unit], index: int) -> tuple[Unit, int]:
+    unit, after = units[index], index + 1
+    if not unit.introduces:
+        return unit, after
+    text, items = unit.text, 0
+    while after < len(units) and units[after].kind in ("code", "item"):
+        following = units[after]
+        piece = f"```\n{following.text}\n```" if following.kind == "code" else f"- {following.text}"
+        items += 1
+        if len(text) + len(piece) > _LONGEST_EXTENSION or items > _MOST_ITEMS:
+            text = f"{text}\n- …" if items > 1 else text
+            break
+        text = f"{text}\n{piece}"
+        after += 1
+        if following.kind == "code":
+            break
+    return replace(unit, text=text), after
+
+
+def _is_content(unit: Unit, headings: set[str]) -> bool:
+    if unit.kind == "code":
+        return True
+    if unit.kind == "heading":
+        return False
+    if _plain(unit.text) in headings:
+        return False
+    has_end = unit.text.rstrip(_CLOSERS + "*_`").endswith(_TERMINAL)
+    if unit.kind == "sentence" and not has_end:
+        # A line without an end is a label or crumbs unless it is long enough to be prose.
+        return not _CRUMBS.search(unit.text) and _is_substantial(unit, factor=2)
+    return True
+
+
+def _is_substantial(unit: Unit, *, factor: int = 1) -> bool:
+    return len(tokenize(unit.text)) >= factor * _FEWEST_TOKENS[unit.kind]
+
+
+def _plain(text: str) -> str:
+    return " ".join(tokenize(text)) or text.strip()

@@ -1,0 +1,71 @@
+"""What a caller asks an agent to do: one shape for every dialect."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message of the user; ``text`` joins its text parts."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTool:
+    """A tool that runs in the caller's frontend; ``parameters`` is its JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """A described piece of context from the caller: data, never instructions."""
+
+    description: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The agent settings of ``forwarded_props`` (seed 002 section 12.2); None = not said."""
+
+    agent_type: str | None = None
+    model_id: str | None = None
+    knowledge_base_ids: tuple[str, ...] | None = None
+    mcp_connection_ids: tuple[str, ...] | None = None
+    skill_ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run asked for.
+
+    Attributes:
+        messages: User messages of the input, oldest first; the last one is the question. The
+            caller's assistant, tool and system messages are not here: they are not trusted.
+            Messages already stored (same id) are for the run engine to skip.
+        spelling: How the caller writes keys, hence which mirror of the events it gets.
+        declared_version: The caller's AG-UI version, None for a 0.x peer.
+    """
+
+    thread_id: str
+    run_id: str
+    messages: tuple[UserMessage, ...]
+    options: RunOptions = field(default_factory=RunOptions)
+    state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    tools: tuple[ClientTool, ...] = ()
+    context: tuple[ContextItem, ...] = ()
+    parent_run_id: str | None = None
+    declared_version: str | None = None
+    spelling: Literal["camel", "snake"] = "camel"
+
+    @property
+    def question(self) -> str:
+        """The text the run answers."""
+        return self.messages[-1].text

@@ -1,0 +1,1 @@
+"""Runs: begun, driven apart from any HTTP request, logged, stopped, followed."""

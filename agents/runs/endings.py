@@ -1,0 +1,152 @@
+"""The end of a run: by its driver, or from outside when that one is gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents import event_log
+from agents.agui.closing import closing_events
+from agents.agui.outgoing import EventMapper
+from agents.agui.transcript import Transcript
+from agents.event_log import LogClosed
+from agents.events import Finished, Usage, WireEvent
+from agents.json_shapes import as_text
+from agents.runs.clock import now_ms
+from agents.sessions import add_messages
+from agents.strategies.base import failed
+from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import AgentexError
+from kb_service.text.lexical import is_cjk_dominant
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and what it leaves behind.
+
+    Args:
+        status: a final one.
+        usage: its tokens, as far as they are known.
+        transcript: what was said and done.
+        model: name of the model, if it is known.
+    """
+
+    status: RunStatus
+    usage: Usage
+    transcript: Transcript
+    model: str | None = None
+
+
+async def end(
+    work: UnitOfWork, run_key: str, events: Sequence[WireEvent], ending: Ending, *, driver: str
+) -> None:
+    """Write a run's last events, the assistant's messages and the status, and free the thread.
+
+    Raises:
+        LogClosed: it was ended before, or another process drives it; nothing is written.
+    """
+    run = await _hold(work.session, run_key)
+    if run is None or run.lease_owner != driver:
+        raise LogClosed
+    await _finish(work.session, run, events, ending)
+
+
+async def close(work: UnitOfWork, run_key: str, failure: AgentexError, *, if_lost: bool) -> bool:
+    """End a run that its driver does not end; what it had said is kept.
+
+    One that was asked to stop ends as cancelled, any other with the failure.
+
+    Args:
+        work: the transaction.
+        run_key: ``AgentRun.id``.
+        failure: why it is closed.
+        if_lost: only when its lease has ended.
+
+    Returns:
+        False when there is nothing to close.
+    """
+    run = await _hold(work.session, run_key)
+    if run is None or (if_lost and run.lease_until >= utc_now()):
+        return False
+    logged = await event_log.read_all(work.session, run_key)
+    transcript = Transcript()
+    for event in logged:
+        transcript.observe(event)
+    mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
+    if run.stop_requested_at is not None:
+        status = RunStatus.CANCELLED
+        last = closing_events(logged, now=now_ms)
+        last += mapper.translate(Finished(Usage(), outcome="cancelled"))
+    else:
+        status = RunStatus.FAILED
+        is_chinese = is_cjk_dominant(await _question(work.session, run))
+        last = mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
+    for event in last:
+        transcript.observe(event)
+    await _finish(work.session, run, last, Ending(status, Usage(), transcript))
+    return True
+
+
+async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
+    """The run, if it is running, kept from everybody else until the transaction ends."""
+    query = select(AgentRun).where(
+        AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value
+    )
+    return (await session.exec(query.with_for_update())).first()
+
+
+async def _question(session: AsyncSession, run: AgentRun) -> str:
+    query = (
+        select(ChatMessage.content)
+        .where(ChatMessage.session_id == run.session_id, ChatMessage.role == "user")
+        .order_by(col(ChatMessage.position).desc())
+    )
+    return (await session.exec(query)).first() or ""
+
+
+async def _finish(
+    session: AsyncSession, run: AgentRun, events: Sequence[WireEvent], ending: Ending
+) -> None:
+    run.status = ending.status.value
+    run.finished_at = utc_now()
+    run.prompt_tokens = ending.usage.prompt_tokens
+    run.completion_tokens = ending.usage.completion_tokens
+    session.add(run)
+    await session.flush()
+    await event_log.append(session, run.id, events)
+    await add_messages(session, run.session_id, _messages(run, ending))
+    freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
+    await session.exec(freed.values(active_run_id=None))
+
+
+def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:
+    """One row per message; what the whole run thought, called and used is on the last one."""
+    spoken = ending.transcript.messages
+    about: dict[str, JsonValue] = {"agent_type": run.agent_type}
+    if ending.model is not None:
+        about["model_id"] = ending.model
+    whole: dict[str, JsonValue] = {
+        **ending.transcript.metadata(),
+        "usage": {
+            "prompt_tokens": ending.usage.prompt_tokens,
+            "completion_tokens": ending.usage.completion_tokens,
+        },
+    }
+    return [
+        ChatMessage(
+            session_id=run.session_id,
+            message_id=message.message_id,
+            position=0,
+            role="assistant",
+            content=message.content,
+            content_type="markdown",
+            details={**about, **message.details, **(whole if message is spoken[-1] else {})},
+            run_id=run.run_id,
+        )
+        for message in spoken
+    ]

@@ -1,0 +1,93 @@
+"""The agents' search: the same one as the test page, bound to what the caller may see."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.citations import Passage, Retrieved
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval import records
+from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
+from kb_service.retrieval.search import Searcher
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Keeps the retrievals of one run.
+
+    Args:
+        database: where.
+        user_id: whose run it is.
+        run_key: of the run.
+    """
+
+    database: Database
+    user_id: str
+    run_key: str
+
+    async def record(self, result: SearchResult) -> str:
+        """Keep a retrieval and give the id by which it can be looked at and replayed.
+
+        Raises:
+            DatabaseUnavailable: it could not be kept.
+        """
+        async with unit_of_work(self.database) as work:
+            record = await records.save(work, self.user_id, result, run_id=self.run_key)
+        return record.id
+
+
+class KnowledgeBaseRetriever:
+    """Searches the knowledge bases of one run.
+
+    Args:
+        searcher: the product's search.
+        knowledge_bases: those that the caller passed the gate for.
+        recorder: keeps what was asked and found.
+    """
+
+    def __init__(
+        self, searcher: Searcher, knowledge_bases: Sequence[KnowledgeBase], recorder: Recorder
+    ) -> None:
+        self._searcher = searcher
+        self._knowledge_bases = knowledge_bases
+        self._recorder = recorder
+
+    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+        """The best passages, best first, and the id of this retrieval.
+
+        Raises:
+            EmptyQuery: nothing to search for.
+            QueryTooLong: more characters than the limit.
+            VectorIndexUnavailable: the index did not answer.
+            EngineUnavailable: the encoder did not answer.
+            DatabaseUnavailable: the database did not answer.
+        """
+        request = self._searcher.resolve(self._knowledge_bases, query, top_k=top_k)
+        result = await self._searcher.search(self._knowledge_bases, request)
+        id_ = await self._recorder.record(result)
+        return Retrieved(tuple(_passage(found, id_) for found in result.passages), id_)
+
+
+def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
+    chunk = found.chunk
+    return Passage(
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        document_name=found.document_name,
+        knowledge_base_id=chunk.knowledge_base_id,
+        revision=chunk.revision,
+        content=chunk.content,
+        heading_path=tuple(chunk.heading_path),
+        page=chunk.page,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        score=found.hit.score,
+        before=_joined(found.before),
+        after=_joined(found.after),
+        retrieval_id=retrieval_id,
+    )
+
+
+def _joined(parts: Sequence[ContextPart]) -> str:
+    return "\n".join(part.content.strip() for part in parts)

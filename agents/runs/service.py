@@ -1,0 +1,270 @@
+"""The runs of this process: begin, follow, stop, and close those whose process died."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from sqlalchemy.exc import IntegrityError
+
+from agents import event_log
+from agents.agui.outgoing import EventMapper
+from agents.event_log import LogEntry
+from agents.models.port import ChatModel
+from agents.requests import RunRequest
+from agents.runs import endings, store
+from agents.runs.clock import now_ms
+from agents.runs.driver import LEASE_SECONDS, DriverContext, RunDriver
+from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
+from agents.runs.store import BegunRun, RunLease
+from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES, start
+from agents.strategies.base import Limits, StrategyInput
+from agents.tables import ChatSession, RunStatus
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import (
+    AgentexError,
+    DatabaseUnavailable,
+    InvalidRunInput,
+    RunLost,
+    ShuttingDown,
+    UnknownAgentType,
+)
+from core.logging import get_logger
+from kb_service import knowledge_bases
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval.search import Searcher
+
+log = get_logger(__name__)
+
+_POLL_SECONDS = 0.5
+_STOP_SECONDS = 1.7
+_STOP_POLL_SECONDS = 0.02
+DEFAULT_MODEL_ID = "default"
+
+
+class RunService:
+    """Begins runs that live apart from the requests that asked for them.
+
+    Args:
+        database: sessions, runs, events.
+        searcher: what agents search with.
+        model: answers.
+        timeout_seconds: longest run.
+    """
+
+    def __init__(
+        self, database: Database, searcher: Searcher, model: ChatModel, *, timeout_seconds: float
+    ) -> None:
+        self._database = database
+        self._searcher = searcher
+        self._model = model
+        self._limits = Limits(timeout_seconds=timeout_seconds)
+        self._context = DriverContext(database, f"api:{new_id()}", self._announce)
+        self._drivers: dict[str, RunDriver] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Kept alive by those who wait on them.
+        self._grown: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        self._is_draining = False
+
+    async def begin(self, principal: Principal, request: RunRequest) -> str:
+        """Begin a run; it goes on whether or not anybody follows it.
+
+        Returns:
+            The key by which it is followed.
+
+        Raises:
+            UnknownAgentType: no such strategy.
+            InvalidRunInput: an option that can't be met.
+            KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
+            SessionNotFound: the thread is somebody else's.
+            RunIdTaken: the run id was used before.
+            ThreadBusy: another run holds the thread.
+            ShuttingDown: this process takes no new runs.
+        """
+        if self._is_draining:
+            raise ShuttingDown
+        async with self._database.reading() as session:
+            thread = await store.find_thread(session, principal, request.thread_id)
+            agent_type = self._check_options(request, thread)
+            wanted = _wanted_knowledge_bases(request, thread)
+            rows = await knowledge_bases.get_searchable(session, principal, wanted)
+        try:
+            run = await self._begin(principal, request, agent_type)
+        except IntegrityError:
+            # Another request made the same thread or run at this moment; now its rows are there.
+            run = await self._begin(principal, request, agent_type)
+        self._launch(run, request, rows)
+        return run.key
+
+    async def _begin(self, principal: Principal, request: RunRequest, agent_type: str) -> BegunRun:
+        lease = RunLease(self._context.name, utc_now() + timedelta(seconds=LEASE_SECONDS))
+        async with unit_of_work(self._database) as work:
+            run = await store.begin(work, principal, request, agent_type=agent_type, lease=lease)
+            mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
+            opening = mapper.started(parent_run_id=request.parent_run_id)
+            await event_log.append(work.session, run.key, [opening])
+        return run
+
+    def _check_options(self, request: RunRequest, thread: ChatSession | None) -> str:
+        config = {} if thread is None else thread.config
+        options = request.options
+        agent_type = options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
+        if not isinstance(agent_type, str) or agent_type not in STRATEGIES:
+            raise UnknownAgentType(agent_type=str(agent_type)[:100], known=sorted(STRATEGIES))
+        known_models = {None, "", DEFAULT_MODEL_ID, self._model.name}
+        if options.model_id not in known_models:
+            known = sorted(name for name in known_models if name)
+            raise InvalidRunInput(field="forwardedProps.model_id", error="unknown", known=known)
+        for field in ("mcp_connection_ids", "skill_ids"):
+            if getattr(options, field):
+                raise InvalidRunInput(field=f"forwardedProps.{field}", error="no such id")
+        return agent_type
+
+    def _launch(self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]) -> None:
+        inputs = StrategyInput(
+            question=request.question,
+            model=self._model,
+            retriever=self._retriever(run, rows) if rows else None,
+            history=run.history,
+            state=request.state,
+            context=request.context,
+            limits=self._limits,
+        )
+        driver = RunDriver(
+            self._context, run, start(run.agent_type, inputs), model=self._model.name
+        )
+        self._drivers[run.key] = driver
+        task = asyncio.create_task(self._drive(run, driver))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _retriever(self, run: BegunRun, rows: Sequence[KnowledgeBase]) -> KnowledgeBaseRetriever:
+        recorder = Recorder(self._database, run.owner_id, run.key)
+        return KnowledgeBaseRetriever(self._searcher, rows, recorder)
+
+    async def _drive(self, run: BegunRun, driver: RunDriver) -> None:
+        try:
+            await driver.drive()
+        # The edge of the run: nobody awaits it, and its followers wait for a terminal event.
+        except Exception as error:
+            log.exception("run.crashed", run_id=run.run_id, error=type(error).__name__)
+            await self._close(run.key, AgentexError(), if_lost=False)
+        finally:
+            del self._drivers[run.key]
+
+    async def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
+        """The log of a run from behind a sequence number to its terminal event.
+
+        An empty list comes when nothing happened for a while, so that the reader can see to
+        its connection. Ends early when the run is deleted.
+        """
+        while True:
+            # Taken before reading: what is written in between wakes this reader up.
+            grown = self._grown.setdefault(run_key, asyncio.Event())
+            entries: list[LogEntry] = []
+            is_over = False
+            try:
+                async with self._database.reading() as session:
+                    entries = await event_log.read(session, run_key, after=after)
+                    is_over = not entries and await store.is_read(session, run_key, up_to=after)
+            except DatabaseUnavailable:
+                log.warning("run.log_unreadable", run_key=run_key)
+            if is_over:
+                return
+            yield entries
+            if entries:
+                after = entries[-1].seq
+                if entries[-1].is_terminal:
+                    return
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await grown.wait()
+
+    def _announce(self, run_key: str) -> None:
+        grown = self._grown.pop(run_key, None)
+        if grown is not None:
+            grown.set()
+
+    async def stop(self, principal: Principal, run_id: str) -> bool:
+        """Stop one of the caller's runs within two seconds, wherever it is driven.
+
+        Returns:
+            True when it was stopped by this; False when it was over already.
+
+        Raises:
+            RunNotFound: the caller has none of this id.
+        """
+        clock = asyncio.get_running_loop()
+        deadline = clock.time() + _STOP_SECONDS
+        async with unit_of_work(self._database) as work:
+            run = await store.get(work.session, principal, run_id)
+            asked = await store.request_stop(work, run.id)
+        if not asked:
+            return False
+        if (driver := self._drivers.get(run.id)) is not None:
+            await driver.stop()
+        while clock.time() < deadline:
+            async with self._database.reading() as session:
+                run = await store.get(session, principal, run_id)
+            if run.status != RunStatus.RUNNING:
+                return run.status == RunStatus.CANCELLED
+            await asyncio.sleep(_STOP_POLL_SECONDS)
+        # Whoever drove it does not answer: its log is closed here, its later writes are refused.
+        await self._close(run.id, RunLost(), if_lost=False)
+        return True
+
+    async def close_lost(self) -> int:
+        """End runs whose process died; what they had said is kept.
+
+        Returns:
+            How many.
+        """
+        async with self._database.reading() as session:
+            lost = await store.find_lost(session)
+        # This process's own live: it was asleep itself, and so was their renewing.
+        foreign = [run_key for run_key in lost if run_key not in self._drivers]
+        closed = 0
+        for run_key in foreign:
+            try:
+                closed += await self._close(run_key, RunLost(), if_lost=True)
+            except DatabaseUnavailable:
+                raise
+            # The edge of the sweep: a run that can't be closed must not keep the others open.
+            except Exception as error:
+                log.exception("run.not_closed", run_key=run_key, error=type(error).__name__)
+        return closed
+
+    async def _close(self, run_key: str, failure: AgentexError, *, if_lost: bool) -> bool:
+        async with unit_of_work(self._database) as work:
+            closed = await endings.close(work, run_key, failure, if_lost=if_lost)
+        if closed:
+            log.warning("run.closed", run_key=run_key, code=int(failure.code))
+            self._announce(run_key)
+        return closed
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new runs, let those there finish for a while, then stop them.
+
+        Each log gets its terminal event, for whoever still follows it.
+        """
+        self._is_draining = True
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=seconds)
+        await asyncio.gather(*(driver.stop() for driver in list(self._drivers.values())))
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
+
+
+def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:
+    """Those of the request, else of the session, else (None) all that the caller sees."""
+    if request.options.knowledge_base_ids:
+        return list(request.options.knowledge_base_ids)
+    configured = None if thread is None else thread.config.get("knowledge_base_ids")
+    if isinstance(configured, list) and configured:
+        return [str(value) for value in configured]
+    return None

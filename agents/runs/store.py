@@ -1,0 +1,281 @@
+"""The rows of a run that begins or lives; ``endings`` has those of its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import or_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.models.port import Message
+from agents.requests import RunRequest, UserMessage
+from agents.sessions import add_messages, title_of
+from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
+from core.accounts.access import Principal
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import InvalidRunInput, RunIdTaken, RunNotFound, SessionNotFound, ThreadBusy
+
+_HISTORY = 40
+_FOREIGN_ID = "the last one has the id of another message of this thread"
+
+
+@dataclass(frozen=True)
+class BegunRun:
+    """A run that holds its thread.
+
+    Args:
+        key: ``AgentRun.id``.
+        owner_id: whose it is.
+        run_id: the caller's id of it.
+        session_key: ``ChatSession.id``.
+        thread_id: the id by which the caller named the thread.
+        agent_type: which strategy.
+        driver: whose lease it is.
+        history: earlier messages of the thread, oldest first.
+    """
+
+    key: str
+    owner_id: str
+    run_id: str
+    session_key: str
+    thread_id: str
+    agent_type: str
+    driver: str
+    history: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class RunLease:
+    """Who drives a run, and until when without another word."""
+
+    driver: str
+    until: datetime
+
+
+async def find_thread(
+    session: AsyncSession, principal: Principal, thread_id: str
+) -> ChatSession | None:
+    """The caller's session of this thread id or session id, if there is one.
+
+    Raises:
+        SessionNotFound: it is the id of somebody else's session.
+    """
+    query = select(ChatSession).where(
+        or_(
+            (col(ChatSession.owner_id) == principal.user_id)
+            & (col(ChatSession.thread_id) == thread_id),
+            col(ChatSession.id) == thread_id,
+        )
+    )
+    rows = (await session.exec(query)).all()
+    own = [row for row in rows if row.owner_id == principal.user_id]
+    if rows and not own:
+        raise SessionNotFound
+    return own[0] if own else None
+
+
+async def begin(
+    work: UnitOfWork,
+    principal: Principal,
+    request: RunRequest,
+    *,
+    agent_type: str,
+    lease: RunLease,
+) -> BegunRun:
+    """Write the run, take its thread and store the new user messages.
+
+    Args:
+        work: the transaction.
+        principal: who runs it.
+        request: what was asked; a thread that is not there yet is made.
+        agent_type: which strategy.
+        lease: the driver's.
+
+    Raises:
+        RunIdTaken: the caller used this run id before.
+        ThreadBusy: another run holds the thread.
+        SessionNotFound: the thread is somebody else's session.
+        InvalidRunInput: the question has the id of another message.
+        IntegrityError: another request made the same run or thread at this moment.
+    """
+    await _require_free_run_id(work.session, principal, request.run_id)
+    row = await find_thread(work.session, principal, request.thread_id)
+    row = row or await _new_thread(work, principal, request)
+    run = AgentRun(
+        owner_id=principal.user_id,
+        run_id=request.run_id,
+        session_id=row.id,
+        agent_type=agent_type,
+        lease_owner=lease.driver,
+        lease_until=lease.until,
+    )
+    work.session.add(run)
+    await work.session.flush()
+    # Before the history is read: until then another run may still be writing it.
+    await _take_thread(work.session, row, run.id, title=title_of(request.question))
+    history = await _read_history(work.session, row.id, request)
+    await add_messages(
+        work.session, row.id, [_row(message, row.id, run.run_id) for message in history.new]
+    )
+    return _begun(run, request.thread_id, history.before)
+
+
+def _begun(run: AgentRun, thread_id: str, history: tuple[Message, ...]) -> BegunRun:
+    return BegunRun(
+        key=run.id,
+        owner_id=run.owner_id,
+        run_id=run.run_id,
+        session_key=run.session_id,
+        thread_id=thread_id,
+        agent_type=run.agent_type,
+        driver=run.lease_owner,
+        history=history,
+    )
+
+
+async def _require_free_run_id(session: AsyncSession, principal: Principal, run_id: str) -> None:
+    taken = select(AgentRun.id).where(
+        AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id
+    )
+    if (await session.exec(taken)).first() is not None:
+        raise RunIdTaken(run_id=run_id)
+
+
+async def _new_thread(work: UnitOfWork, principal: Principal, request: RunRequest) -> ChatSession:
+    row = ChatSession(id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id)
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def _take_thread(
+    session: AsyncSession, row: ChatSession, run_key: str, *, title: str
+) -> None:
+    statement = (
+        update(ChatSession)
+        .where(col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None))
+        .values(active_run_id=run_key, updated_at=utc_now(), title=row.title or title)
+    )
+    if (await session.exec(statement)).rowcount == 0:
+        raise ThreadBusy
+
+
+def _row(message: UserMessage, session_key: str, run_id: str) -> ChatMessage:
+    return ChatMessage(
+        session_id=session_key,
+        message_id=message.id,
+        position=0,
+        role="user",
+        content=message.text,
+        run_id=run_id,
+    )
+
+
+@dataclass(frozen=True)
+class _History:
+    """What stands before the question, and which of the caller's messages are new."""
+
+    before: tuple[Message, ...]
+    new: tuple[UserMessage, ...]
+
+
+async def _read_history(session: AsyncSession, session_key: str, request: RunRequest) -> _History:
+    """The server's own record; of the caller's messages it lacks it takes the user's.
+
+    Raises:
+        InvalidRunInput: the question has the id of another message.
+    """
+    *earlier, question = request.messages
+    query = select(ChatMessage).where(ChatMessage.session_id == session_key)
+    asked_before = (
+        await session.exec(query.where(col(ChatMessage.message_id) == question.id))
+    ).first()
+    if asked_before is not None:
+        if (asked_before.role, asked_before.content) != ("user", question.text):
+            raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
+        # Asked again: what came of it before is not what it follows on.
+        query = query.where(col(ChatMessage.position) < asked_before.position)
+    newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
+    rows = (await session.exec(newest_first)).all()[::-1]
+    ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
+    known = set((await session.exec(ids)).all())
+    added = [message for message in earlier if message.id not in known]
+    before = [
+        Message("user" if row.role == "user" else "assistant", row.content)
+        for row in rows
+        if row.role in {"user", "assistant"}
+    ]
+    before += [Message("user", message.text) for message in added]
+    new = added if asked_before is not None else [*added, question]
+    return _History(tuple(before), tuple(new))
+
+
+async def get(session: AsyncSession, principal: Principal, run_id: str) -> AgentRun:
+    """Load one of the caller's runs by the caller's id of it.
+
+    Raises:
+        RunNotFound: the caller has none of this id.
+    """
+    query = select(AgentRun).where(
+        AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise RunNotFound
+    return found
+
+
+async def is_read(session: AsyncSession, run_key: str, *, up_to: int) -> bool:
+    """Whether nothing follows a sequence number any more: the run is over, or deleted."""
+    query = select(AgentRun.status, AgentRun.last_seq).where(AgentRun.id == run_key)
+    row = (await session.exec(query)).first()
+    return row is None or (row[0] != RunStatus.RUNNING and row[1] <= up_to)
+
+
+async def request_stop(work: UnitOfWork, run_key: str) -> bool:
+    """Ask whoever drives the run to stop it.
+
+    Returns:
+        False when it is over already.
+    """
+    statement = (
+        update(AgentRun)
+        .where(col(AgentRun.id) == run_key, col(AgentRun.status) == RunStatus.RUNNING.value)
+        .values(stop_requested_at=utc_now())
+    )
+    return (await work.session.exec(statement)).rowcount > 0
+
+
+async def renew(work: UnitOfWork, run: BegunRun, *, seconds: float) -> None:
+    """Keep the lease on a run that is still ours; ``must_end`` tells when it is not."""
+    statement = (
+        update(AgentRun)
+        .where(
+            col(AgentRun.id) == run.key,
+            col(AgentRun.lease_owner) == run.driver,
+            col(AgentRun.status) == RunStatus.RUNNING.value,
+        )
+        .values(lease_until=utc_now() + timedelta(seconds=seconds))
+    )
+    await work.session.exec(statement)
+
+
+async def must_end(session: AsyncSession, run: BegunRun) -> bool:
+    """Whether a stop was asked for, or the run is over or another's already."""
+    query = select(AgentRun.id).where(
+        AgentRun.id == run.key,
+        AgentRun.lease_owner == run.driver,
+        AgentRun.status == RunStatus.RUNNING.value,
+        col(AgentRun.stop_requested_at).is_(None),
+    )
+    return (await session.exec(query)).first() is None
+
+
+async def find_lost(session: AsyncSession) -> Sequence[str]:
+    """Keys of the runs whose driver gave no sign of life until its lease ended."""
+    query = select(AgentRun.id).where(
+        AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < utc_now()
+    )
+    return (await session.exec(query)).all()

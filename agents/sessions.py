@@ -1,0 +1,187 @@
+"""Sessions: the threads of a user's conversations, and their messages (seed 002, section 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import delete as delete_rows
+from sqlalchemy import func, or_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.tables import AgentRun, ChatMessage, ChatSession
+from core.accounts.access import Principal
+from core.database.paging import Page, paged
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
+from kb_service.retrieval import records
+
+SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")
+_TITLE_LENGTH = 60
+_TITLE_SOURCE = 1000
+
+
+@dataclass(frozen=True)
+class SessionListing:
+    """One page of sessions and how many there are in all."""
+
+    items: Sequence[ChatSession]
+    total: int
+
+
+@dataclass(frozen=True)
+class MessageListing:
+    """Messages, oldest first, and whether there are older ones."""
+
+    items: Sequence[ChatMessage]
+    has_more: bool
+
+
+async def create(
+    work: UnitOfWork, principal: Principal, *, title: str, config: dict[str, JsonValue]
+) -> ChatSession:
+    """Begin an empty session of the caller's."""
+    session_id = new_id()
+    row = ChatSession(
+        id=session_id,
+        owner_id=principal.user_id,
+        thread_id=session_id,
+        title=title,
+        config=config,
+    )
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def get(session: AsyncSession, principal: Principal, session_id: str) -> ChatSession:
+    """Load one of the caller's sessions, by its id or by its thread id.
+
+    Raises:
+        SessionNotFound: the caller has none of this id.
+    """
+    query = select(ChatSession).where(
+        ChatSession.owner_id == principal.user_id,
+        or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise SessionNotFound
+    return found
+
+
+async def list_sessions(
+    session: AsyncSession, principal: Principal, page: Page, *, is_archived: bool | None
+) -> SessionListing:
+    """One page of the caller's sessions."""
+    conditions = [col(ChatSession.owner_id) == principal.user_id]
+    if is_archived is not None:
+        conditions.append(col(ChatSession.is_archived).is_(is_archived))
+    query = paged(
+        select(ChatSession).where(*conditions),
+        page,
+        columns={
+            "updated_at": col(ChatSession.updated_at),
+            "created_at": col(ChatSession.created_at),
+            "last_message_at": col(ChatSession.last_message_at),
+            "title": col(ChatSession.title),
+        },
+        tie=col(ChatSession.id),
+    )
+    total = select(func.count()).select_from(ChatSession).where(*conditions)
+    return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def change(
+    work: UnitOfWork,
+    row: ChatSession,
+    *,
+    title: str | None,
+    config: dict[str, JsonValue] | None,
+    is_archived: bool | None,
+) -> ChatSession:
+    """Change a session; None leaves a field as it is."""
+    if title is not None:
+        row.title = title
+    if config is not None:
+        row.config = config
+    if is_archived is not None:
+        row.is_archived = is_archived
+    row.updated_at = utc_now()
+    work.session.add(row)
+    return row
+
+
+async def delete(work: UnitOfWork, row: ChatSession) -> None:
+    """Delete a session with its messages, runs, events and recorded retrievals.
+
+    Raises:
+        ThreadBusy: a run is active on it.
+    """
+    runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
+    await records.delete_of_runs(work, runs)
+    # Decided by the row itself: a run may have begun since it was read.
+    statement = delete_rows(ChatSession).where(
+        col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
+    )
+    if (await work.session.exec(statement)).rowcount == 0:
+        raise ThreadBusy
+
+
+async def list_messages(
+    session: AsyncSession, row: ChatSession, *, before_id: str | None, limit: int
+) -> MessageListing:
+    """The newest messages of a session, or those before one of them, oldest first.
+
+    Raises:
+        InvalidRequest: ``before_id`` is no message of this session.
+    """
+    query = select(ChatMessage).where(ChatMessage.session_id == row.id)
+    if before_id is not None:
+        pivot = select(ChatMessage.position).where(
+            ChatMessage.session_id == row.id,
+            or_(col(ChatMessage.id) == before_id, col(ChatMessage.message_id) == before_id),
+        )
+        position = (await session.exec(pivot)).first()
+        if position is None:
+            raise InvalidRequest("before_id", "No such message in this session")
+        query = query.where(col(ChatMessage.position) < position)
+    query = query.order_by(col(ChatMessage.position).desc()).limit(limit + 1)
+    rows = (await session.exec(query)).all()
+    return MessageListing(rows[:limit][::-1], len(rows) > limit)
+
+
+async def add_messages(
+    session: AsyncSession, session_key: str, messages: Sequence[ChatMessage]
+) -> None:
+    """Put messages at the end of a session, in the caller's transaction.
+
+    Args:
+        session: a writing session.
+        session_key: ``ChatSession.id``.
+        messages: in order; they get their positions here.
+    """
+    if not messages:
+        return
+    now = utc_now()
+    counted = (
+        update(ChatSession)
+        .where(col(ChatSession.id) == session_key)
+        .values(
+            message_count=ChatSession.message_count + len(messages),
+            last_message_at=now,
+            updated_at=now,
+        )
+        .returning(col(ChatSession.message_count))
+    )
+    last: int = (await session.exec(counted)).one()[0]
+    for position, message in enumerate(messages, start=last - len(messages) + 1):
+        message.position = position
+    session.add_all(messages)
+
+
+def title_of(question: str) -> str:
+    """A title made of the first words of the first question."""
+    text = " ".join(question[:_TITLE_SOURCE].split())
+    return text if len(text) <= _TITLE_LENGTH else text[: _TITLE_LENGTH - 1].rstrip() + "…"

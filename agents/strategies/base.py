@@ -1,0 +1,237 @@
+"""What every strategy gets, and the one way to start, read and stop it."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+from uuid import uuid4
+
+from pydantic import JsonValue
+from workflows import Workflow
+from workflows.errors import WorkflowCancelledByUser
+from workflows.events import StopEvent
+from workflows.handler import WorkflowHandler
+
+from agents.citations import Citation, Retriever
+from agents.events import Failed, Finished, RunEvent, StepFinished, StepStarted, Usage
+from agents.models.port import ChatModel, Message, ModelUsage
+from agents.requests import ContextItem
+from agents.strategies.channel import EventChannel, is_terminal
+from core.errors import AgentexError, ErrorCode, RunTimedOut
+from core.logging import get_logger
+from kb_service.text.lexical import is_cjk_dominant
+
+NextT = TypeVar("NextT")
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run.
+
+    Attributes:
+        max_searches: Rounds of retrieval, the first one included.
+        history_messages: Earlier messages a model is given.
+        evidence_characters: Longest text of passages in one prompt.
+    """
+
+    timeout_seconds: float = 300
+    max_searches: int = 3
+    top_k: int = 8
+    history_messages: int = 20
+    evidence_characters: int = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyInput:
+    """One question with all a strategy may use to answer it.
+
+    Attributes:
+        history: Earlier user and assistant messages of the thread, oldest first.
+        retriever: None when no knowledge base is selected.
+        state: The shared state the caller sent.
+    """
+
+    question: str
+    model: ChatModel
+    retriever: Retriever | None
+    history: tuple[Message, ...] = ()
+    state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    context: tuple[ContextItem, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+class Strategy(Workflow):
+    """Base of the agent types: a workflow instance is one run and holds its state.
+
+    Attributes:
+        usage: Tokens so far.
+        citations: Citations of the answer, once they are checked.
+        failure: Why the run broke off.
+    """
+
+    def __init__(self, inputs: StrategyInput) -> None:
+        # The run's deadline is StrategyRun's, which also ends a run that hangs outside a step.
+        super().__init__(timeout=None)
+        self.inputs = inputs
+        self.channel = EventChannel()
+        self.usage = Usage(provider=inputs.model.provider, model=inputs.model.name)
+        self.citations: tuple[Citation, ...] = ()
+        self.failure: AgentexError | None = None
+
+    @abstractmethod
+    def opening(self) -> RunEvent:
+        """The first event of the run: the state snapshot."""
+
+    def emit(self, event: RunEvent) -> None:
+        """Send an event to the reader."""
+        self.channel.emit(event)
+
+    def spend(self, usage: ModelUsage) -> None:
+        """Add a model call's tokens."""
+        self.usage = replace(
+            self.usage,
+            prompt_tokens=self.usage.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens + usage.completion_tokens,
+            reasoning_tokens=self.usage.reasoning_tokens + usage.reasoning_tokens,
+            cached_prompt_tokens=self.usage.cached_prompt_tokens + usage.cached_prompt_tokens,
+        )
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
+        """Run the body of a step between its two step events.
+
+        A failure ends the workflow here, where it can be named: raised through the workflow it
+        would be logged by the library with its text.
+        """
+        self.emit(StepStarted(name))
+        try:
+            following = await work()
+        except AgentexError as error:
+            self.failure = error
+            return StopEvent()
+        # The edge of the run: whatever a step did wrong must still end in one terminal event.
+        except Exception as error:  # noqa: BLE001
+            _log.error("strategy.step_failed", step=name, error=type(error).__name__)
+            self.failure = AgentexError()
+            return StopEvent()
+        self.emit(StepFinished(name))
+        return following
+
+
+class StrategyRun:
+    """A strategy about to run, running or done.
+
+    ``events`` raises nothing but its own reader's cancellation: whatever goes wrong ends in one
+    terminal event (``Finished`` or ``Failed``), with everything open closed before it.
+    """
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self._channel = strategy.channel
+        self._handler: WorkflowHandler | None = None
+        self._cancelling: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far."""
+        return self._strategy.usage
+
+    async def events(self) -> AsyncGenerator[RunEvent, None]:
+        """The run's events one by one, once; closing the generator early stops the run."""
+        async with aclosing(self.batches()) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def batches(self) -> AsyncGenerator[list[RunEvent], None]:
+        """The run's events, once, all that wait at a time; what waits longer is joined more.
+
+        Closing the generator early stops the run.
+        """
+        driver = asyncio.create_task(self._drive())
+        driver.add_done_callback(self._end_after)
+        try:
+            while True:
+                batch = await self._channel.read()
+                yield batch
+                if is_terminal(batch[-1]):
+                    return
+        finally:
+            await self.stop()
+            await asyncio.wait({driver})
+
+    async def stop(self, *, timeout_seconds: float = 1.0) -> None:
+        """Stop; ``events`` then closes what is open and ends in ``Finished(cancelled)``.
+
+        Async work is cancelled at once; what does not yield within the timeout is left behind,
+        and what it still writes is dropped. Does nothing to a run that is over.
+        """
+        self._is_stopped = True
+        if self._handler is not None and not self._handler.is_done():
+            # The library's own timeout waits for work that does not let itself be cancelled.
+            cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
+            self._cancelling.add(cancelling)
+            cancelling.add_done_callback(self._cancelling.discard)
+            await asyncio.wait({cancelling}, timeout=timeout_seconds)
+        self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
+
+    async def _drive(self) -> None:
+        if self._is_stopped:
+            return
+        self._channel.emit(self._strategy.opening())
+        self._handler = self._strategy.run()
+        outcome = asyncio.ensure_future(self._handler.stop_event_result())
+        # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
+        await asyncio.wait({outcome}, timeout=self._strategy.inputs.limits.timeout_seconds)
+        if not outcome.done():
+            self._fail(RunTimedOut())
+            await self._handler.cancel_run(timeout=1.0)
+            await asyncio.wait({outcome}, timeout=1.0)
+        self._conclude(outcome)
+
+    def _end_after(self, driver: asyncio.Task[None]) -> None:
+        """Never leave the reader waiting, not even when the driver itself broke."""
+        if not driver.cancelled() and (error := driver.exception()) is not None:
+            _log.error("strategy.driver_failed", error=type(error).__name__)
+        self._fail(AgentexError())
+
+    def _conclude(self, outcome: asyncio.Future[StopEvent]) -> None:
+        error = outcome.exception() if outcome.done() and not outcome.cancelled() else None
+        if isinstance(error, WorkflowCancelledByUser) or self._is_stopped:
+            self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
+        elif self._strategy.failure is not None:
+            self._fail(self._strategy.failure)
+        elif error is not None or not outcome.done():
+            _log.error("strategy.failed", error=type(error).__name__)
+            self._fail(AgentexError())
+        else:
+            self._channel.finish(Finished(self._strategy.usage, self._strategy.citations))
+
+    def _fail(self, failure: AgentexError) -> None:
+        is_chinese = is_cjk_dominant(self._strategy.inputs.question)
+        self._channel.finish(failed(failure, self._strategy.usage, is_chinese=is_chinese))
+
+
+def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
+    """The terminal event of a failure, in the language of the question.
+
+    Only a model's failure says more than the code's message: its ``reason`` is ours, never the
+    endpoint's own text.
+    """
+    code = failure.code
+    message = code.message_zh if is_chinese else code.message
+    reason = failure.details.get("reason")
+    if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
+        message = f"{message}: {reason}"
+    # Seed 002 section 12.4.1 names this one code.
+    name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
+    return Failed(name, message, int(code), usage)
+
+
+def new_id() -> str:
+    """An id for a message."""
+    return str(uuid4())

@@ -1,0 +1,156 @@
+"""One turn of a model, streamed out as events while it is read."""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from agents.events import (
+    RunEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallStarted,
+)
+from agents.models.port import (
+    ChatModel,
+    FinishReason,
+    Message,
+    ModelEnd,
+    ModelText,
+    ModelThought,
+    ModelToolCall,
+    ModelUsage,
+    ToolCall,
+    ToolSpec,
+)
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the model said.
+
+    Attributes:
+        message_id: Id of the assistant message; its text is still open if there are no calls.
+        calls: Complete calls under ids of our own: providers repeat theirs in every turn.
+    """
+
+    message_id: str
+    text: str
+    reasoning: str
+    calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the output limit cut it: the last call's arguments can't be trusted."""
+        return self.finish_reason == "length"
+
+    @property
+    def message(self) -> Message:
+        """The turn as a message of the conversation."""
+        return Message("assistant", self.text, self.calls, reasoning=self.reasoning)
+
+
+async def stream_turn(
+    model: ChatModel,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    *,
+    emit: Callable[[RunEvent], None],
+    spend: Callable[[ModelUsage], None],
+) -> Turn:
+    """Stream one turn to its end; calls are ignored when no tools were offered.
+
+    Raises:
+        ModelFailed: The model broke off; what is open stays open for the channel to close.
+    """
+    stream = _TurnStream(emit, takes_calls=bool(tools))
+    finish_reason: FinishReason = "stop"
+    async with aclosing(model.events(messages, tools)) as events:
+        async for event in events:
+            match event:
+                case ModelUsage():
+                    spend(event)
+                case ModelEnd(reason):
+                    finish_reason = reason
+                case _:
+                    stream.add(event)
+    return stream.end(finish_reason)
+
+
+class _TurnStream:
+    """Opens and closes the thought, the text and the calls of a turn."""
+
+    def __init__(self, emit: Callable[[RunEvent], None], *, takes_calls: bool) -> None:
+        self._emit = emit
+        self._takes_calls = takes_calls
+        self._message_id = str(uuid4())
+        self._thought_id = ""
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: dict[str, _Call] = {}
+
+    def add(self, event: ModelText | ModelThought | ModelToolCall) -> None:
+        """Pass on one delta."""
+        match event:
+            case ModelThought(delta):
+                self._add_thought(delta)
+            case ModelText(delta):
+                self._add_text(delta)
+            case ModelToolCall():
+                if self._takes_calls:
+                    self._add_call(event)
+
+    def _add_thought(self, delta: str) -> None:
+        if not self._thought_id:
+            self._thought_id = str(uuid4())
+            self._emit(ThoughtStarted(self._thought_id))
+        self._reasoning.append(delta)
+        self._emit(ThoughtDelta(self._thought_id, delta))
+
+    def _add_text(self, delta: str) -> None:
+        self._end_thought()
+        if not self._text:
+            self._emit(TextStarted(self._message_id))
+        self._text.append(delta)
+        self._emit(TextDelta(self._message_id, delta))
+
+    def _add_call(self, event: ModelToolCall) -> None:
+        self._end_thought()
+        call = self._calls.get(event.call_id)
+        if call is None:
+            call = self._calls[event.call_id] = _Call(f"call_{uuid4().hex}", event.name)
+            self._emit(ToolCallStarted(call.id, call.name, self._message_id))
+        if event.arguments_delta:
+            call.arguments.append(event.arguments_delta)
+            self._emit(ToolCallArgs(call.id, event.arguments_delta))
+
+    def _end_thought(self) -> None:
+        if self._thought_id:
+            self._emit(ThoughtEnded(self._thought_id))
+            self._thought_id = ""
+
+    def end(self, finish_reason: FinishReason) -> Turn:
+        """Close what is open, but leave a text without calls for the citation check."""
+        self._end_thought()
+        if self._calls and self._text:
+            self._emit(TextEnded(self._message_id))
+        for call in self._calls.values():
+            self._emit(ToolCallEnded(call.id))
+        calls = tuple(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls.values())
+        return Turn(
+            self._message_id, "".join(self._text), "".join(self._reasoning), calls, finish_reason
+        )

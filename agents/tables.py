@@ -1,0 +1,103 @@
+"""Tables of sessions, messages, runs and run events."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+from sqlalchemy import JSON, Index, Text
+from sqlmodel import Field
+
+from core.database.table import Table
+from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+
+
+class RunStatus(StrEnum):
+    """Where a run is; all but the first are final."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class ChatSession(Table, table=True):
+    """A conversation: the protocol's thread, owned by one user.
+
+    ``thread_id`` is the client's own string, unique per owner; for a session made through the
+    API it equals ``id``. ``active_run_id`` is the run that holds the thread.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
+    thread_id: str = Field(max_length=200)
+    title: str = Field(default="", max_length=200)
+    config: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
+    is_archived: bool = False
+    message_count: int = 0
+    active_run_id: str | None = Field(default=None, max_length=ID_LENGTH)
+    last_message_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        Index("uq_chat_session_owner_thread", "owner_id", "thread_id", unique=True),
+        Index("ix_chat_session_owner_updated", "owner_id", "updated_at"),
+    )
+
+
+class ChatMessage(Table, table=True):
+    """One message of a session.
+
+    ``message_id`` and ``run_id`` are the ids on the wire, ``position`` is the order, from 1.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    session_id: str = Field(foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    message_id: str = Field(max_length=200)
+    position: int
+    role: str = Field(max_length=20)
+    content: str = Field(sa_type=Text)
+    content_type: str = Field(default="text", max_length=20)
+    details: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
+    run_id: str | None = Field(default=None, max_length=200)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        Index("uq_chat_message_position", "session_id", "position", unique=True),
+        Index("uq_chat_message_wire_id", "session_id", "message_id", unique=True),
+    )
+
+
+class AgentRun(Table, table=True):
+    """One run of an agent; ``run_id`` is the client's own string, unique per owner."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
+    run_id: str = Field(max_length=200)
+    session_id: str = Field(
+        foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    agent_type: str = Field(max_length=50)
+    status: str = Field(default=RunStatus.RUNNING.value, max_length=20, index=True)
+    lease_owner: str = Field(max_length=100)
+    lease_until: datetime = Field(sa_type=UtcDateTime)
+    stop_requested_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    last_seq: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    __table_args__ = (Index("uq_agent_run_owner_run", "owner_id", "run_id", unique=True),)
+
+
+class LoggedEvent(Table, table=True):
+    """One event of a run as AG-UI JSON, in its camelCase spelling; ``seq`` is dense from 1."""
+
+    run_id: str = Field(
+        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    seq: int = Field(primary_key=True)
+    type: str = Field(max_length=50)
+    payload: str = Field(sa_type=Text)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -1,0 +1,11 @@
+"""The registry of tools: every tool module, and the toolbox of a run."""
+
+from agents.tools import search_knowledge_base
+from agents.tools.base import Toolbox, ToolScope
+
+TOOL_MODULES = (search_knowledge_base,)
+
+
+def toolbox(scope: ToolScope) -> Toolbox:
+    """All tools that this run's scope has room for."""
+    return Toolbox([tool for module in TOOL_MODULES for tool in module.tools(scope)])
