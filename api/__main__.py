@@ -1,0 +1,67 @@
+"""The API process: ``python -m api``."""
+
+import asyncio
+import socket
+import sys
+from typing import cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from api.app import create_app
+from api.services import Services
+from core.logging import configure_logging
+from core.settings import Settings, get_settings
+
+_CANNOT_START = 3
+
+
+class DrainingServer(uvicorn.Server):
+    """Ends the agents' runs while those who follow them are still connected.
+
+    Uvicorn alone would wait for their endless responses, cut them off and only then end the runs.
+
+    Args:
+        app: the application.
+        settings: its settings.
+    """
+
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        self._app = app
+        self._drain_seconds = settings.drain_seconds
+        super().__init__(
+            uvicorn.Config(
+                app,
+                host=settings.host,
+                port=settings.port,
+                loop="asyncio",
+                http="httptools",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                # Before the supervisor's patience ends, so that connections are closed in order.
+                timeout_graceful_shutdown=max(1, int(settings.drain_seconds * 3 / 4)),
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain runs and connections side by side, then close the services."""
+        services = cast(Services, self._app.state.services)
+        services.feeds.close()
+        draining = asyncio.create_task(services.runs.drain(self._drain_seconds / 2))
+        await super().shutdown(sockets)
+        await asyncio.wait({draining})
+
+
+def main() -> None:
+    """Serve until SIGTERM, then let requests and runs finish."""
+    settings = get_settings()
+    configure_logging(settings, part="api")
+    server = DrainingServer(create_app(settings), settings)
+    server.run()
+    if not server.started:
+        sys.exit(_CANNOT_START)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The application: middleware, routers, and the services they share."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from fastapi_offline import FastAPIOffline
+
+from api.errors import error_responses, install_error_handlers
+from api.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
+from api.openapi import install_openapi
+from api.routers import ROUTERS
+from api.services import open_services
+from core.errors import ErrorCode
+from core.settings import Settings
+
+_DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
+
+Every answer is an envelope `{code, message, data}`; an error is `{code, message, details}` with
+the HTTP status `code // 100`. Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
+"""
+
+_EVERYWHERE = error_responses(
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.NOT_AUTHENTICATED,
+    ErrorCode.INVALID_TOKEN,
+    ErrorCode.TOKEN_EXPIRED,
+    ErrorCode.ACCOUNT_DISABLED,
+    ErrorCode.PERMISSION_DENIED,
+    ErrorCode.REQUEST_TOO_LARGE,
+    ErrorCode.INTERNAL,
+    ErrorCode.DATABASE_UNAVAILABLE,
+)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The ASGI application of these settings."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with open_services(settings) as services:
+            app.state.services = services
+            yield
+
+    app = FastAPIOffline(
+        title="Agentex",
+        version=version("agentex"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        redoc_url=None,
+        redirect_slashes=False,
+        static_url=DOCS_ASSETS,
+        generate_unique_id_function=_operation_id,
+        responses=_EVERYWHERE,
+    )
+    install_error_handlers(app)
+    install_openapi(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_request_bytes)
+    app.add_middleware(Authentication, services=lambda: app.state.services)
+    app.add_middleware(RequestContext)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,87 @@
+"""What routes ask for: the caller, a transaction, a page, the services."""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Annotated, Literal, cast
+
+from fastapi import Depends, Query, Request
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.services import Services
+from core.accounts.access import Principal
+from core.accounts.permissions import Permission
+from core.database.paging import Page
+from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import InvalidPagination, NotAuthenticated
+
+MAX_PAGE_SIZE = 100
+_MAX_PAGE = 1_000_000
+
+
+def services_of(request: Request) -> Services:
+    """The process's services."""
+    return cast(Services, request.app.state.services)
+
+
+def principal_of(request: Request) -> Principal:
+    """The caller, as the authentication middleware found it.
+
+    Raises:
+        NotAuthenticated: the route is open and nobody said who they are.
+    """
+    principal = getattr(request.state, "principal", None)
+    if not isinstance(principal, Principal):
+        raise NotAuthenticated
+    return principal
+
+
+CurrentServices = Annotated[Services, Depends(services_of)]
+CurrentPrincipal = Annotated[Principal, Depends(principal_of)]
+
+
+def requires(permission: Permission) -> Callable[[Principal], Principal]:
+    """A dependency that passes callers whose role has the permission."""
+
+    def check(principal: CurrentPrincipal) -> Principal:
+        principal.require(permission)
+        return principal
+
+    return check
+
+
+async def _writing(services: CurrentServices) -> AsyncGenerator[UnitOfWork]:
+    async with unit_of_work(services.database, services.queue.push) as work:
+        yield work
+
+
+async def _reading(services: CurrentServices) -> AsyncGenerator[AsyncSession]:
+    async with services.database.reading() as session:
+        yield session
+
+
+# Function scope: a failing commit must reach the caller instead of following a 200.
+Writing = Annotated[UnitOfWork, Depends(_writing, scope="function")]
+Reading = Annotated[AsyncSession, Depends(_reading, scope="function")]
+
+
+def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Page]:
+    """A dependency that reads the list parameters of seed 002 section 1.5.
+
+    Args:
+        sort_fields: fields that the list can be sorted by, the default first.
+        descending: the default order.
+    """
+    first_order = "desc" if descending else "asc"
+
+    def read(
+        page: Annotated[int, Query(ge=1, le=_MAX_PAGE, description="页码 / page number")] = 1,
+        page_size: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="每页数量")] = 20,
+        sort_by: Annotated[str, Query(description=f"One of {', '.join(sort_fields)}")] = (
+            sort_fields[0]
+        ),
+        sort_order: Annotated[Literal["asc", "desc"], Query()] = first_order,
+    ) -> Page:
+        if sort_by not in sort_fields:
+            raise InvalidPagination(field="sort_by", error=f"Use one of {', '.join(sort_fields)}")
+        return Page(page, page_size, sort_by, sort_order == "desc")
+
+    return read

@@ -1,0 +1,1 @@
+"""The protocol dialects: each module translates one document's shapes, and only translates."""

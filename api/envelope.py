@@ -1,0 +1,65 @@
+"""The response shapes of seed 002 section 1.3, and the text types of request bodies."""
+
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+
+from kb_service.text.storable import Storable, refuse_half_characters
+
+T = TypeVar("T")
+
+
+Secret = Annotated[str, AfterValidator(refuse_half_characters)]
+"""A password or token from a caller: any character counts."""
+
+Text = Storable
+"""Text from a caller."""
+
+
+class Body(BaseModel):
+    """Base of request bodies: unknown fields are refused, so that nobody sets what isn't theirs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Envelope(BaseModel, Generic[T]):
+    """A successful answer."""
+
+    code: int = 0
+    message: str = "success"
+    data: T
+
+
+class Empty(BaseModel):
+    """A successful answer without data (seed 002, section 2.4)."""
+
+    code: int = 0
+    message: str = "success"
+
+
+class Items(BaseModel, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    total: int
+    page: int
+    page_size: int
+    pages: int
+
+
+class ErrorBody(BaseModel):
+    """An answer that says what went wrong."""
+
+    code: int = Field(examples=[40001])
+    message: str = Field(examples=["Invalid request parameters"])
+    details: dict[str, JsonValue] = Field(
+        default_factory=dict, examples=[{"field": "email", "error": "Invalid email format"}]
+    )
+
+
+def page_of(items: list[T], *, total: int, page: int, page_size: int) -> Envelope[Items[T]]:
+    """Wrap one page of a list."""
+    pages = -(-total // page_size)
+    return Envelope(
+        data=Items(items=items, total=total, page=page, page_size=page_size, pages=pages)
+    )

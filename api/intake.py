@@ -1,0 +1,131 @@
+"""Takes an uploaded file into a knowledge base: stored first, then written down."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import UploadFile
+
+from api.document_answers import UploadAnswer, answer
+from api.services import Services
+from api.uploads import read_blocks, read_head
+from core.accounts.access import Action, Principal
+from core.database.unit_of_work import unit_of_work
+from core.errors import (
+    AgentexError,
+    DocumentNameTaken,
+    InvalidRequest,
+    NotFound,
+    QuotaExceeded,
+    ReadOnly,
+)
+from ingestion.parsers.detect import detect
+from kb_service import documents, knowledge_bases
+from kb_service.documents import FileType, OnConflict, Upload
+
+_FILE: dict[str, object] = {"type": "string", "format": "binary"}
+
+
+def files_body(*, many: bool) -> dict[str, Any]:
+    """The OpenAPI description of an upload's form, with one file or with many."""
+    fields = {
+        "on_conflict": {
+            "type": "string",
+            "enum": [choice.value for choice in OnConflict],
+            "description": "Wins over the query parameter of this name.",
+        },
+        "metadata": {
+            "type": "string",
+            "description": "A JSON object: up to 20 keys with texts, numbers, truth values or "
+            "lists of texts, which searches can filter by.",
+        },
+        "file": {"type": "array", "items": _FILE} if many else _FILE,
+    }
+    schema = {"type": "object", "required": ["file"], "properties": fields}
+    content = {"multipart/form-data": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@dataclass(frozen=True)
+class Intake:
+    """Takes in the files of one request.
+
+    Args:
+        services: the process's.
+        principal: who sends them.
+        kb_id: where they go.
+        on_conflict: what to do with a taken name, where the form does not say.
+    """
+
+    services: Services
+    principal: Principal
+    kb_id: str
+    on_conflict: OnConflict
+
+    async def check(self) -> None:
+        """Refuse before anything is read what can't be taken in anyway.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none for the caller.
+            ReadOnly: it is not the caller's to change.
+        """
+        async with self.services.database.reading() as session:
+            await knowledge_bases.get(session, self.principal, self.kb_id, Action.WRITE)
+
+    async def take(self, file: UploadFile, fields: Mapping[str, str]) -> UploadAnswer:
+        """Make a file a document, or a revision of one.
+
+        Raises:
+            AgentexError: it can't be; nothing is kept of it.
+        """
+        choice = chosen(fields, self.on_conflict)
+        sent = fields.get("metadata")
+        attributes = None if sent is None else documents.parse_attributes(sent)
+        name = documents.clean_name(file.filename or "")
+        found = detect(name, await read_head(file), file.size or 0)
+        stored = await documents.store_upload(
+            self.services.store,
+            read_blocks(file),
+            max_bytes=self.services.settings.max_upload_bytes,
+        )
+        kind = FileType(found.name, found.file_type)
+        return await self.write_down(Upload(name, stored, kind, choice, attributes))
+
+    async def write_down(self, upload: Upload) -> UploadAnswer:
+        """Make a stored upload a document, or a revision of one.
+
+        Raises:
+            AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
+        """
+        services = self.services
+        quota = services.settings.user_quota_bytes
+        try:
+            async with unit_of_work(services.database, services.queue.push) as work:
+                # Once more: the knowledge base may have gone while the bytes came in.
+                row = await knowledge_bases.get(
+                    work.session, self.principal, self.kb_id, Action.WRITE
+                )
+                intake = await documents.take_in(work, row, upload, quota_bytes=quota)
+                told = answer(intake.document, row).model_dump()
+        except (NotFound, ReadOnly, DocumentNameTaken, QuotaExceeded):
+            # Here no row can have been written; after any other failure one may have been, and
+            # a file that has none is the sweeper's.
+            await services.store.delete(upload.file.storage_key)
+            raise
+        for key in intake.spare_keys:
+            with suppress(AgentexError, OSError):
+                await services.store.delete(key)
+        return UploadAnswer(**told, outcome=intake.outcome)
+
+
+def chosen(fields: Mapping[str, str], default: OnConflict) -> OnConflict:
+    """What to do with a taken name: as the form says, else as the query did.
+
+    Raises:
+        InvalidRequest: the form says something unknown.
+    """
+    try:
+        return OnConflict(fields.get("on_conflict", default))
+    except ValueError as error:
+        raise InvalidRequest("on_conflict", f"Use one of {', '.join(OnConflict)}") from error

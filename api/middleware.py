@@ -1,0 +1,207 @@
+"""What happens to every request before its route: id, limits, authentication, safe headers."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.errors import error_response
+from api.services import Services
+from api.uploads import MULTIPART, STREAMS_BODY
+from core.accounts.access import Principal
+from core.accounts.authentication import principal_of_api_key, touch_api_key
+from core.database.types import new_id
+from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, NotAuthenticated
+from core.logging import get_logger
+from core.security.api_keys import PREFIX
+
+log = get_logger(__name__)
+
+OPEN_PATHS = frozenset(
+    {
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/docs",
+        "/",
+        "/api/v1/auth/register",
+        "/api/v1/auth/login",
+        "/api/v1/auth/refresh",
+    }
+)
+DOCS_ASSETS = "/docs/assets"
+_PROBES = frozenset({"/healthz", "/readyz"})
+_REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
+_SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+}
+
+
+def is_open(path: str) -> bool:
+    """Whether a path is served without a credential."""
+    return path in OPEN_PATHS or path.startswith(f"{DOCS_ASSETS}/")
+
+
+class RequestContext:
+    """Gives each request an id, a log line and safe headers; turns a crash into an answer.
+
+    Args:
+        app: the next one in line.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        answer = _Answer(given if _REQUEST_ID.fullmatch(given) else new_id(), scope["path"], send)
+        started = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=answer.request_id):
+            try:
+                await self._app(scope, receive, answer.send)
+            except ClientDisconnect:
+                log.info("request.aborted", method=scope["method"], path=scope["path"])
+            except Exception:
+                log.exception("request.crashed", method=scope["method"], path=scope["path"])
+                if answer.status == 0:
+                    await error_response(ErrorCode.INTERNAL)(scope, receive, answer.send)
+            finally:
+                took = round((time.perf_counter() - started) * 1000, 1)
+                write = log.debug if scope["path"] in _PROBES else log.info
+                write(
+                    "request",
+                    method=scope["method"],
+                    path=scope["path"],
+                    status=answer.status,
+                    ms=took,
+                )
+
+
+class _Answer:
+    """Puts the headers on one answer and remembers its status (0: none was sent)."""
+
+    def __init__(self, request_id: str, path: str, send: Send) -> None:
+        self.request_id = request_id
+        self.status = 0
+        self._is_api = path.startswith("/api/")
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self.request_id
+            for name, value in _SAFE_HEADERS.items():
+                headers.setdefault(name, value)
+            if self._is_api:
+                headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+class Authentication:
+    """Denies by default: a route is open only by being listed, and no body is read before.
+
+    Args:
+        app: the next one in line.
+        services: gives the services once the application has started.
+    """
+
+    def __init__(self, app: ASGIApp, services: Callable[[], Services]) -> None:
+        self._app = app
+        self._services = services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or is_open(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            principal = await authenticate(self._services(), headers)
+        except AgentexError as error:
+            language = headers.get("accept-language", "")
+            answer = error_response(error.code, error.details, language=language)
+            await answer(scope, receive, send)
+            return
+        scope.setdefault("state", {})["principal"] = principal
+        with structlog.contextvars.bound_contextvars(user_id=principal.user_id):
+            await self._app(scope, receive, send)
+
+
+async def authenticate(services: Services, headers: Headers) -> Principal:
+    """Find out who asks, by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
+
+    Raises:
+        NotAuthenticated: no credential, or one of an unknown scheme.
+        InvalidToken: a credential that is not valid.
+        TokenExpired: a token past its end.
+        AccountDisabled: its account is switched off.
+    """
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    credential = value.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if not credential:
+        raise NotAuthenticated
+    if not credential.startswith(PREFIX):
+        async with services.database.reading() as session:
+            return await services.authenticator.principal_of_token(session, credential)
+    async with services.database.reading() as session:
+        principal, is_noted = await principal_of_api_key(session, credential)
+    if not is_noted:
+        # A note, not a condition: a database that is full or locked can still be read.
+        with suppress(DatabaseUnavailable):
+            async with services.database.writing() as session:
+                await touch_api_key(session, credential)
+    return principal
+
+
+class BodyLimit:
+    """Stops a body over the limit; a route that streams its body has a limit of its own.
+
+    Args:
+        app: the next one in line.
+        max_bytes: largest body.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        declared = headers.get("content-length", "")
+        may_stream = headers.get("content-type", "").lower().startswith(MULTIPART)
+        if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
+            details: dict[str, object] = {"max_bytes": self._max_bytes}
+            await error_response(ErrorCode.REQUEST_TOO_LARGE, details)(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            # Only the route knows: a multipart body sent to any other would fill the memory.
+            if size > self._max_bytes and not state.get(STREAMS_BODY):
+                # FastAPI lets only this kind through while it reads a body.
+                raise HTTPException(ErrorCode.REQUEST_TOO_LARGE.status)
+            return message
+
+        await self._app(scope, counted, send)

@@ -1,0 +1,170 @@
+"""Follows what happens to a knowledge base's documents: one poll for all who look at it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.errors import AgentexError
+from core.logging import get_logger
+from kb_service import documents
+from kb_service.documents import Progress
+from kb_service.models import Document, KnowledgeBase
+
+log = get_logger(__name__)
+
+_POLL_SECONDS = 0.5
+# Transactions become visible in another order than the moments in them say.
+_MARGIN = timedelta(seconds=3)
+_MOST_CHANGES = 500
+
+
+@dataclass(eq=False)
+class Follower:
+    """One who looks: what happened since they were last told, each document once.
+
+    Args:
+        base: the knowledge base as it is now; None when it is gone.
+        progress: how far it is.
+        changed: documents that changed since, by id.
+        news: set when there is something to tell.
+        closed: whether the process stops.
+    """
+
+    base: KnowledgeBase | None
+    progress: Progress
+    changed: dict[str, Document] = field(default_factory=dict[str, Document])
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: bool = False
+
+    def take(self) -> Sequence[Document]:
+        """What changed since the last call."""
+        self.news.clear()
+        changed = list(self.changed.values())
+        self.changed.clear()
+        return changed
+
+
+class _Feed:
+    """Looks at one knowledge base again and again, and tells its followers."""
+
+    def __init__(self, database: Database, knowledge_base_id: str) -> None:
+        self._database = database
+        self._id = knowledge_base_id
+        self.followers: set[Follower] = set()
+        self._seen: dict[str, datetime] = {}
+        self._since = utc_now() - _MARGIN
+
+    async def look(self) -> tuple[KnowledgeBase | None, Progress | None, Sequence[Document]]:
+        """The knowledge base, how far it is, and what changed since the last look."""
+        async with self._database.reading() as session:
+            base, progress = await _read(session, self._id)
+            rows = await documents.changed_since(
+                session, self._id, self._since, limit=_MOST_CHANGES
+            )
+        return base, progress, self._note(rows)
+
+    def _note(self, rows: Sequence[Document]) -> list[Document]:
+        fresh = [row for row in rows if self._seen.get(row.id) != row.updated_at]
+        for row in fresh:
+            self._seen[row.id] = row.updated_at
+        if rows:
+            self._since = max(row.updated_at for row in rows) - _MARGIN
+            self._seen = {id_: at for id_, at in self._seen.items() if at >= self._since}
+        return fresh
+
+    async def run(self) -> None:
+        """Look and tell, until cancelled."""
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            try:
+                base, progress, rows = await self.look()
+            except AgentexError as error:
+                log.warning("progress.not_read", cause=type(error).__name__)
+                continue
+            except Exception:
+                # Whatever it is, the next look must come: the followers have no other.
+                log.exception("progress.look_crashed")
+                continue
+            for follower in self.followers:
+                _tell(follower, base, progress, rows)
+
+
+async def _read(
+    session: AsyncSession, knowledge_base_id: str
+) -> tuple[KnowledgeBase | None, Progress | None]:
+    base = await session.get(KnowledgeBase, knowledge_base_id)
+    if base is None or base.deleted_at is not None:
+        return None, None
+    return base, await documents.summarise(session, base)
+
+
+def _tell(
+    follower: Follower,
+    base: KnowledgeBase | None,
+    progress: Progress | None,
+    rows: Sequence[Document],
+) -> None:
+    news = bool(rows) or progress != follower.progress
+    follower.base = base
+    if progress is not None:
+        follower.progress = progress
+    follower.changed.update((row.id, row) for row in rows)
+    if news or base is None:
+        follower.news.set()
+
+
+class ProgressFeeds:
+    """The feeds of this process; each lives as long as somebody follows it.
+
+    Args:
+        database: where to look.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._feeds: dict[str, tuple[_Feed, asyncio.Task[None]]] = {}
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
+        """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
+        async with self._database.reading() as session:
+            base, progress = await _read(session, knowledge_base_id)
+        if progress is None:
+            yield None
+            return
+        follower = Follower(base, progress, closed=self._is_closed)
+        feed = self._feed(knowledge_base_id)
+        feed.followers.add(follower)
+        try:
+            yield follower
+        finally:
+            feed.followers.discard(follower)
+            await self._release(knowledge_base_id, feed)
+
+    def _feed(self, knowledge_base_id: str) -> _Feed:
+        if knowledge_base_id not in self._feeds:
+            feed = _Feed(self._database, knowledge_base_id)
+            self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
+        return self._feeds[knowledge_base_id][0]
+
+    async def _release(self, knowledge_base_id: str, feed: _Feed) -> None:
+        if feed.followers or self._feeds.get(knowledge_base_id, (None,))[0] is not feed:
+            return
+        _, task = self._feeds.pop(knowledge_base_id)
+        task.cancel()
+        await asyncio.wait({task})
+
+    def close(self) -> None:
+        """Tell all followers that the process stops."""
+        self._is_closed = True
+        for feed, _ in self._feeds.values():
+            for follower in feed.followers:
+                follower.closed = True
+                follower.news.set()

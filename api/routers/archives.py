@@ -1,0 +1,134 @@
+"""Archives of documents: one zip file in, one document per readable member out."""
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel
+
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.document_answers import UploadAnswer
+from api.envelope import Envelope, Text
+from api.errors import error_responses
+from api.intake import Intake, chosen, files_body
+from api.services import Services
+from api.uploads import one_file
+from core.accounts.access import Action
+from core.accounts.permissions import Permission
+from core.errors import AgentexError, ErrorCode
+from ingestion.archives import Archive, Member, open_archive
+from ingestion.parsers.limits import Limits
+from kb_service import documents, knowledge_bases
+from kb_service.documents import FileType, OnConflict, Upload
+
+router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+Write = Depends(requires(Permission.KB_WRITE))
+
+# Refusals that are about one member; after any other the next would fare no better.
+_ABOUT_THE_MEMBER = frozenset({400, 409, 413})
+
+
+class MemberRefusal(BaseModel):
+    """Why a member of an archive did not become a document."""
+
+    code: int
+    message: str
+    message_zh: str
+    details: dict[str, object]
+
+
+class MemberAnswer(BaseModel):
+    """What became of one member: a document, or a refusal."""
+
+    path: str
+    name: str
+    document: UploadAnswer | None = None
+    error: MemberRefusal | None = None
+
+
+class ArchiveAnswer(BaseModel):
+    """What became of each member, in the order of the archive."""
+
+    items: list[MemberAnswer]
+    taken_in: int
+    refused: int
+
+
+@router.post(
+    "/archive",
+    dependencies=[Write],
+    openapi_extra=files_body(many=False),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.ARCHIVE_LIMITS,
+        ErrorCode.CORRUPT_ARCHIVE,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def upload_archive(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    on_conflict: OnConflict = OnConflict.REPLACE,
+) -> Envelope[ArchiveAnswer]:
+    """Upload a zip file; each member that can be read becomes a document of its own.
+
+    Good members go in and bad ones are named, each with its reason. Uploading the same archive
+    again changes nothing, so that a broken upload can be repeated.
+    """
+    async with services.database.reading() as session:
+        await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
+    async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
+        choice = chosen(form.fields, on_conflict)
+        name = documents.clean_name(form.file.filename or "")
+        archive = await open_archive(form.file.file, name, Limits())
+        try:
+            members = _Members(services, Intake(services, principal, kb_id, choice), archive)
+            items = [await members.take(member) for member in archive.members]
+        finally:
+            archive.close()
+    taken = sum(item.document is not None for item in items)
+    return Envelope(data=ArchiveAnswer(items=items, taken_in=taken, refused=len(items) - taken))
+
+
+class _Members:
+    """Takes the members of one archive in, one after the other."""
+
+    def __init__(self, services: Services, intake: Intake, archive: Archive) -> None:
+        self._services = services
+        self._intake = intake
+        self._archive = archive
+
+    async def take(self, member: Member) -> MemberAnswer:
+        """Make a member a document.
+
+        Raises:
+            AgentexError: what is not about this member alone.
+        """
+        answer = MemberAnswer(path=member.path, name=member.name)
+        try:
+            found = await self._archive.detect(member)
+            name = documents.clean_name(member.name)
+            stored = await documents.store_upload(
+                self._services.store,
+                self._archive.read(member),
+                max_bytes=self._services.settings.max_upload_bytes,
+            )
+            kind = FileType(found.name, found.file_type)
+            upload = Upload(name, stored, kind, self._intake.on_conflict)
+            answer.document = await self._intake.write_down(upload)
+            answer.name = answer.document.name
+        except AgentexError as error:
+            if error.code.status not in _ABOUT_THE_MEMBER:
+                raise
+            code = error.code
+            answer.error = MemberRefusal(
+                code=code,
+                message=code.message,
+                message_zh=code.message_zh,
+                # The list of all endings would be told anew for each member.
+                details={k: v for k, v in error.details.items() if k != "supported"},
+            )
+        return answer

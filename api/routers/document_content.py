@@ -1,0 +1,77 @@
+"""The file that a document was made from."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import FileResponse
+from starlette.types import Receive, Scope, Send
+
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.envelope import Text
+from api.errors import error_responses
+from core.accounts.access import Action
+from core.accounts.permissions import Permission
+from core.errors import DocumentNotFound, ErrorCode
+from kb_service import documents, knowledge_bases
+from kb_service.models import Document
+
+router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+
+
+class StoredFileResponse(FileResponse):
+    """A stored file as a download that no browser runs or shows as a page of this site.
+
+    Parts of it can be asked for (``Range``).
+
+    Args:
+        path: the file's bytes.
+        document: whose name, type and checksum the headers tell.
+        held: closed when the answer is over.
+    """
+
+    def __init__(self, path: Path, document: Document, held: AsyncExitStack) -> None:
+        super().__init__(
+            path,
+            media_type=document.media_type,
+            filename=document.name,
+            content_disposition_type="attachment",
+            headers={
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+                "X-Content-Type-Options": "nosniff",
+                "ETag": f'"{document.sha256}"',
+            },
+        )
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file."""
+        async with self._held:
+            await super().__call__(scope, receive, send)
+
+
+@router.get(
+    "/{doc_id}/content",
+    dependencies=[View],
+    response_class=FileResponse,
+    responses={
+        200: {"description": "The file", "content": {"application/octet-stream": {}}},
+        206: {"description": "The part that was asked for"},
+        416: {"description": "The file has no such part"},
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+    },
+)
+async def download_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> FileResponse:
+    """Download the file as it was uploaded last."""
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+        document = await documents.get(session, row.id, doc_id)
+    async with AsyncExitStack() as stack:
+        try:
+            path = await stack.enter_async_context(services.store.local_copy(document.storage_key))
+        except FileNotFoundError as error:
+            raise DocumentNotFound from error
+        return StoredFileResponse(path, document, stack.pop_all())

@@ -1,0 +1,203 @@
+"""Documents of a knowledge base (seed 002, sections 9.6 to 9.9)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field, JsonValue
+
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.document_answers import DocumentAnswer, UploadAnswer, answer, read_answer
+from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Text, page_of
+from api.errors import error_body, error_responses
+from api.intake import Intake, files_body
+from api.uploads import SentFile, each_file, one_file
+from core.accounts.access import Action
+from core.accounts.permissions import Permission
+from core.database.paging import Page
+from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest
+from kb_service import documents, knowledge_bases
+from kb_service.documents import ActionName, OnConflict
+from kb_service.models import DocumentStatus
+
+router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+
+
+class BatchItem(BaseModel):
+    """What became of one file: a document, or the error that a single upload would answer."""
+
+    name: str
+    document: UploadAnswer | None
+    error: ErrorBody | None
+
+
+class BatchAnswer(BaseModel):
+    """What became of the files of a batch, in their order."""
+
+    items: list[BatchItem]
+
+
+class ChangeBody(Body):
+    """What may be set of a document; what is left out stays as it is."""
+
+    name: Text | None = Field(default=None, min_length=1, max_length=1000)
+    metadata: dict[str, JsonValue] | None = None
+
+
+@router.get(
+    "",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+)
+async def list_documents(
+    kb_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*documents.SORT_FIELDS))],
+    status: DocumentStatus | None = None,
+) -> Envelope[Items[DocumentAnswer]]:
+    """One page of a knowledge base's documents."""
+    row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    listing = await documents.list_documents(session, row.id, page, status=status)
+    ahead = await documents.count_ahead(session, row.id, listing.items)
+    items = [answer(document, row, ahead=ahead) for document in listing.items]
+    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+
+
+@router.post(
+    "",
+    dependencies=[Write],
+    openapi_extra=files_body(many=False),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.FILE_TYPE_MISMATCH,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NAME_TAKEN,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def upload_document(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    on_conflict: OnConflict = OnConflict.REPLACE,
+) -> Envelope[UploadAnswer]:
+    """Upload one file. When this answers, the file is safe and will be indexed.
+
+    A name stands for one document of the knowledge base: the same bytes under it change nothing,
+    other bytes become its next revision, and what was indexed before is found until that is.
+    """
+    intake = Intake(services, principal, kb_id, on_conflict)
+    await intake.check()
+    async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
+        return Envelope(data=await intake.take(form.file, form.fields))
+
+
+@router.post(
+    "/batch",
+    dependencies=[Write],
+    openapi_extra=files_body(many=True),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def upload_documents(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    on_conflict: OnConflict = OnConflict.REPLACE,
+) -> Envelope[BatchAnswer]:
+    """Upload up to 1,000 files in one request, each taken in as it arrives.
+
+    Form fields hold for the files that come after them. What became of each file is in the
+    answer; one that is refused does not stop the others.
+    """
+    intake = Intake(services, principal, kb_id, on_conflict)
+    await intake.check()
+    limit = services.settings.max_upload_bytes
+    items: list[BatchItem] = []
+    language = request.headers.get("accept-language", "")
+
+    async def take(sent: SentFile) -> None:
+        item = BatchItem(name=sent.file.filename or "", document=None, error=None)
+        try:
+            if sent.is_too_large:
+                raise FileTooLarge(max_bytes=limit)
+            item.document = await intake.take(sent.file, sent.fields)
+        except AgentexError as error:
+            item.error = error_body(error.code, error.details, language=language)
+        items.append(item)
+
+    await each_file(request, take, max_bytes=limit)
+    if not items:
+        raise InvalidRequest("file", "Send at least one part named file, with a file name")
+    return Envelope(data=BatchAnswer(items=items))
+
+
+@router.get(
+    "/{doc_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+)
+async def read_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[DocumentAnswer]:
+    """One document: its status, stage, progress and, where it failed, why."""
+    return Envelope(data=await read_answer(session, principal, kb_id, doc_id))
+
+
+@router.put(
+    "/{doc_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NOT_FOUND,
+        ErrorCode.DOCUMENT_NAME_TAKEN,
+    ),
+)
+async def change_document(
+    kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[DocumentAnswer]:
+    """Rename a document or replace its metadata; neither processes it again."""
+    attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
+    base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    row = await documents.change(work, base.id, doc_id, name=body.name, attributes=attributes)
+    return Envelope(data=answer(row, base))
+
+
+@router.delete(
+    "/{doc_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
+    ),
+)
+async def delete_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Empty:
+    """Delete a document with its vectors and its file."""
+    row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    await documents.act(work, ActionName.DELETE, row.id, doc_id)
+    return Empty()

@@ -1,0 +1,220 @@
+"""How far a knowledge base's documents are, once or as it goes on."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.document_answers import DocumentAnswer, answer
+from api.envelope import Envelope, Text
+from api.errors import error_responses
+from api.middleware import authenticate
+from api.progress_feed import Follower
+from api.services import Services
+from core.accounts.access import Action
+from core.accounts.permissions import Permission
+from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
+from kb_service import documents, knowledge_bases
+from kb_service.documents import Progress
+from kb_service.models import Document, KnowledgeBase
+
+router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+
+_EVENT_STREAM = "text/event-stream"
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_KEEP_ALIVE_SECONDS = 15.0
+_CHECK_SECONDS = 10.0
+_MOST_SHOWN = 100
+UntilQuiet = Annotated[
+    bool, Query(description="End the stream when nothing waits or is in work any more.")
+]
+
+
+class ProgressAnswer(BaseModel):
+    """How far a knowledge base is: documents by status, percent of them that need no more work.
+
+    ``eta_seconds`` is the time until none waits or is in work, at the pace of the last minute;
+    null while nobody can tell.
+    """
+
+    total: int
+    counts: dict[str, int]
+    percent: int
+    eta_seconds: int | None
+    paused: bool
+    changed_at: datetime | None
+
+
+class Snapshot(BaseModel):
+    """What a stream begins with: the documents that are in work, wait or are paused.
+
+    ``more`` says that there are further ones than are shown.
+    """
+
+    progress: ProgressAnswer
+    documents: list[DocumentAnswer]
+    more: bool
+
+
+def _answer(progress: Progress) -> ProgressAnswer:
+    return ProgressAnswer(
+        total=sum(progress.counts.values()),
+        counts=dict(progress.counts),
+        percent=progress.percent,
+        eta_seconds=progress.eta_seconds,
+        paused=progress.paused,
+        changed_at=progress.changed_at,
+    )
+
+
+@router.get(
+    "",
+    dependencies=[View],
+    response_model=Envelope[ProgressAnswer],
+    responses={
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        200: {"content": {_EVENT_STREAM: {"schema": {"type": "string"}}}},
+    },
+)
+async def read_progress(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    until_quiet: UntilQuiet = False,
+) -> Envelope[ProgressAnswer] | StreamingResponse:
+    """How far a knowledge base is; with ``Accept: text/event-stream`` as it goes on."""
+    if _EVENT_STREAM in request.headers.get("accept", ""):
+        return await stream_progress(kb_id, request, principal, services, until_quiet)
+    async with services.database.reading() as session:
+        base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+        return Envelope(data=_answer(await documents.summarise(session, base)))
+
+
+@router.get(
+    "/stream",
+    dependencies=[View],
+    response_class=StreamingResponse,
+    responses={
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        200: {"content": {_EVENT_STREAM: {}}, "description": "snapshot, progress, document, end"},
+    },
+)
+async def stream_progress(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    until_quiet: UntilQuiet = False,
+) -> StreamingResponse:
+    """Server-sent events: a snapshot, then every change, until the caller may no longer look.
+
+    Events are ``snapshot``, ``progress``, ``document``, ``removed`` and ``end``, whose ``reason``
+    is ``quiet``, ``access`` or ``shutting_down``. Whoever connects again gets a new snapshot.
+    """
+    async with services.database.reading() as session:
+        base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    events = _events(request, services, base.id, until_quiet=until_quiet)
+    return StreamingResponse(events, media_type=_EVENT_STREAM, headers=_HEADERS)
+
+
+async def _events(
+    request: Request, services: Services, kb_id: str, *, until_quiet: bool
+) -> AsyncGenerator[bytes]:
+    yield b"retry: 2000\n\n"
+    async with services.feeds.follow(kb_id) as follower:
+        if follower is None:
+            yield _end("access")
+            return
+        yield _frame("snapshot", await _snapshot(services, follower))
+        clock = asyncio.get_running_loop().time
+        checked = spoken = clock()
+        while True:
+            if reason := _reason_to_end(follower, until_quiet=until_quiet):
+                yield _end(reason)
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(follower.news.wait(), _CHECK_SECONDS)
+            if clock() - checked >= _CHECK_SECONDS:
+                checked = clock()
+                if not await _may_look(request, services, kb_id):
+                    yield _end("access")
+                    return
+            news = _news(follower)
+            if news or clock() - spoken >= _KEEP_ALIVE_SECONDS:
+                spoken = clock()
+                yield news or b": keep-alive\n\n"
+
+
+def _reason_to_end(follower: Follower, *, until_quiet: bool) -> str:
+    if follower.closed:
+        return "shutting_down"
+    if follower.base is None:
+        return "access"
+    is_told = not follower.news.is_set()
+    return "quiet" if until_quiet and is_told and follower.progress.is_quiet else ""
+
+
+async def _may_look(request: Request, services: Services, kb_id: str) -> bool:
+    """Ask everything again: account, login, role and knowledge base may have changed."""
+    try:
+        principal = await authenticate(services, request.headers)
+        principal.require(Permission.KB_VIEW)
+        async with services.database.reading() as session:
+            await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    except DatabaseUnavailable:
+        # Nobody's access ended; the next look asks again.
+        return True
+    except AgentexError:
+        return False
+    return True
+
+
+async def _snapshot(services: Services, follower: Follower) -> Snapshot:
+    base = follower.base
+    if base is None:
+        return Snapshot(progress=_answer(follower.progress), documents=[], more=False)
+    async with services.database.reading() as session:
+        rows = await documents.list_open(session, base.id, limit=_MOST_SHOWN + 1)
+        ahead = await documents.count_ahead(session, base.id, rows)
+    shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
+    return Snapshot(
+        progress=_answer(follower.progress), documents=shown, more=len(rows) > _MOST_SHOWN
+    )
+
+
+def _news(follower: Follower) -> bytes:
+    """What happened since the last call, as frames; nothing when nothing did."""
+    if not follower.news.is_set() or follower.base is None:
+        return b""
+    frames = _frames(follower.take(), follower.base)
+    return b"".join([*frames, _frame("progress", _answer(follower.progress))])
+
+
+def _frames(rows: Sequence[Document], base: KnowledgeBase) -> list[bytes]:
+    return [
+        _frame("document", answer(row, base))
+        if row.deleted_at is None
+        else _event("removed", json.dumps({"id": row.id}))
+        for row in rows
+    ]
+
+
+def _frame(name: str, data: BaseModel) -> bytes:
+    return _event(name, data.model_dump_json())
+
+
+def _end(reason: str) -> bytes:
+    return _event("end", json.dumps({"reason": reason}))
+
+
+def _event(name: str, data: str) -> bytes:
+    return f"event: {name}\ndata: {data}\n\n".encode()

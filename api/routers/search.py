@@ -1,0 +1,72 @@
+"""Search: one knowledge base (seed 002, section 9.10), or several at once."""
+
+from fastapi import APIRouter, Depends
+from pydantic import Field
+
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.envelope import Body, Envelope, Text
+from api.errors import error_responses
+from api.search_answers import SearchAnswer, search_answer
+from core.accounts.access import Principal
+from core.accounts.permissions import Permission
+from core.errors import ErrorCode
+from kb_service import knowledge_bases
+from kb_service.retrieval.filters import Filters
+from kb_service.retrieval.request import RetrievalOptions
+
+router = APIRouter(prefix="/api/v1", tags=["search"])
+View = Depends(requires(Permission.KB_VIEW))
+_ERRORS = error_responses(
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.EMPTY_QUERY,
+    ErrorCode.QUERY_TOO_LONG,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.VECTOR_INDEX_UNAVAILABLE,
+    ErrorCode.ENGINE_UNAVAILABLE,
+    ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+)
+
+
+class SearchBody(Body, RetrievalOptions):
+    """What to look for; a choice that is left out is the knowledge base's, then the product's."""
+
+    query: Text = Field(examples=["服务器配置要求"])
+    filters: Filters = Field(default_factory=Filters, description="Which documents count")
+    explain: bool = Field(
+        default=False, description="Show how each passage got its place, and what was dropped"
+    )
+
+
+class WideSearchBody(SearchBody):
+    """What to look for, and where; without knowledge bases in all that the caller sees."""
+
+    knowledge_base_ids: list[Text] | None = Field(default=None, max_length=100)
+
+
+async def _search(
+    services: CurrentServices,
+    principal: Principal,
+    body: SearchBody,
+    knowledge_base_ids: list[str] | None,
+) -> Envelope[SearchAnswer]:
+    async with services.database.reading() as session:
+        rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
+    request = services.searcher.resolve(rows, body.query, body, filters=body.filters)
+    result = await services.searcher.search(rows, request, explain=body.explain)
+    return Envelope(data=search_answer(result, explain=body.explain))
+
+
+@router.post("/knowledge-bases/{kb_id}/search", dependencies=[View], responses=_ERRORS)
+async def search_knowledge_base(
+    kb_id: Text, body: SearchBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[SearchAnswer]:
+    """See what a search of one knowledge base finds: the same search that agents use."""
+    return await _search(services, principal, body, [kb_id])
+
+
+@router.post("/search", dependencies=[View], responses=_ERRORS)
+async def search_knowledge_bases(
+    body: WideSearchBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[SearchAnswer]:
+    """Search several knowledge bases at once."""
+    return await _search(services, principal, body, body.knowledge_base_ids)

@@ -1,0 +1,34 @@
+"""How much of their quota a user has used."""
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel
+
+from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.envelope import Envelope
+from core.accounts.permissions import Permission
+from kb_service import documents
+
+router = APIRouter(prefix="/api/v1/users/me/storage", tags=["users"])
+View = Depends(requires(Permission.KB_VIEW))
+
+
+class StorageAnswer(BaseModel):
+    """The files that the caller's knowledge bases hold; ``limit_bytes`` is null without a quota."""
+
+    used_bytes: int
+    limit_bytes: int | None
+    documents: int
+
+
+@router.get("", dependencies=[View])
+async def read_storage(
+    principal: CurrentPrincipal, services: CurrentServices, session: Reading
+) -> Envelope[StorageAnswer]:
+    """How many bytes of files the caller keeps, and how many are allowed."""
+    storage = await documents.storage_of(session, principal.user_id)
+    answer = StorageAnswer(
+        used_bytes=storage.used_bytes,
+        limit_bytes=services.settings.user_quota_bytes or None,
+        documents=storage.documents,
+    )
+    return Envelope(data=answer)

@@ -1,0 +1,272 @@
+"""Moving whole knowledge bases: export to a file, import, copy, and the progress of both."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated
+from urllib.parse import quote
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.envelope import Body, Envelope, Items, Text, page_of
+from api.errors import error_responses
+from api.services import Services
+from api.uploads import one_file, read_blocks
+from core.accounts.access import Action, Principal
+from core.accounts.permissions import Permission
+from core.database.paging import Page
+from core.database.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken
+from kb_service import documents, knowledge_bases, transfers
+from kb_service.models import Transfer
+from kb_service.portable import arrival
+from kb_service.portable.arrival import Arrival
+from kb_service.portable.live import LiveSource, Stores
+from kb_service.portable.reading import Archive, limits_of
+from kb_service.portable.writing import write
+
+router = APIRouter(prefix="/api/v1", tags=["transfers"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+
+MEDIA_TYPE = "application/vnd.agentex.knowledge-base+zip"
+_NAME_CHARACTERS = 200
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "name": {"type": "string", "maxLength": _NAME_CHARACTERS},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class CopyBody(Body):
+    """What the copy is called; without a name the old one with ``(copy)`` behind it."""
+
+    name: Text | None = Field(default=None, max_length=_NAME_CHARACTERS)
+
+
+class TransferFailure(BaseModel):
+    """Why a transfer waits or ended, and what to do about it."""
+
+    reason: str
+    message: str
+    message_zh: str = ""
+    next_action: str = ""
+    next_action_zh: str = ""
+
+
+class TransferFacts(BaseModel):
+    """What is transferred; ``embeds_anew``: its model is not served here."""
+
+    name: str
+    documents: int
+    embeds_anew: bool
+    embedding_model: str
+
+
+class TransferAnswer(BaseModel):
+    """An import or a copy and how far it is, in percent."""
+
+    id: str
+    knowledge_base_id: str
+    kind: str
+    status: str
+    progress: int
+    attempt: int
+    facts: TransferFacts
+    failure: TransferFailure | None
+    created_at: datetime
+    updated_at: datetime
+
+
+def _answer(row: Transfer) -> Envelope[TransferAnswer]:
+    return Envelope(data=TransferAnswer.model_validate(row.model_dump()))
+
+
+@router.get(
+    "/knowledge-bases/{kb_id}/export",
+    dependencies=[View],
+    response_class=StreamingResponse,
+    responses={
+        **error_responses(
+            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+            ErrorCode.SETTINGS_CHANGED,
+            ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+            ErrorCode.VECTOR_INDEX_UNAVAILABLE,
+            ErrorCode.OBJECT_STORE_UNAVAILABLE,
+        ),
+        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
+    },
+)
+async def export_knowledge_base(
+    kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> StreamingResponse:
+    """The whole knowledge base as one file: documents, chunks, vectors, settings, questions."""
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    blocks = write(LiveSource(_stores(services), row), product=version("agentex"))
+    # What goes wrong before the first block can still be told.
+    first = await anext(blocks)
+    name = f"attachment; filename=\"knowledge-base.akb\"; filename*=UTF-8''{quote(row.name)}.akb"
+    return StreamingResponse(
+        _continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name}
+    )
+
+
+async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async with aclosing(blocks):
+        yield first
+        async for block in blocks:
+            yield block
+
+
+def _stores(services: Services) -> Stores:
+    return Stores(services.database, services.store, services.spaces)
+
+
+@router.post(
+    "/knowledge-bases/import",
+    dependencies=[Write],
+    openapi_extra=_FILE_BODY,
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_ARCHIVE,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def import_knowledge_base(
+    request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[TransferAnswer]:
+    """Make a private knowledge base of an exported file.
+
+    When this answers, the file is checked and safe; a worker does the rest, and ``progress``
+    says how far it is. Where the file's embedding model is not served here, its documents are
+    embedded anew. A form field ``name`` gives it another name.
+    """
+    settings = services.settings
+    async with one_file(request, max_bytes=settings.max_import_bytes) as form:
+        name = form.fields.get("name") or None
+        if name is not None and len(name) > _NAME_CHARACTERS:
+            raise InvalidRequest("name", f"Use at most {_NAME_CHARACTERS} characters")
+        file = form.file.file
+        archive = await to_thread.run_sync(Archive, file, limits_of(settings))
+        planned = arrival.plan(
+            archive.settings,
+            archive.manifest.dimension,
+            services.spaces,
+            documents=archive.counts.documents,
+            name=name,
+        )
+        stored = await documents.store_upload(
+            services.store, read_blocks(form.file), max_bytes=settings.max_import_bytes
+        )
+    try:
+        return await _begin(services, principal, planned, (transfers.IMPORT, stored.storage_key))
+    except (InvalidRequest, KnowledgeBaseNameTaken):
+        # After any other failure a row may be there; a file that has none is the sweeper's.
+        await services.store.delete(stored.storage_key)
+        raise
+
+
+async def _begin(
+    services: Services, principal: Principal, planned: Arrival, source: tuple[str, str]
+) -> Envelope[TransferAnswer]:
+    kind, key = source
+    async with unit_of_work(services.database, services.queue.push) as work:
+        row = await arrival.create(work, principal, planned)
+        transfer = await transfers.begin(work, row, kind=kind, source=key, facts=planned.facts)
+        return _answer(transfer)
+
+
+@router.post(
+    "/knowledge-bases/{kb_id}/copy",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+    ),
+)
+async def copy_knowledge_base(
+    kb_id: Text, body: CopyBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[TransferAnswer]:
+    """Make a private copy of a knowledge base that the caller may read."""
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    source = LiveSource(_stores(services), row)
+    planned = arrival.plan(
+        source.settings,
+        source.dimension,
+        services.spaces,
+        documents=await source.document_count(),
+        name=body.name or f"{row.name} (copy)",
+    )
+    return await _begin(services, principal, planned, (transfers.COPY, row.id))
+
+
+@router.get(
+    "/transfers",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION),
+)
+async def list_transfers(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+) -> Envelope[Items[TransferAnswer]]:
+    """One page of one's own imports and copies."""
+    listing = await transfers.list_own(session, principal, page)
+    items = [TransferAnswer.model_validate(row.model_dump()) for row in listing.items]
+    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+
+
+@router.get(
+    "/transfers/{transfer_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND),
+)
+async def read_transfer(
+    transfer_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[TransferAnswer]:
+    """One import or copy: its status, its progress and, where it failed, why."""
+    return _answer(await transfers.get(session, principal, transfer_id))
+
+
+@router.post(
+    "/transfers/{transfer_id}/cancel",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.CONFLICT),
+)
+async def cancel_transfer(
+    transfer_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Envelope[TransferAnswer]:
+    """End an import or a copy that is under way; what it brought is deleted."""
+    row = await transfers.get(work.session, principal, transfer_id)
+    await transfers.cancel(work, row)
+    return _answer(row)

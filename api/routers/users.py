@@ -1,0 +1,178 @@
+"""One's own account and API keys (seed 002, section 3)."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
+from api.envelope import Body, Empty, Envelope, Secret, Text
+from api.errors import error_responses
+from core.accounts import api_keys, users
+from core.accounts.access import Principal
+from core.accounts.authentication import change_password
+from core.database.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InvalidCredentials
+from core.security.passwords import check_strength, hash_password, verify_password
+
+router = APIRouter(prefix="/api/v1/users/me", tags=["users"])
+
+
+class RoleAnswer(BaseModel):
+    """A role as its bearer sees it."""
+
+    id: str
+    name: str
+    display_name: str
+
+
+class AccountAnswer(BaseModel):
+    """One's own account."""
+
+    id: str
+    username: str
+    email: str
+    avatar_url: str | None
+    role: RoleAnswer
+    permissions: list[str]
+    created_at: datetime
+
+
+class ProfileBody(Body):
+    """What may be changed; what is left out stays."""
+
+    username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
+    avatar_url: Text | None = Field(default=None, max_length=2000)
+
+
+class PasswordBody(Body):
+    """The present password and the new one."""
+
+    old_password: Secret = Field(max_length=1000)
+    new_password: Secret = Field(max_length=1000)
+
+
+class ApiKeyBody(Body):
+    """A name to tell keys apart."""
+
+    name: Text = Field(min_length=1, max_length=100, examples=["生产环境"])
+
+
+class ApiKeyAnswer(BaseModel):
+    """A key as lists show it."""
+
+    id: str
+    name: str
+    key_prefix: str
+    last_used_at: datetime | None
+    created_at: datetime
+
+
+class ApiKeyList(BaseModel):
+    """All keys of the caller."""
+
+    items: list[ApiKeyAnswer]
+    total: int
+
+
+class NewApiKey(BaseModel):
+    """A new key; ``key`` is shown this once."""
+
+    id: str
+    name: str
+    key: str
+    created_at: datetime
+
+
+async def _account(session: AsyncSession, principal: Principal) -> AccountAnswer:
+    user = await users.get_user(session, principal.user_id)
+    role = await users.get_role(session, user.role_id)
+    return AccountAnswer(
+        id=user.id,
+        username=user.username,
+        email=user.email,
+        avatar_url=user.avatar_url,
+        role=RoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
+        permissions=sorted(principal.permissions),
+        created_at=user.created_at,
+    )
+
+
+@router.get("")
+async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[AccountAnswer]:
+    """One's own account, role and permissions."""
+    return Envelope(data=await _account(session, principal))
+
+
+@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.USERNAME_TAKEN))
+async def change_me(
+    body: ProfileBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[AccountAnswer]:
+    """Change one's name or picture."""
+    user = await users.get_user(work.session, principal.user_id)
+    await users.update_profile(
+        work.session, user, username=body.username, avatar_url=body.avatar_url
+    )
+    return Envelope(data=await _account(work.session, principal))
+
+
+@router.put(
+    "/password",
+    responses=error_responses(ErrorCode.INVALID_CREDENTIALS, ErrorCode.WEAK_PASSWORD),
+)
+async def change_my_password(
+    body: PasswordBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Change one's password; all other logins end."""
+    async with services.database.reading() as session:
+        before = await users.get_user(session, principal.user_id)
+    # Hashes take long: no transaction is open while they are made.
+    if not await verify_password(body.old_password, before.password_hash):
+        raise InvalidCredentials(field="old_password")
+    check_strength(body.new_password, username=before.username)
+    password_hash = await hash_password(body.new_password)
+    async with unit_of_work(services.database) as work:
+        user = await users.get_user(work.session, principal.user_id)
+        if user.password_hash != before.password_hash:
+            raise InvalidCredentials(field="old_password")
+        await change_password(
+            work.session,
+            user,
+            password_hash=password_hash,
+            keep_family_id=principal.family_id,
+        )
+    return Empty()
+
+
+@router.get("/api-keys")
+async def list_my_api_keys(principal: CurrentPrincipal, session: Reading) -> Envelope[ApiKeyList]:
+    """One's own API keys, without the keys themselves."""
+    rows = await api_keys.list_api_keys(session, principal.user_id)
+    items = [
+        ApiKeyAnswer(
+            id=row.id,
+            name=row.name,
+            key_prefix=row.key_prefix,
+            last_used_at=row.last_used_at,
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
+    return Envelope(data=ApiKeyList(items=items, total=len(items)))
+
+
+@router.post("/api-keys", responses=error_responses(ErrorCode.INVALID_REQUEST))
+async def create_my_api_key(
+    body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[NewApiKey]:
+    """Make an API key; this answer is the only one that shows it."""
+    row, key = await api_keys.create_api_key(work.session, principal.user_id, name=body.name)
+    return Envelope(data=NewApiKey(id=row.id, name=row.name, key=key, created_at=row.created_at))
+
+
+@router.delete("/api-keys/{key_id}", responses=error_responses(ErrorCode.API_KEY_NOT_FOUND))
+async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Revoke an API key; it stops working at once."""
+    await api_keys.revoke_api_key(work.session, principal.user_id, key_id)
+    return Empty()

@@ -1,0 +1,140 @@
+"""Everything that a request may need, opened once per process."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+from redis.asyncio import Redis
+
+from agents.models import configured_model
+from agents.runs.service import RunService
+from api.progress_feed import ProgressFeeds
+from core.accounts.authentication import Authenticator
+from core.accounts.signing_keys import PURPOSE, load_token_issuer
+from core.database.engine import Database, open_database
+from core.errors import AgentexError
+from core.jobs import JobQueue
+from core.logging import get_logger
+from core.redis import open_redis
+from core.security.secrets import Vault, load_secret_key
+from core.settings import Settings
+from ingestion.preview import SplitPreviewer
+from kb_service.object_storage.open import open_object_store
+from kb_service.object_storage.protocol import ObjectStore
+from kb_service.retrieval.rerankers import open_rerankers
+from kb_service.retrieval.search import Searcher
+from kb_service.spaces import Spaces, open_spaces
+from kb_service.wire import EngineClient
+
+log = get_logger(__name__)
+
+_REAP_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Services:
+    """The open connections of the API process."""
+
+    settings: Settings
+    database: Database
+    redis: Redis
+    queue: JobQueue
+    authenticator: Authenticator
+    store: ObjectStore
+    engine: EngineClient
+    spaces: Spaces
+    searcher: Searcher
+    runs: RunService
+    previews: SplitPreviewer
+    feeds: ProgressFeeds
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncGenerator[Services]:
+    """Open all connections, and close them at the end.
+
+    Raises:
+        DatabaseUnavailable: without the database there is no API.
+        SecretKeyMismatchError: the database belongs to another secret key.
+    """
+    async with httpx.AsyncClient(follow_redirects=False) as http:
+        services = await _open(settings, http)
+        beside = {
+            asyncio.create_task(_close_lost_runs(services.runs)),
+            asyncio.create_task(_warm_up(services.searcher)),
+        }
+        try:
+            yield services
+        finally:
+            await services.runs.drain(settings.drain_seconds / 2)
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
+            await _close(services)
+
+
+async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
+    database, redis = open_database(settings), open_redis(settings)
+    engine = EngineClient(settings.effective_engine_socket)
+    spaces = open_spaces(settings, engine)
+    searcher = Searcher(
+        database,
+        spaces,
+        max_query_characters=settings.max_query_characters,
+        rerankers=open_rerankers(settings, http),
+    )
+    model = configured_model(settings, http)
+    return Services(
+        settings=settings,
+        database=database,
+        redis=redis,
+        queue=JobQueue(database, redis),
+        authenticator=await _open_authenticator(settings, database),
+        store=open_object_store(settings),
+        engine=engine,
+        spaces=spaces,
+        searcher=searcher,
+        feeds=ProgressFeeds(database),
+        runs=RunService(database, searcher, model, timeout_seconds=settings.run_timeout_seconds),
+        previews=SplitPreviewer(settings),
+    )
+
+
+async def _open_authenticator(settings: Settings, database: Database) -> Authenticator:
+    vault = Vault(load_secret_key(settings), PURPOSE)
+    async with database.reading() as session:
+        issuer = await load_token_issuer(session, vault)
+    return Authenticator(
+        issuer,
+        access_seconds=settings.access_token_seconds,
+        refresh_seconds=settings.refresh_token_seconds,
+    )
+
+
+async def _close(services: Services) -> None:
+    await services.previews.close()
+    await services.spaces.close()
+    await services.engine.close()
+    await services.redis.aclose()
+    await services.database.close()
+
+
+async def _close_lost_runs(runs: RunService) -> None:
+    while True:
+        try:
+            await runs.close_lost()
+        except AgentexError as error:
+            log.warning("runs.not_swept", code=int(error.code))
+        except Exception:
+            # Whatever it is, the next round must come: nobody else closes lost runs.
+            log.exception("runs.sweep_crashed")
+        await asyncio.sleep(_REAP_SECONDS)
+
+
+async def _warm_up(searcher: Searcher) -> None:
+    try:
+        await searcher.warm_up()
+    except AgentexError as error:
+        log.info("search.not_warmed_up", code=int(error.code))
