@@ -1,0 +1,31 @@
+# One image for every part: the command chooses (agentex api, worker, engine, migrate, serve).
+FROM python:3.12-slim AS build
+# A mirror or an index of smaller wheels may be named at build time; none is needed.
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /src
+RUN python -m venv /opt/agentex
+ENV PATH=/opt/agentex/bin:$PATH
+# The dependencies first: this layer stays while only our own code changes.
+COPY pyproject.toml constraints.txt ./
+RUN python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > requirements.txt \
+    && pip install -c constraints.txt -r requirements.txt
+COPY . .
+RUN pip install --no-deps .
+RUN AGENTEX_CACHE_DIR=/opt/cache python -m kb_service.embeddings.prepare
+
+FROM python:3.12-slim
+RUN useradd --uid 10001 --create-home agentex \
+    && install --directory --owner agentex --group agentex --mode 700 /data /run/agentex
+COPY --from=build /opt/agentex /opt/agentex
+# Writable: another kind of processor converts the encoder once more for itself.
+COPY --from=build --chown=agentex:agentex /opt/cache /opt/cache
+ENV PATH=/opt/agentex/bin:$PATH \
+    AGENTEX_DATA_DIR=/data \
+    AGENTEX_CACHE_DIR=/opt/cache \
+    AGENTEX_HOST=0.0.0.0
+WORKDIR /home/agentex
+USER agentex
+EXPOSE 8000
+CMD ["agentex", "serve"]

@@ -1,0 +1,136 @@
+"""What a data folder needs before the first request: tables, roles, keys, the administrator."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Principal
+from core.accounts.models import User
+from core.accounts.permissions import ADMIN_ROLE, Permission
+from core.accounts.signing_keys import PURPOSE, ensure_signing_key, load_token_issuer
+from core.accounts.users import create_user, draft_user, ensure_roles, get_role_by_name
+from core.database.engine import open_database
+from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.logging import get_logger
+from core.security.secrets import Vault, load_secret_key
+from core.settings import Settings
+from ingestion.parsers.detect import detect
+from kb_service import documents, knowledge_bases
+from kb_service.documents import FileType
+from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.models import KnowledgeBase
+from kb_service.object_storage.open import open_object_store
+from migrations.apply import migrate, wait_for_turn
+
+log = get_logger(__name__)
+
+PASSWORD_FILE = "initial-admin-password"  # noqa: S105 - a file's name
+DOCUMENTATION_NAME = "Agentex documentation"
+_PASSWORD_BYTES = 12
+_HEAD_BYTES = 8192
+
+
+async def prepare(settings: Settings) -> None:
+    """Bring the database up to date and, on the first start, fill in what people need.
+
+    Raises:
+        DatabaseUnavailable: the database can't be reached.
+        SecretKeyMismatchError: the database belongs to another secret key.
+        AgentexError: the configured administrator's name, address or password can't be used.
+    """
+    database = open_database(settings)
+    try:
+        await migrate(database)
+        vault = Vault(load_secret_key(settings), PURPOSE)
+        # All or nothing: a first start that is cut short is one again.
+        async with unit_of_work(database) as work:
+            await wait_for_turn(await work.session.connection())
+            admin = await _prepare_accounts(work.session, settings, vault)
+            if admin is not None and settings.documentation_enabled:
+                await _add_documentation(work, settings, admin)
+        async with database.reading() as session:
+            await load_token_issuer(session, vault)
+    finally:
+        await database.close()
+
+
+async def _prepare_accounts(
+    session: AsyncSession, settings: Settings, vault: Vault
+) -> Principal | None:
+    """Write what is missing; the administrator's principal when this was the first start."""
+    await ensure_roles(session)
+    await ensure_signing_key(session, vault)
+    if (await session.exec(select(User.id).limit(1))).first() is not None:
+        return None
+    password = (
+        settings.admin_password.get_secret_value()
+        if settings.admin_password is not None
+        else _generate_password(settings.data_dir)
+    )
+    draft = await draft_user(
+        username=settings.admin_username, email=settings.admin_email, password=password
+    )
+    admin = await create_user(session, draft, role=ADMIN_ROLE)
+    role = await get_role_by_name(session, ADMIN_ROLE)
+    log.info("bootstrap.administrator_created", username=admin.username)
+    permissions = frozenset(Permission(name) for name in role.permissions)
+    return Principal(admin.id, admin.username, role.name, permissions)
+
+
+def _generate_password(data_dir: Path) -> str:
+    """A random password, written where only the operator reads it."""
+    # The ending has a letter and a digit whatever the random part is.
+    password = secrets.token_urlsafe(_PASSWORD_BYTES) + "a7"
+    path = data_dir / PASSWORD_FILE
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(password + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return password
+
+
+def documentation_files() -> list[Path]:
+    """The user documentation: beside the packages in a checkout, inside this one when installed."""
+    checkout = Path(__file__).parent.parent / "docs" / "guide"
+    folder = checkout if checkout.is_dir() else Path(__file__).parent / "documentation"
+    return sorted(folder.rglob("*.md"))
+
+
+async def _add_documentation(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
+    """Queue Agentex's own documentation, so that the first question has an answer."""
+    files = documentation_files()
+    if not files:
+        return
+    draft = KnowledgeBaseDraft(
+        name=DOCUMENTATION_NAME,
+        description="How to use Agentex, in English and Chinese / Agentex 使用文档（中英文）",
+        is_public=True,
+    )
+    model = knowledge_bases.choose_model(None).model
+    row = await knowledge_bases.create(work, admin, draft, embedding_model=model)
+    for path in files:
+        await _add_document(work, settings, row, path)
+
+
+async def _add_document(
+    work: UnitOfWork, settings: Settings, knowledge_base: KnowledgeBase, path: Path
+) -> None:
+    content = await anyio.Path(path).read_bytes()
+
+    async def blocks() -> AsyncIterator[bytes]:
+        yield content
+
+    store = open_object_store(settings)
+    stored = await documents.store_upload(store, blocks(), max_bytes=settings.max_upload_bytes)
+    found = detect(path.name, content[:_HEAD_BYTES], len(content))
+    name = f"{path.parent.name}-{path.name}"
+    kind = FileType(found.name, found.file_type)
+    await documents.add(work, knowledge_base, name=name, file=stored, file_type=kind)

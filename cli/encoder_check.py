@@ -1,0 +1,23 @@
+"""``python -m cli.encoder_check``: whether the encoder's files are made, as JSON.
+
+A process of its own: it loads the runtimes, which may be missing or unfit on the machine that
+``agentex doctor`` looks at.
+"""
+
+import json
+import sys
+
+from core.settings import get_settings
+from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.files import is_prepared, prepared_folder
+
+
+def main() -> None:
+    """Print ``{"backend": name, "prepared": bool}``."""
+    backend = choose_backend(cpu_flags())
+    prepared = is_prepared(prepared_folder(get_settings().cache_dir, backend))
+    json.dump({"backend": backend.value, "prepared": prepared}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Zip files among the paths that ``agentex ingest`` is given: the server takes them apart."""
+
+from pathlib import Path
+
+from cli.client import ApiClient
+from cli.files import Found, LeftOut, LocalFile
+from cli.ingest_run import ABOUT_THE_FILE, Choices, Item
+from cli.messages import REASON_UNREADABLE, Message
+from cli.problems import ServerRefused
+from cli.records import ArchiveMemberRecord
+
+
+async def send_archives(
+    client: ApiClient, knowledge_base_id: str, found: Found, choices: Choices
+) -> list[Item]:
+    """Upload the archives; their members join those that are followed or left out.
+
+    Args:
+        client: of the server.
+        knowledge_base_id: where the documents go.
+        found: names the archives; what is refused is added to it.
+        choices: what becomes of a changed member whose name is taken.
+
+    Raises:
+        ServerRefused: an answer after which going on makes no sense.
+    """
+    items: list[Item] = []
+    for archive in found.archives:
+        try:
+            members = await client.upload_archive(
+                knowledge_base_id, archive.path, archive.name, choices.on_conflict.value
+            )
+        except OSError:
+            found.left_out.append(LeftOut(archive.path, REASON_UNREADABLE, archive.asked_for))
+        except ServerRefused as refusal:
+            if refusal.code // 100 not in ABOUT_THE_FILE:
+                raise
+            reason = refusal.explain(choices.language)
+            found.left_out.append(LeftOut(archive.path, Message(reason, reason), archive.asked_for))
+        else:
+            for member in members:
+                _sort(archive, member, items, found)
+    return items
+
+
+def _sort(archive: LocalFile, member: ArchiveMemberRecord, items: list[Item], found: Found) -> None:
+    # Only shown: no path of a member is ever opened.
+    path = Path(f"{archive.path}/{member.path}")
+    if member.document is not None:
+        file = LocalFile(path, member.document.name, asked_for=False)
+        items.append(Item(file, document=member.document, outcome=member.document.outcome))
+    elif member.error is not None:
+        why = member.error.details.get("reason")
+        more = f" ({why})" if why else ""
+        reason = Message(f"{member.error.message}{more}", f"{member.error.message_zh}{more}")
+        found.left_out.append(LeftOut(path, reason))

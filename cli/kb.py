@@ -1,0 +1,189 @@
+"""``agentex kb``: create, list, show and delete knowledge bases."""
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from cli import messages
+from cli.client import ApiClient
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.messages import Language
+from cli.output import Output
+from cli.preview import preview
+from cli.problems import CommandFailed, ExitCode
+from cli.records import DocumentRecord, JsonObject, KnowledgeBaseRecord
+from cli.reindex import reindex
+from core.errors import InvalidRequest
+
+app = typer.Typer(no_args_is_help=True, help="Create, list, show and delete knowledge bases.")
+
+app.command()(preview)
+app.command()(reindex)
+
+WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    description: Annotated[str | None, typer.Option(help="What is in it.")] = None,
+    splitter: Annotated[
+        str | None, typer.Option(help="How documents are cut, e.g. parent_child.")
+    ] = None,
+    chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
+    chunk_overlap: Annotated[
+        int | None, typer.Option(help="Tokens that neighbouring chunks share.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="Everybody may search it.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Create a knowledge base."""
+    wishes: JsonObject = {
+        "name": name,
+        "description": description,
+        "splitter": splitter,
+        "chunk_size": chunk_size,
+        "chunk_overlap": chunk_overlap,
+        "is_public": public,
+    }
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        await create_and_tell(output, client, wishes)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+async def create_and_tell(
+    output: Output, client: ApiClient, wishes: JsonObject, *, emit: bool = True
+) -> KnowledgeBaseRecord:
+    """Create a knowledge base and say so, with the server's notices.
+
+    Args:
+        output: where to say it.
+        client: of the server.
+        wishes: fields of the new one; None leaves one to the server.
+        emit: whether its record is this command's JSON.
+    """
+    given: JsonObject = {key: value for key, value in wishes.items() if value is not None}
+    base = await client.create_knowledge_base(given)
+    output.say(messages.KB_CREATED, name=base.name, id=base.id, quoted=shlex.quote(base.name))
+    for notice in base.notices:
+        output.print(notice.message, "yellow")
+    if emit:
+        output.emit(base.to_json())
+    return base
+
+
+@app.command("list")
+def list_knowledge_bases(
+    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
+) -> None:
+    """List the knowledge bases that you may search."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        bases = await client.list_knowledge_bases()
+        output.emit({"items": [base.to_json() for base in bases], "total": len(bases)})
+        if bases or not output.screen.is_terminal:
+            columns = (messages.KB_NAME, messages.KB_DOCUMENTS, messages.KB_PUBLIC, messages.KB_ID)
+            output.table(columns, [_row(output, base) for base in bases])
+        else:
+            output.say(messages.KB_NONE)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
+    return base.name, str(base.document_count), _yes(output, base.is_public), base.id
+
+
+@app.command()
+def show(
+    wanted: WantedArgument,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Show a knowledge base and the documents in it that failed."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        base = await client.find_knowledge_base(wanted)
+        query = {"status": "failed"}
+        failed = [doc async for page in client.document_pages(base.id, query) for doc in page]
+        documents = [document.to_json() for document in failed]
+        output.emit({**base.to_json(), "failed_documents": [*documents]})
+        _show(output, base, failed)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord]) -> None:
+    created = f"{base.created_at:%Y-%m-%d %H:%M} UTC" if base.created_at else "-"
+    output.facts(
+        (
+            (messages.KB_NAME, base.name),
+            (messages.KB_ID, base.id),
+            (messages.KB_DESCRIPTION, base.description or "-"),
+            (messages.KB_DOCUMENTS, str(base.document_count)),
+            (messages.KB_MODEL, base.embedding_model),
+            (messages.KB_SPLITTER, base.splitter),
+            (messages.KB_CHUNKS, f"{base.chunk_size} / {base.chunk_overlap}"),
+            (messages.KB_PUBLIC, _yes(output, base.is_public)),
+            (messages.KB_CREATED_AT, created),
+            (messages.KB_FAILED, str(len(failed))),
+        )
+    )
+    for document in failed:
+        output.print(f"  {document.name}: {explain_failure(document, output.language)}", "red")
+
+
+def explain_failure(document: DocumentRecord, language: Language) -> str:
+    """Why a document failed and what helps, in a language."""
+    failure = document.failure
+    if failure is None:
+        return document.status
+    pair, stop = (failure.message, failure.next_action), ". "
+    if language is Language.ZH and failure.message_zh:
+        pair, stop = (failure.message_zh, failure.next_action_zh), "。"
+    sentences = [part.rstrip(" .。") for part in pair if part]
+    return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or failure.reason
+
+
+@app.command()
+def delete(
+    wanted: WantedArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Delete a knowledge base with all its documents."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        base = await client.find_knowledge_base(wanted)
+        if not yes and not _confirmed(output, base):
+            output.say(messages.KB_KEPT)
+            return ExitCode.FAILED
+        await client.delete_knowledge_base(base.id)
+        output.say(messages.KB_DELETED, name=base.name)
+        output.emit({"id": base.id, "name": base.name, "deleted": True})
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def _confirmed(output: Output, base: KnowledgeBaseRecord) -> bool:
+    if output.json_only or not sys.stdin.isatty():
+        raise CommandFailed(InvalidRequest("yes", "required"), messages.CONFIRM_NEEDED)
+    question = output.render(messages.KB_CONFIRM, name=base.name, count=base.document_count)
+    return typer.confirm(question, err=True)
+
+
+def _yes(output: Output, value: bool) -> str:
+    return output.render(messages.YES if value else messages.NO)

@@ -1,0 +1,24 @@
+"""How Agentex's processes are run: each is one of our modules, in this Python."""
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def module_command(module: str) -> tuple[str, ...]:
+    """The command that runs one of our modules.
+
+    Python puts the working folder first on its path; ``-P`` prevents that, lest a folder named
+    ``api`` or ``core`` of the person who starts us is taken for ours.
+    """
+    safe_path = () if Path.cwd() == _ROOT else ("-P",)
+    return (sys.executable, "-u", *safe_path, "-m", module)
+
+
+def become(module: str, *arguments: str) -> NoReturn:
+    """Replace this process by a module, which then owns the signals and the exit code."""
+    command = [*module_command(module), *arguments]
+    os.execv(command[0], command)  # noqa: S606
