@@ -1,0 +1,1 @@
+"""Benchmarks: what the product does on real input, and its ratios against named baselines."""

@@ -1,0 +1,110 @@
+"""The API while documents are ingested at full speed: ``python -m benchmarks.api_latency``.
+
+Requests go out at a fixed rate, whether or not the one before was answered, so that a stall shows
+in all that fall into it. The baseline is the same requests to the same idle server. Measured twice:
+while a backlog is worked off, and while eight uploads at a time come in as well.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+
+from benchmarks.generated import paragraphs, questions
+from benchmarks.product import Product, Session, Upload, logged_in, running_product
+from benchmarks.table import Row, percentile, show
+
+_SECONDS = 20
+_PER_SECOND = 25
+_STORED = 20
+# Half a minute's work and more.
+_BACKLOG = 400
+_PARAGRAPHS = 10
+
+
+def _documents(count: int, *, seed: int) -> Iterator[Upload]:
+    texts = paragraphs(count * _PARAGRAPHS, seed=seed)
+    for number in range(count):
+        page = texts[number * _PARAGRAPHS : (number + 1) * _PARAGRAPHS]
+        yield Upload(f"{seed}-{number}.txt", "\n\n".join(page).encode())
+
+
+class _Load:
+    """Reads and searches at a fixed rate, and how long each took in milliseconds."""
+
+    def __init__(self, session: Session, kb_id: str) -> None:
+        self._session = session
+        self._kb_id = kb_id
+        self._asked = itertools.cycle(questions(paragraphs(50), 40))
+        self.reads: list[float] = []
+        self.searches: list[float] = []
+
+    async def run(self) -> None:
+        """Ask for a while; every fourth request is a search."""
+        started, number = time.perf_counter(), 0
+        async with asyncio.TaskGroup() as group:
+            while (due := started + number / _PER_SECOND) < started + _SECONDS:
+                await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                group.create_task(self._search() if number % 4 == 0 else self._read(number))
+                number += 1
+
+    async def _read(self, number: int) -> None:
+        base = f"/api/v1/knowledge-bases/{self._kb_id}"
+        path = (base, f"{base}/documents?page_size=20", "/api/v1/users/me")[number % 3]
+        started = time.perf_counter()
+        await self._session.call("GET", path)
+        self.reads.append((time.perf_counter() - started) * 1000)
+
+    async def _search(self) -> None:
+        started = time.perf_counter()
+        await self._session.search(self._kb_id, next(self._asked), top_k=5)
+        self.searches.append((time.perf_counter() - started) * 1000)
+
+
+async def _ingest_on_and_on(session: Session, kb_id: str) -> None:
+    for seed in itertools.count(100):
+        await session.ingest(kb_id, _documents(16, seed=seed))
+
+
+async def _measure(product: Product) -> dict[str, _Load]:
+    async with logged_in(product) as session, logged_in(product) as other:
+        kb_id = await session.create("read and searched")
+        await session.ingest(kb_id, _documents(_STORED, seed=3))
+        phases = ("warm", "idle", "with a backlog", "with uploads")
+        loads = {phase: _Load(session, kb_id) for phase in phases}
+        await loads["warm"].run()
+        await loads["idle"].run()
+        second = await other.create("ingested")
+        await other.upload(second, _documents(_BACKLOG, seed=4))
+        await loads["with a backlog"].run()
+        uploading = asyncio.create_task(_ingest_on_and_on(other, second))
+        await loads["with uploads"].run()
+        uploading.cancel()
+        await asyncio.wait({uploading})
+    return loads
+
+
+def run() -> list[Row]:
+    """p50 and p99 of reads and of searches; a ratio of 0.33 is three times the idle time."""
+    with running_product() as product:
+        loads = asyncio.run(_measure(product))
+    idle = loads["idle"]
+    rows: list[Row] = []
+    for phase in ("with a backlog", "with uploads"):
+        busy = loads[phase]
+        pairs = (("read", idle.reads, busy.reads), ("search", idle.searches, busy.searches))
+        for (name, before, during), share in itertools.product(pairs, (0.5, 0.99)):
+            ours, theirs = percentile(during, share), percentile(before, share)
+            rows.append(
+                Row(
+                    f"{name} {phase}, p{100 * share:.0f}",
+                    f"{ours:.1f} ms",
+                    f"the same server idle {theirs:.1f} ms",
+                    theirs / ours,
+                )
+            )
+    return rows
+
+
+if __name__ == "__main__":
+    show(run())

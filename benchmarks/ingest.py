@@ -1,0 +1,96 @@
+"""Ingestion from upload to searchable: ``python -m benchmarks.ingest``.
+
+One baseline is llama-index-core as its documentation starts: a directory reader and an in-memory
+vector index, with sentence-transformers on the same weights and the same size of chunks; no
+database, queue or HTTP. The other one is our own encoder alone, in a process that does nothing
+else: what no ingestion with it can go beyond.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from llama_index.core import MockEmbedding, SimpleDirectoryReader, VectorStoreIndex
+from llama_index.core.node_parser import SentenceSplitter
+
+from benchmarks import baseline
+from benchmarks.generated import paragraphs
+from benchmarks.product import Product, Upload, logged_in, running_product
+from benchmarks.table import Row, seconds, show
+from core.settings import get_settings
+from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
+
+# Documents and paragraphs (of about 150 tokens) in each.
+_SHAPES = ((200, 1), (40, 10))
+_CHUNK_TOKENS = 200
+_ROUNDS = 3
+
+
+class MiniLmEmbedding(MockEmbedding):
+    """llama-index's embedding interface over sentence-transformers."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return baseline.encode(texts).tolist()
+
+
+async def _ingest(product: Product, texts: Sequence[str]) -> float:
+    async with logged_in(product) as session:
+        sizes = {"chunk_size": _CHUNK_TOKENS, "chunk_overlap": 0}
+        kb_id = await session.create(f"bench {time.time_ns()}", **sizes)
+        uploads = [Upload(f"{n}.txt", text.encode()) for n, text in enumerate(texts)]
+        done = await session.ingest(kb_id, uploads)
+        if done.failures:
+            raise SystemExit(f"documents failed: {done.failures}")
+        return done.seconds
+
+
+def _index(folder: Path) -> None:
+    VectorStoreIndex.from_documents(
+        SimpleDirectoryReader(str(folder)).load_data(),
+        embed_model=MiniLmEmbedding(embed_dim=384),
+        transformations=[SentenceSplitter(chunk_size=_CHUNK_TOKENS, chunk_overlap=0)],
+    )
+
+
+def _compare(product: Product, encoder: MiniLm, documents: int, per_document: int) -> list[Row]:
+    """Take turns; the least disturbed round of each counts."""
+    passages = paragraphs(documents * per_document)
+    texts = [
+        "\n\n".join(passages[n * per_document : (n + 1) * per_document]) for n in range(documents)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for number, text in enumerate(texts):
+            Path(folder, f"{number}.txt").write_text(text, encoding="utf-8")
+        rounds = [
+            (
+                asyncio.run(_ingest(product, texts)),
+                seconds(lambda: _index(Path(folder))),
+                seconds(lambda: encoder.encode(passages)),
+            )
+            for _ in range(_ROUNDS)
+        ]
+    ours, theirs, alone = map(min, zip(*rounds, strict=True))
+    what = f"ingest {documents} documents of {per_document} passages, upload to searchable"
+    rates = [f"{documents / each:.1f} documents/s" for each in (ours, theirs, alone)]
+    return [
+        Row(what, rates[0], f"llama-index-core {rates[1]}", theirs / ours),
+        Row(what, rates[0], f"the encoder alone {rates[2]}", alone / ours),
+    ]
+
+
+def run() -> list[Row]:
+    """Documents per second of both shapes."""
+    encoder = open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
+    encoder.warm_up()
+    texts = paragraphs(8)
+    baseline.encode(texts)
+    with running_product() as product:
+        asyncio.run(_ingest(product, texts))
+        return [row for shape in _SHAPES for row in _compare(product, encoder, *shape)]
+
+
+if __name__ == "__main__":
+    show(run())

@@ -1,0 +1,86 @@
+"""Search through the HTTP API, by number of chunks: ``python -m benchmarks.search [--large]``.
+
+Baselines are what every dense search has to do at least, encoding the question: once with our own
+encoder alone in this process, once with sentence-transformers on the same weights. ``--large``
+goes on to 100,000 chunks.
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Sequence
+
+from benchmarks import baseline
+from benchmarks.filled import fill
+from benchmarks.generated import paragraphs, questions
+from benchmarks.product import Product, Session, logged_in, running_product
+from benchmarks.table import Row, median_ms, percentile, show
+from core.settings import get_settings
+from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.encoder import open_minilm
+
+_SIZES = (1_000, 10_000)
+_LARGE = 100_000
+_QUERIES = 50
+_ROUNDS = 4
+_SETTLE_SECONDS = 5
+
+
+async def _ask(session: Session, kb_id: str, asked: Sequence[str]) -> tuple[list[float], float]:
+    """Server times of each search and the median wall time, in milliseconds."""
+    server, wall = list[float](), list[float]()
+    for query in asked:
+        started = time.perf_counter()
+        found = await session.search(kb_id, query, top_k=5)
+        wall.append((time.perf_counter() - started) * 1000)
+        server.append(found.took_ms)
+    return server, statistics.median(wall)
+
+
+async def _measure(product: Product, sizes: Sequence[int]) -> list[Row]:
+    encoder = open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
+    encoder.warm_up()
+    texts = paragraphs(max(sizes))
+    asked = questions(texts[: min(sizes)], _QUERIES)
+    baseline.encode(asked[:2])
+    rows, medians = list[Row](), list[float]()
+    async with logged_in(product) as session:
+        kb_id, filled = await session.create("bench"), 0
+        for size in sizes:
+            await fill(product, kb_id, texts[filled:size])
+            filled = size
+            # What was written is flushed and, where there is much, optimised beside the searches.
+            await asyncio.sleep(_SETTLE_SECONDS)
+            rounds = [
+                (
+                    await _ask(session, kb_id, asked),
+                    median_ms(lambda text: encoder.encode([text]), asked),
+                    median_ms(lambda text: baseline.encode([text]), asked),
+                )
+                for _ in range(_ROUNDS)
+            ]
+            server, wall = min((each[0] for each in rounds), key=lambda r: statistics.median(r[0]))
+            median = statistics.median(server)
+            medians.append(median)
+            alone, theirs = (min(each[part] for each in rounds) for part in (1, 2))
+            what = f"search {size:,} chunks, server, p50 (p99 {percentile(server, 0.99):.1f} ms)"
+            ours = f"{median:.1f} ms (wall {wall:.1f} ms)"
+            rows.append(Row(what, ours, f"our encoder alone {alone:.1f} ms", alone / median))
+            rows.append(Row(what, ours, f"sentence-transformers {theirs:.1f} ms", theirs / median))
+    what = f"search, growth from {sizes[0]:,} to {sizes[-1]:,} chunks"
+    growth = medians[0] / medians[-1]
+    return [*rows, Row(what, f"{medians[-1]:.1f} ms", f"{medians[0]:.1f} ms", growth)]
+
+
+def run(*, large: bool = False) -> list[Row]:
+    """Median server time at each size, of the least disturbed round, and how it grows."""
+    sizes = (*_SIZES, _LARGE) if large else _SIZES
+    with running_product() as product:
+        return asyncio.run(_measure(product, sizes))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--large", action="store_true", help="go on to 100,000 chunks")
+    show(run(large=parser.parse_args().large))
