@@ -1,0 +1,73 @@
+"""A retriever over passages in memory: the port's other side in strategy and tool tests."""
+
+from agents.citations import Passage, Retrieved
+from core.errors import AgentexError
+from kb_service.text.lexical import tokenize
+
+
+def passage(
+    content: str,
+    *,
+    id: str = "c1",
+    document: str = "guide.md",
+    headings: tuple[str, ...] = (),
+    start: int = 0,
+    page: int | None = None,
+) -> Passage:
+    return Passage(
+        chunk_id=id,
+        document_id=f"document-of-{id}",
+        document_name=document,
+        knowledge_base_id="kb",
+        revision=1,
+        content=content,
+        heading_path=headings,
+        page=page,
+        char_start=start,
+        char_end=start + len(content),
+        score=0.0,
+    )
+
+
+INSTALL = passage(
+    "You need Python 3.11 or newer. Start it with `agentex serve`. It listens on port 8000.",
+    id="install",
+    headings=("Installation", "Linux"),
+    start=120,
+)
+SETTINGS = passage(
+    "Every setting is an environment variable. The port is changed with AGENTEX_PORT.",
+    id="settings",
+    document="settings.pdf",
+    headings=("Settings",),
+    page=3,
+)
+CHINESE = passage(
+    "安装前需要 Python 3.11。默认端口是 8000，可以通过环境变量修改。数据目录保存所有文件。",
+    id="chinese",
+    document="手册.md",
+    headings=("安装",),
+)
+LIBRARY = (INSTALL, SETTINGS, CHINESE)
+
+
+class InMemoryRetriever:
+    """Ranks by shared lexical tokens, like a search that always gives something."""
+
+    def __init__(
+        self, passages: tuple[Passage, ...] = LIBRARY, *, failure: AgentexError | None = None
+    ) -> None:
+        self._passages = passages
+        self._failure = failure
+        self.queries: list[str] = []
+
+    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+        self.queries.append(query)
+        if self._failure is not None:
+            raise self._failure
+        wanted = set(tokenize(query))
+        ranked = sorted(
+            self._passages,
+            key=lambda p: -len(wanted & set(tokenize(f"{p.content} {' '.join(p.heading_path)}"))),
+        )
+        return Retrieved(tuple(ranked[:top_k]), f"retrieval-{len(self.queries)}")

@@ -1,0 +1,187 @@
+"""What tests of the run engine are made of: callers, services on one database, models to hold."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from sqlmodel import select
+
+from agents import event_log
+from agents.agui.incoming import read_run_request
+from agents.agui.verifier import verify
+from agents.models.port import ChatModel, Message, ModelEnd, ModelEvent, ModelText, ToolSpec
+from agents.requests import RunRequest
+from agents.runs.service import RunService
+from agents.tables import AgentRun, ChatMessage, ChatSession
+from core.accounts.access import Principal
+from core.accounts.models import User
+from core.accounts.users import ensure_roles, get_role_by_name
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.knowledge_bases import KnowledgeBaseDraft, create
+from kb_service.retrieval.search import Searcher
+from kb_service.spaces import EmbeddingSpace, Spaces
+from kb_service.text.tokens import token_counter
+from kb_service.vector_index.edge import EdgeVectorIndex
+from tests.fixtures.client import unique
+
+
+async def register(database: Database) -> Principal:
+    """A new account."""
+    name = unique("user")
+    async with database.writing() as session:
+        await ensure_roles(session)
+        user = User(
+            username=name,
+            username_key=name,
+            email=f"{name}@example.com",
+            email_key=f"{name}@example.com",
+            password_hash="",
+            role_id=(await get_role_by_name(session, "user")).id,
+        )
+        session.add(user)
+    return Principal(user.id, name, "user", frozenset())
+
+
+def asking(question: str = "hello", **fields: Any) -> RunRequest:
+    """A run input with ids of its own."""
+    ask = {"id": str(uuid4()), "role": "user", "content": question}
+    ids = {"threadId": str(uuid4()), "runId": str(uuid4())}
+    return read_run_request({**ids, "messages": [ask], **fields})
+
+
+class HeldModel:
+    """Says what the test says, when it says it.
+
+    Attributes:
+        asked: set at the first turn.
+    """
+
+    name = provider = "held"
+    is_extractive = False
+
+    def __init__(self, *pieces: str) -> None:
+        self.asked = asyncio.Event()
+        self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self.say(*pieces)
+
+    def say(self, *pieces: str, last: bool = False) -> None:
+        for piece in pieces:
+            self._pieces.put_nowait(piece)
+        if last:
+            self._pieces.put_nowait(None)
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        self.asked.set()
+        while (piece := await self._pieces.get()) is not None:
+            yield ModelText(piece)
+        yield ModelEnd("stop")
+
+
+class StubbornModel(HeldModel):
+    """Does not let itself be cancelled, as work in a thread does not."""
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        self.asked.set()
+        yield ModelText("The port")
+        deadline = asyncio.get_running_loop().time() + 3.5
+        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+            try:
+                await asyncio.sleep(left)
+            except asyncio.CancelledError:
+                continue
+        yield ModelEnd("stop")
+
+
+class HangingEncoder:
+    """Never answers."""
+
+    name = DEFAULT.name
+    dimension = DEFAULT.dimension
+    languages = frozenset({"en"})
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    embed_passages = embed_queries
+
+
+def searcher_of(database: Database, *spaces: EmbeddingSpace) -> Searcher:
+    return Searcher(database, Spaces(spaces), max_query_characters=4000)
+
+
+def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, HangingEncoder]:
+    encoder = HangingEncoder()
+    index = EdgeVectorIndex(folder, DEFAULT.dimension)
+    space = EmbeddingSpace(DEFAULT, encoder, index, token_counter())
+    return searcher_of(database, space), encoder
+
+
+def service_of(
+    database: Database, model: ChatModel, searcher: Searcher | None = None
+) -> RunService:
+    """A run engine, as one process has it."""
+    searcher = searcher or searcher_of(database)
+    return RunService(database, searcher, model, timeout_seconds=60)
+
+
+async def add_knowledge_base(database: Database, principal: Principal) -> str:
+    async with unit_of_work(database) as work:
+        draft = KnowledgeBaseDraft(name=unique("kb"))
+        return (await create(work, principal, draft, embedding_model=DEFAULT.name)).id
+
+
+async def follow(runs: RunService, key: str, *, after: int = 0) -> list[dict[str, Any]]:
+    """A run's events behind a number, to the last one; their numbers are dense."""
+    events: list[dict[str, Any]] = []
+    async with asyncio.timeout(20):
+        async for entries in runs.follow(key, after=after):
+            for entry in entries:
+                assert entry.seq == after + len(events) + 1
+                events.append(json.loads(entry.payload))
+    return events
+
+
+async def checked(runs: RunService, key: str, request: RunRequest) -> list[dict[str, Any]]:
+    """All events of a run; they pass the verifier."""
+    events = await follow(runs, key)
+    verify(events, thread_id=request.thread_id, run_id=request.run_id, state={})
+    return events
+
+
+async def until(runs: RunService, key: str, kind: str) -> None:
+    """Wait until a run's log has an event of a type."""
+    async with asyncio.timeout(20):
+        async for entries in runs.follow(key):
+            if any(entry.type == kind for entry in entries):
+                return
+
+
+async def rows_of(database: Database, key: str) -> tuple[AgentRun, ChatSession, list[ChatMessage]]:
+    """A run with its session and the session's messages."""
+    async with database.reading() as session:
+        run = await session.get_one(AgentRun, key)
+        thread = await session.get_one(ChatSession, run.session_id)
+        query = select(ChatMessage).where(ChatMessage.session_id == thread.id)
+        messages = (await session.exec(query.order_by(ChatMessage.position))).all()
+    return run, thread, list(messages)
+
+
+async def logged(database: Database, key: str) -> list[dict[str, Any]]:
+    """All events in a run's log."""
+    async with database.reading() as session:
+        return await event_log.read_all(session, key)

@@ -1,0 +1,386 @@
+"""The run engine on both databases: runs to their end, stops, followers, several processes."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from agents.agui.verifier import verify
+from agents.models.extractive import Extractive
+from agents.models.port import ChatModel
+from agents.runs.service import RunService
+from agents.tables import RunStatus
+from api.dialects import agentex
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.errors import (
+    AgentexError,
+    InvalidRunInput,
+    RunIdTaken,
+    RunNotFound,
+    SessionNotFound,
+    ShuttingDown,
+    ThreadBusy,
+)
+from kb_service.retrieval.search import Searcher
+from tests.agents.run_parts import (
+    HeldModel,
+    StubbornModel,
+    add_knowledge_base,
+    asking,
+    checked,
+    follow,
+    hanging_searcher,
+    logged,
+    register,
+    rows_of,
+    service_of,
+    until,
+)
+
+pytestmark = pytest.mark.anyio
+MakeService = Callable[..., RunService]
+
+
+@pytest.fixture
+async def principal(database: Database) -> Principal:
+    return await register(database)
+
+
+@pytest.fixture
+async def services(database: Database) -> AsyncIterator[MakeService]:
+    """Makes run engines on the test's database, each as in a process of its own."""
+    made: list[RunService] = []
+
+    def make(model: ChatModel | None = None, searcher: Searcher | None = None) -> RunService:
+        made.append(service_of(database, model or Extractive(), searcher))
+        return made[-1]
+
+    yield make
+    await asyncio.gather(*(service.drain(0) for service in made))
+
+
+async def test_run_ends_with_its_answer_stored_and_the_thread_free(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(HeldModel()), asking("Who are you?")
+    runs._model.say("I am ", "held.", last=True)
+    key = await runs.begin(principal, request)
+    events = await checked(runs, key, request)
+
+    assert [event["type"] for event in events].count("RUN_FINISHED") == 1
+    run, thread, messages = await rows_of(database, key)
+    assert (run.status, run.last_seq) == (RunStatus.COMPLETED, len(events))
+    assert (thread.active_run_id, thread.title, thread.message_count) == (None, "Who are you?", 2)
+    assert [(m.role, m.content, m.position) for m in messages] == [
+        ("user", "Who are you?", 1),
+        ("assistant", "I am held.", 2),
+    ]
+
+
+async def stop_in_time(runs: RunService, principal: Principal, run_id: str) -> None:
+    started = time.monotonic()
+    assert await runs.stop(principal, run_id)
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("pieces", [(), ("The ", "port")])
+async def test_stop_is_quick_when_the_model_is_slow(
+    services: MakeService, database: Database, principal: Principal, pieces: tuple[str, ...]
+):
+    model, request = HeldModel(*pieces), asking()
+    runs = services(model)
+    key = await runs.begin(principal, request)
+    await model.asked.wait()
+    if pieces:
+        await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    await stop_in_time(runs, principal, request.run_id)
+
+    events = await checked(runs, key, request)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    run, thread, messages = await rows_of(database, key)
+    assert (run.status, thread.active_run_id) == (RunStatus.CANCELLED, None)
+    assert [m.content for m in messages[1:]] == (["The port"] if pieces else [])
+    assert all(m.details["stopped"] for m in messages[1:])
+
+
+async def test_stop_is_quick_when_the_model_can_not_be_cancelled(
+    services: MakeService, principal: Principal
+):
+    model, request = StubbornModel(), asking()
+    runs = services(model)
+    key = await runs.begin(principal, request)
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    await stop_in_time(runs, principal, request.run_id)
+
+    assert (await checked(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
+
+
+async def test_stop_is_quick_when_a_search_hangs(
+    services: MakeService, database: Database, principal: Principal, tmp_path: Path
+):
+    kb_id = await add_knowledge_base(database, principal)
+    searcher, encoder = hanging_searcher(database, tmp_path)
+    runs = services(Extractive(), searcher)
+    request = asking("Which port is it?", forwardedProps={"knowledge_base_ids": [kb_id]})
+    key = await runs.begin(principal, request)
+    await asyncio.wait_for(encoder.asked.wait(), 10)
+    await stop_in_time(runs, principal, request.run_id)
+
+    events = await checked(runs, key, request)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    result = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")
+    assert result["content"] == "Cancelled: the run was stopped."
+
+
+async def test_stop_of_a_run_that_is_over_changes_nothing(
+    services: MakeService, principal: Principal
+):
+    runs, request = services(), asking()
+    key = await runs.begin(principal, request)
+    events = await checked(runs, key, request)
+
+    assert not await runs.stop(principal, request.run_id)
+    assert await follow(runs, key) == events
+
+
+async def test_run_is_unknown_to_others(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(), asking()
+    await follow(runs, await runs.begin(principal, request))
+
+    with pytest.raises(RunNotFound):
+        await runs.stop(await register(database), request.run_id)
+
+
+async def test_run_goes_on_when_its_followers_leave(
+    services: MakeService, database: Database, principal: Principal
+):
+    model, request = HeldModel("Hel"), asking()
+    runs = services(model)
+    key = await runs.begin(principal, request)
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    reading = asyncio.create_task(follow(runs, key))
+    await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.wait({reading})
+    model.say("lo", last=True)
+
+    assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
+    assert (await rows_of(database, key))[2][1].content == "Hello"
+
+
+async def test_every_follower_gets_the_same(services: MakeService, principal: Principal):
+    model, request = HeldModel(), asking()
+    runs = services(model)
+    key = await runs.begin(principal, request)
+    followers = [asyncio.create_task(follow(runs, key)) for _ in range(5)]
+    for number in range(20):
+        model.say(f"{number} ")
+        await asyncio.sleep(0)
+    model.say(last=True)
+    heard = await asyncio.gather(*followers)
+
+    verify(heard[0])
+    assert all(events == heard[0] for events in heard)
+    for place in range(len(heard[0]) + 1):
+        assert await follow(runs, key, after=place) == heard[0][place:]
+
+
+async def test_follower_of_a_deleted_run_is_let_go(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(), asking()
+    key = await runs.begin(principal, request)
+    await follow(runs, key)
+    _, thread, _ = await rows_of(database, key)
+    async with database.writing() as session:
+        await session.delete(await session.get_one(type(thread), thread.id))
+
+    assert await follow(runs, key) == []
+
+
+async def test_run_of_another_process_is_followed_and_stopped(
+    services: MakeService, principal: Principal
+):
+    here, there = services(), services(HeldModel("Hello"))
+    request = asking()
+    key = await there.begin(principal, request)
+    reading = asyncio.create_task(checked(here, key, request))
+    await until(here, key, "TEXT_MESSAGE_CONTENT")
+    await stop_in_time(here, principal, request.run_id)
+
+    events = await reading
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert events == await follow(there, key)
+
+
+async def test_only_one_of_many_runs_gets_a_new_thread(services: MakeService, principal: Principal):
+    processes = [services(HeldModel()) for _ in range(3)]
+    requests = [asking(threadId="t") for _ in range(9)]
+    answers = await asyncio.gather(
+        *(processes[n % 3].begin(principal, request) for n, request in enumerate(requests)),
+        return_exceptions=True,
+    )
+
+    assert sorted(type(answer).__name__ for answer in answers) == [*["ThreadBusy"] * 8, "str"]
+
+
+async def test_only_one_of_many_runs_gets_an_id(services: MakeService, principal: Principal):
+    processes = [services(HeldModel()) for _ in range(3)]
+    answers = await asyncio.gather(
+        *(processes[n % 3].begin(principal, asking(runId="r")) for n in range(9)),
+        return_exceptions=True,
+    )
+
+    assert sorted(type(answer).__name__ for answer in answers) == [*["RunIdTaken"] * 8, "str"]
+
+
+async def test_thread_is_handed_on_with_all_that_was_said(
+    services: MakeService, database: Database, principal: Principal
+):
+    model = HeldModel("One.")
+    runs = services(model)
+    first = await runs.begin(principal, asking("first", threadId="t"))
+    with pytest.raises(ThreadBusy):
+        await runs.begin(principal, asking("second", threadId="t"))
+    model.say(last=True)
+    await follow(runs, first)
+    model.say("Two.", last=True)
+    second = await runs.begin(principal, asking("second", threadId="t"))
+    await follow(runs, second)
+
+    _, thread, messages = await rows_of(database, second)
+    assert [m.content for m in messages] == ["first", "One.", "second", "Two."]
+    assert (thread.title, thread.message_count) == ("first", 4)
+
+
+async def test_run_is_refused_on_somebody_elses_session(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs = services()
+    key = await runs.begin(principal, asking())
+    _, thread, _ = await rows_of(database, key)
+
+    with pytest.raises(SessionNotFound):
+        await runs.begin(await register(database), asking(threadId=thread.id))
+
+
+async def test_refused_run_leaves_nothing(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(HeldModel()), asking("first")
+    key = await runs.begin(principal, request)
+    again = asking("other", runId=request.run_id, threadId="another")
+    with pytest.raises(RunIdTaken):
+        await runs.begin(principal, again)
+    with pytest.raises(ThreadBusy):
+        await runs.begin(principal, asking("other", threadId=request.thread_id))
+    taken = request.messages[0].id
+    stolen = {"id": taken, "role": "user", "content": "another text"}
+    await runs.stop(principal, request.run_id)
+    with pytest.raises(InvalidRunInput):
+        await runs.begin(principal, asking(threadId=request.thread_id, messages=[stolen]))
+
+    _, thread, messages = await rows_of(database, key)
+    assert [m.content for m in messages] == ["first"]
+    assert thread.active_run_id is None
+
+
+async def test_draining_ends_runs_and_takes_no_new_ones(
+    services: MakeService, database: Database, principal: Principal
+):
+    model = HeldModel("Hel")
+    runs, request = services(model), asking()
+    key = await runs.begin(principal, request)
+    reading = asyncio.create_task(checked(runs, key, request))
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    draining = asyncio.create_task(runs.drain(0.2))
+    await asyncio.sleep(0)
+    with pytest.raises(ShuttingDown):
+        await runs.begin(principal, asking())
+    await asyncio.wait_for(draining, 5)
+
+    assert (await reading)[-1]["outcome"] == {"type": "cancelled"}
+    assert (await rows_of(database, key))[2][1].content == "Hel"
+
+
+async def test_draining_lets_a_run_finish_that_is_quick(
+    services: MakeService, principal: Principal
+):
+    model = HeldModel("Hel")
+    runs, request = services(model), asking()
+    key = await runs.begin(principal, request)
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    draining = asyncio.create_task(runs.drain(10))
+    model.say("lo", last=True)
+    await asyncio.wait_for(draining, 5)
+
+    assert (await checked(runs, key, request))[-1].get("outcome") is None
+
+
+async def test_crash_of_a_run_is_told_at_once(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(HeldModel("Hello")), asking()
+    key = await runs.begin(principal, request)
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    # No JSON can hold half a pair: writing the log fails in a way that nobody foresaw.
+    runs._model.say("\ud800")
+    events = await checked(runs, key, request)
+
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERNAL")
+    run, thread, messages = await rows_of(database, key)
+    assert (run.status, thread.active_run_id) == (RunStatus.FAILED, None)
+    assert messages[1].content == "Hello"
+
+
+async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
+    services: MakeService, database: Database, principal: Principal
+):
+    runs, request = services(HeldModel()), asking()
+    runs._model.say("a\0b", last=True)
+    key = await runs.begin(principal, request)
+    await checked(runs, key, request)
+
+    assert (await rows_of(database, key))[2][1].content == "a\ufffdb"
+
+
+async def test_stream_is_kept_alive_while_a_run_is_silent(
+    services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(agentex, "_KEEP_ALIVE_SECONDS", 0)
+    model = HeldModel()
+    runs, request = services(model), asking()
+    key = await runs.begin(principal, request)
+    frames: list[bytes] = []
+    async with asyncio.timeout(10):
+        async for piece in agentex.stream(runs, key, request.run_id, None):
+            frames.append(piece)
+            if piece == b": keep-alive\n\n":
+                model.say("Hello", last=True)
+
+    assert b": keep-alive\n\n" in frames
+    assert b"RUN_FINISHED" in frames[-1]
+    assert all(frame.endswith(b"\n\n") for frame in frames)
+
+
+async def test_log_is_not_written_after_the_end(
+    services: MakeService, database: Database, principal: Principal
+):
+    here, there = services(), services(HeldModel("Hello"))
+    request = asking()
+    key = await there.begin(principal, request)
+    await until(here, key, "TEXT_MESSAGE_CONTENT")
+    # As when the other process was taken for dead, but only slept.
+    assert await here._close(key, AgentexError(), if_lost=False)
+    closed = await logged(database, key)
+    there._model.say(" again", last=True)
+    await asyncio.wait_for(there.drain(5), 10)
+
+    assert await logged(database, key) == closed
+    verify(closed)
+    assert [m.content for m in (await rows_of(database, key))[2][1:]] == ["Hello"]

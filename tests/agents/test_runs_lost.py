@@ -1,0 +1,306 @@
+"""Runs whose process died: closed from outside, with what they had said."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from agents import event_log, sessions
+from agents.agui.outgoing import EventMapper
+from agents.agui.verifier import verify
+from agents.event_log import LogClosed
+from agents.events import (
+    RunEvent,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+)
+from agents.models.extractive import Extractive
+from agents.runs import endings, store
+from agents.runs.store import BegunRun, RunLease
+from agents.tables import AgentRun, LoggedEvent, RunStatus
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import RunLost, ThreadBusy
+from tests.agents.run_parts import (
+    HeldModel,
+    asking,
+    checked,
+    follow,
+    logged,
+    register,
+    rows_of,
+    service_of,
+    until,
+)
+
+pytestmark = pytest.mark.anyio
+
+# The last message and the second call are cut off.
+WORK: Sequence[RunEvent] = (
+    StepStarted("decide"),
+    ThoughtStarted("thought"),
+    ThoughtDelta("thought", "Let me "),
+    ThoughtDelta("thought", "look."),
+    ThoughtEnded("thought"),
+    TextStarted("announcement"),
+    TextDelta("announcement", "I will look."),
+    TextEnded("announcement"),
+    ToolCallStarted("call-1", "search", "announcement"),
+    ToolCallArgs("call-1", '{"query": '),
+    ToolCallArgs("call-1", '"port"}'),
+    ToolCallEnded("call-1"),
+    ToolCallResult("result-1", "call-1", '{"passages": []}'),
+    ToolCallStarted("call-2", "search", "announcement"),
+    ToolCallArgs("call-2", '{"query": "ho'),
+    TextStarted("answer"),
+    TextDelta("answer", "The port"),
+    TextDelta("answer", " is"),
+)
+
+
+@pytest.fixture
+async def principal(database: Database) -> Principal:
+    return await register(database)
+
+
+async def begin(
+    database: Database,
+    principal: Principal,
+    work: Sequence[RunEvent] = WORK,
+    *,
+    question: str = "Which port?",
+    lease: float = -1,
+) -> BegunRun:
+    """A run of a process that is no more; its lease ends in so many seconds."""
+    request = asking(question)
+    until = utc_now() + timedelta(seconds=lease)
+    async with unit_of_work(database) as unit:
+        run = await store.begin(
+            unit, principal, request, agent_type="agentic_rag", lease=RunLease("gone", until)
+        )
+        clock = count(1_700_000_000_000, 10)
+        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: next(clock))
+        wire = [mapper.started(), *(w for event in work for w in mapper.translate(event))]
+        await event_log.append(unit.session, run.key, wire)
+    return run
+
+
+async def test_lost_run_is_closed_with_what_it_had_said(database: Database, principal: Principal):
+    lost = await begin(database, principal)
+    runs = service_of(database, Extractive())
+    assert await runs.close_lost() == 1
+
+    events = await follow(runs, lost.key)
+    verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
+    assert events[-1] | {"timestamp": 0} == {
+        "type": "RUN_ERROR",
+        "timestamp": 0,
+        "code": "RUN_LOST",
+        "message": "The process that drove the run stopped",
+        "usage": [{"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}],
+    }
+    run, thread, messages = await rows_of(database, lost.key)
+    assert (run.status, thread.active_run_id) == (RunStatus.FAILED, None)
+    assert run.finished_at is not None
+    _, announcement, answer = messages
+    assert (announcement.message_id, announcement.content) == ("announcement", "I will look.")
+    assert "stopped" not in announcement.details
+    assert (answer.message_id, answer.content) == ("answer", "The port is")
+    assert answer.details == {
+        "agent_type": "agentic_rag",
+        "citations": [],
+        "stopped": True,
+        "thinking": [
+            {"type": "thought", "content": "Let me look."},
+            {"type": "action", "tool": "search", "input": {"query": "port"}},
+            {"type": "action", "tool": "search", "input": '{"query": "ho'},
+        ],
+        "tool_calls": [
+            {
+                "tool": "search",
+                "input": {"query": "port"},
+                "output": {"passages": []},
+                "duration": 40,
+            },
+            {"tool": "search", "input": '{"query": "ho', "output": None, "duration": 0},
+        ],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0},
+    }
+
+
+@pytest.mark.parametrize("place", [0, 3, 6, 11, 15, 16, 18])
+async def test_lost_run_that_was_to_stop_ends_as_stopped(
+    database: Database, principal: Principal, place: int
+):
+    lost = await begin(database, principal, WORK[:place])
+    async with unit_of_work(database) as unit:
+        assert await store.request_stop(unit, lost.key)
+    runs = service_of(database, Extractive())
+    await runs.close_lost()
+
+    events = await follow(runs, lost.key)
+    verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert (await rows_of(database, lost.key))[0].status == RunStatus.CANCELLED
+
+
+async def test_stop_closes_a_run_whose_driver_does_not_answer(
+    database: Database, principal: Principal
+):
+    silent = await begin(database, principal, lease=60)
+    runs = service_of(database, Extractive())
+    started = time.monotonic()
+    assert await runs.stop(principal, silent.run_id)
+    assert time.monotonic() - started < 2.5
+
+    events = await follow(runs, silent.key)
+    verify(events)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    with pytest.raises(LogClosed):
+        async with unit_of_work(database) as unit:
+            await event_log.append(unit.session, silent.key, [events[1]], driver="gone")
+    assert await logged(database, silent.key) == events
+
+
+async def test_run_is_left_alone_while_its_lease_holds(database: Database, principal: Principal):
+    living = await begin(database, principal, lease=60)
+
+    assert await service_of(database, Extractive()).close_lost() == 0
+    assert (await rows_of(database, living.key))[0].status == RunStatus.RUNNING
+
+
+async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(
+    database: Database, principal: Principal
+):
+    run = await begin(database, principal)
+    async with unit_of_work(database) as unit:
+        await store.renew(unit, run, seconds=60)
+        assert not await endings.close(unit, run.key, RunLost(), if_lost=True)
+
+    assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING
+
+
+async def test_own_run_is_left_alone_when_the_process_had_slept(
+    database: Database, principal: Principal
+):
+    model, request = HeldModel("Hel"), asking()
+    runs = service_of(database, model)
+    key = await runs.begin(principal, request)
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    async with database.writing() as session:
+        (await session.get_one(AgentRun, key)).lease_until = utc_now() - timedelta(hours=1)
+    assert await runs.close_lost() == 0
+    model.say("lo", last=True)
+
+    assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_lost_run_is_closed_once_when_many_sweep(database: Database, principal: Principal):
+    lost = [await begin(database, principal) for _ in range(3)]
+    sweepers = [service_of(database, Extractive()) for _ in range(4)]
+    closed = await asyncio.gather(*(runs.close_lost() for runs in sweepers))
+
+    assert sum(closed) == 3
+    for run in lost:
+        verify(await logged(database, run.key))
+        assert len((await rows_of(database, run.key))[2]) == 3
+
+
+async def test_other_lost_runs_are_closed_when_one_can_not_be(
+    database: Database, principal: Principal
+):
+    lost = [await begin(database, principal) for _ in range(3)]
+    async with database.writing() as session:
+        broken = await session.get_one(LoggedEvent, (lost[1].key, 1))
+        broken.payload = "not JSON"
+
+    assert await service_of(database, Extractive()).close_lost() == 2
+    statuses = [(await rows_of(database, run.key))[0].status for run in lost]
+    assert statuses == [RunStatus.FAILED, RunStatus.RUNNING, RunStatus.FAILED]
+
+
+async def test_loss_is_told_in_the_language_of_the_question(
+    database: Database, principal: Principal
+):
+    lost = await begin(database, principal, question="端口是多少？")
+    await service_of(database, Extractive()).close_lost()
+
+    assert (await logged(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
+
+
+async def test_thread_is_used_again_after_a_loss(database: Database, principal: Principal):
+    lost = await begin(database, principal)
+    runs = service_of(database, Extractive())
+    request = asking("And now?", threadId=lost.thread_id)
+    with pytest.raises(ThreadBusy):
+        await runs.begin(principal, request)
+    await runs.close_lost()
+    key = await runs.begin(principal, request)
+
+    assert (await follow(runs, key))[-1]["type"] == "RUN_FINISHED"
+    assert len((await rows_of(database, key))[2]) == 5
+
+
+async def test_log_has_no_gaps_when_appended_by_many(database: Database, principal: Principal):
+    run = await begin(database, principal, (), lease=60)
+    event = (await logged(database, run.key))[0]
+
+    async def append(size: int) -> None:
+        async with unit_of_work(database) as unit:
+            await event_log.append(unit.session, run.key, [event] * size, driver="gone")
+
+    await asyncio.gather(*(append(size) for size in range(1, 9)))
+    async with database.reading() as session:
+        entries = await event_log.read(session, run.key, after=0)
+        assert [entry.seq for entry in entries] == list(range(1, 38))
+        assert [e.seq for e in await event_log.read(session, run.key, after=30)] == [*range(31, 38)]
+
+
+async def test_log_is_refused_to_other_drivers(database: Database, principal: Principal):
+    run = await begin(database, principal, lease=60)
+    before = await logged(database, run.key)
+    with pytest.raises(LogClosed):
+        async with unit_of_work(database) as unit:
+            await event_log.append(unit.session, run.key, before[:1], driver="another")
+
+    assert await logged(database, run.key) == before
+
+
+async def test_long_log_is_read_in_parts(database: Database, principal: Principal):
+    deltas = [TextDelta("m", f"{number} ") for number in range(1200)]
+    run = await begin(database, principal, [TextStarted("m"), *deltas])
+    runs = service_of(database, Extractive())
+    await runs.close_lost()
+
+    assert len(await follow(runs, run.key)) == 1203
+    content = (await rows_of(database, run.key))[2][1].content
+    assert content == "".join(delta.delta for delta in deltas)
+
+
+async def test_session_is_not_deleted_under_a_run_that_has_just_begun(
+    database: Database, principal: Principal
+):
+    run = await begin(database, principal, lease=60)
+    async with database.reading() as session:
+        row = await sessions.get(session, principal, run.session_key)
+    # As it was when the request read it.
+    row.active_run_id = None
+    with pytest.raises(ThreadBusy):
+        async with unit_of_work(database) as unit:
+            await sessions.delete(unit, row)
+
+    assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING

@@ -1,0 +1,175 @@
+"""The toolbox and the search tool."""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from agents.evidence import Evidence, read_passages
+from agents.tools import TOOL_MODULES, toolbox
+from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
+from core.errors import VectorIndexUnavailable
+from tests.agents.fakes import INSTALL, SETTINGS, InMemoryRetriever, passage
+
+pytestmark = pytest.mark.anyio
+
+NAME = "search_knowledge_base"
+
+
+class Arguments(BaseModel):
+    """Arguments of the test tool."""
+
+    text: str = "x"
+
+
+def tool(run, **changes) -> Tool:
+    return Tool(
+        "echo",
+        "Echoes.",
+        arguments_schema(Arguments),
+        validated(Arguments, run),
+        **changes,
+    )
+
+
+async def echo(arguments: Arguments) -> str:
+    return arguments.text
+
+
+def search_box(retriever: InMemoryRetriever, evidence: Evidence | None = None) -> Toolbox:
+    return toolbox(ToolScope(retriever, evidence or Evidence(), top_k=8))
+
+
+async def test_search_gives_numbered_passages_as_json():
+    output = await search_box(InMemoryRetriever()).call(NAME, '{"query": "AGENTEX_PORT setting"}')
+
+    assert output.ran
+    first = json.loads(output.content)["passages"][0]
+    assert first == {
+        "number": 1,
+        "document": "settings.pdf",
+        "headings": ["Settings"],
+        "page": 3,
+        "text": SETTINGS.content,
+    }
+
+
+async def test_known_passage_keeps_its_number_when_found_again():
+    evidence = Evidence()
+    box = search_box(InMemoryRetriever((INSTALL, SETTINGS)), evidence)
+    await box.call(NAME, '{"query": "Python"}')
+    again = await box.call(NAME, '{"query": "environment variable"}')
+
+    numbers = [item["number"] for item in json.loads(again.content)["passages"]]
+    assert numbers == [2, 1]
+    assert evidence.get(1) == INSTALL
+
+
+async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
+    hostile = tuple(
+        passage('\x01"\n' * 20_000, id=f"p{number}", document=f"{number}.md") for number in range(8)
+    )
+    output = await search_box(InMemoryRetriever(hostile)).call(NAME, '{"query": "x"}')
+
+    passages = read_passages(output.content)
+    assert passages is not None
+    assert len(passages) == 1
+    assert len(output.content) <= 24_000
+
+
+def test_no_search_tool_is_offered_when_no_knowledge_base_is_selected():
+    assert toolbox(ToolScope(None, Evidence(), top_k=8)).specs == ()
+
+
+def test_every_tool_has_a_described_schema_and_a_unique_name():
+    scope = ToolScope(InMemoryRetriever(), Evidence(), top_k=8)
+    tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
+
+    assert len({tool.name for tool in tools}) == len(tools)
+    for offered in tools:
+        assert offered.description
+        assert offered.parameters["type"] == "object"
+        assert offered.timeout_seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ('{"query": oops', "Invalid JSON"),
+        ("[]", "valid"),
+        ("{}", "query: Field required"),
+        ('{"query": ""}', "at least 1 character"),
+        ('{"query": 7}', "query"),
+        ('{"query": "x", "kb": "other"}', "kb: Extra inputs"),
+    ],
+)
+async def test_arguments_are_refused_before_anything_runs(arguments, fault):
+    retriever = InMemoryRetriever()
+    output = await search_box(retriever).call(NAME, arguments)
+
+    assert not output.ran
+    assert fault in output.content
+    assert retriever.queries == []
+
+
+async def test_unknown_tool_is_named_with_the_known_ones():
+    output = await Toolbox([tool(echo)]).call("rm", "{}")
+
+    assert output.content == "There is no tool 'rm'. Known tools: echo."
+    assert not output.ran
+
+
+async def test_failed_part_is_named_without_its_text():
+    retriever = InMemoryRetriever(failure=VectorIndexUnavailable(host="10.0.0.1"))
+    output = await search_box(retriever).call(NAME, '{"query": "x"}')
+
+    assert isinstance(output.failure, VectorIndexUnavailable)
+    assert output.content == f"The tool {NAME} failed: The vector index can't be reached."
+
+
+async def test_broken_tool_says_nothing_of_the_exception():
+    async def broken(_: Arguments) -> str:
+        raise RuntimeError("secret path /etc")
+
+    output = await Toolbox([tool(broken)]).call("echo", "{}")
+
+    assert output.content == "The tool echo failed."
+    assert output.failure is not None
+
+
+async def test_tool_is_ended_when_it_takes_too_long():
+    async def hanging(_: Arguments) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    output = await Toolbox([tool(hanging, timeout_seconds=0.01)]).call("echo", "{}")
+
+    assert "took longer than" in output.content
+    assert output.failure is not None
+
+
+async def test_output_is_cut_when_longer_than_the_tool_may_give():
+    output = await Toolbox([tool(echo, output_characters=5)]).call("echo", '{"text": "1234567"}')
+
+    assert output.content == "12345\n(cut: 2 more characters)"
+
+
+async def test_output_is_never_empty():
+    output = await Toolbox([tool(echo)]).call("echo", '{"text": ""}')
+
+    assert output.content == "(no output)"
+
+
+async def test_tool_that_needs_approval_is_not_run():
+    output = await Toolbox([tool(echo, approval="ask")]).call("echo", "{}")
+
+    assert not output.ran
+    assert "needs approval" in output.content
+
+
+def test_forbidden_tool_is_not_offered():
+    box = Toolbox([tool(echo, approval="never")])
+
+    assert box.specs == ()
+    assert "echo" not in box

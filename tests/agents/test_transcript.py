@@ -1,0 +1,99 @@
+"""What a run leaves in its session, from its wire events."""
+
+from hypothesis import given
+
+from agents.agui.transcript import Transcript
+from agents.citations import Citation
+from agents.events import (
+    RunEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallResult,
+    ToolCallStarted,
+)
+from tests.agents.strategy_runs import text_of, to_wire
+from tests.agents.test_agui_laws import runs
+
+CITATION = Citation(1, "c", "d", "guide.md", "kb", 1, ("Setup",), None, 0, 4, "text")
+
+
+def transcript_of(*events: RunEvent) -> Transcript:
+    transcript = Transcript()
+    for event in to_wire(events):
+        transcript.observe(event)
+    return transcript
+
+
+def test_message_keeps_its_marks():
+    message = transcript_of(
+        TextStarted("m"), TextDelta("m", "8000 [1] [7]"), TextEnded("m", (CITATION,), (7,), True)
+    ).messages[0]
+
+    assert message.content == "8000 [1] [7]"
+    assert message.details == {
+        "citations": [CITATION.to_json()],
+        "invalid_citations": [7],
+        "stopped": True,
+    }
+
+
+def test_message_that_ended_well_is_not_marked():
+    message = transcript_of(TextStarted("m"), TextDelta("m", "x"), TextEnded("m")).messages[0]
+
+    assert message.details == {"citations": []}
+
+
+def test_message_that_never_ended_counts_as_stopped():
+    message = transcript_of(TextStarted("m"), TextDelta("m", "x")).messages[0]
+
+    assert message.details == {"citations": [], "stopped": True}
+
+
+def test_message_without_text_is_left_out():
+    assert transcript_of(TextStarted("m"), TextEnded("m")).messages == []
+
+
+def test_thoughts_and_calls_are_told_in_their_order():
+    metadata = transcript_of(
+        ToolCallStarted("a", "first", "m"),
+        ToolCallResult("ra", "a", "plain text"),
+        ThoughtStarted("t"),
+        ThoughtDelta("t", "hm"),
+        ToolCallStarted("b", "second", "m"),
+        ToolCallArgs("b", '{"n": 1}'),
+        ToolCallResult("rb", "b", "[1]"),
+    ).metadata()
+
+    assert metadata["thinking"] == [
+        {"type": "action", "tool": "first", "input": {}},
+        {"type": "thought", "content": "hm"},
+        {"type": "action", "tool": "second", "input": {"n": 1}},
+    ]
+    outputs = [(call["tool"], call["output"]) for call in metadata["tool_calls"]]
+    assert outputs == [("first", "plain text"), ("second", [1])]
+
+
+def test_duration_is_the_time_between_call_and_result():
+    # The clock of these events moves on by one with each.
+    calls = transcript_of(
+        ToolCallStarted("a", "f", "m"), ToolCallArgs("a", "{}"), ToolCallResult("r", "a", "x")
+    ).metadata()["tool_calls"]
+
+    assert calls == [{"tool": "f", "input": {}, "output": "x", "duration": 2}]
+
+
+def test_character_that_no_database_holds_is_replaced():
+    message = transcript_of(TextStarted("m"), TextDelta("m", "a\0b"), TextEnded("m")).messages[0]
+
+    assert message.content == "a\ufffdb"
+
+
+@given(runs())
+def test_all_that_was_said_is_kept(events: list[RunEvent]):
+    kept = "".join(m.content for m in transcript_of(*events).messages)
+
+    assert kept == text_of(events).replace("\0", "\ufffd")

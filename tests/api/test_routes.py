@@ -1,0 +1,149 @@
+"""Rules that every route keeps, read from the application itself."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.routing import BaseRoute
+
+from api.app import create_app
+from api.dependencies import principal_of, requires
+from api.envelope import Body
+from api.middleware import OPEN_PATHS, is_open
+from core.settings import Settings
+
+# The documented list: anything else is denied by default.
+DOCUMENTED_OPEN = {
+    "/",
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+    "/docs",
+    "/api/v1/auth/register",
+    "/api/v1/auth/login",
+    "/api/v1/auth/refresh",
+}
+# Everybody may end their login and see to their own account, whatever their role.
+OWN_ACCOUNT = ("/api/v1/users/me", "/api/v1/auth/logout")
+# FastAPI's own, static, and closed like everything that is not open.
+FRAMEWORK_PAGE = "/docs/oauth2-redirect"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    folder: Path = tmp_path_factory.mktemp("app")
+    return create_app(Settings(_env_file=None, data_dir=folder))
+
+
+def routes_of(app: FastAPI) -> list[APIRoute]:
+    found = list(walk(app.routes))
+    # Whatever way routers are put into each other: none is overlooked.
+    described = set(app.openapi()["paths"])
+    assert described <= {route.path_format for route in found}
+    assert len(described) > 20
+    return [route for route in found if route.path != FRAMEWORK_PAGE]
+
+
+def walk(routes: Sequence[BaseRoute]) -> Iterator[APIRoute]:
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            yield from walk(inner.routes)
+
+
+def calls(dependant: Dependant) -> Iterator[Any]:
+    for inner in dependant.dependencies:
+        yield inner.call
+        yield from calls(inner)
+
+
+def asks_for_a_permission(route: APIRoute) -> bool:
+    check = requires.__qualname__ + ".<locals>.check"
+    return any(getattr(call, "__qualname__", "") == check for call in calls(route.dependant))
+
+
+def test_open_paths_are_the_documented_ones():
+    assert OPEN_PATHS == DOCUMENTED_OPEN
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/users/me", "/api/v1/auth/logout", "/healthz/", "/docs/x", "/api/v1/auth/login/x", "", "/metrics"],
+)  # fmt: skip
+def test_every_other_path_is_closed(path: str):
+    assert not is_open(path)
+
+
+def test_every_route_asks_for_a_permission_or_is_named_here(app: FastAPI):
+    free = {
+        f"{sorted(route.methods)} {route.path}"
+        for route in routes_of(app)
+        if not asks_for_a_permission(route)
+        and not is_open(route.path)
+        and not route.path.startswith(OWN_ACCOUNT)
+    }
+    assert free == set()
+
+
+def test_route_without_a_permission_is_noticed(app: FastAPI):
+    scratch = FastAPI()
+
+    @scratch.get("/api/v1/forgotten")
+    def forgotten() -> None:
+        return None
+
+    (route,) = [route for route in scratch.routes if getattr(route, "name", "") == "forgotten"]
+    assert isinstance(route, APIRoute)
+    assert not asks_for_a_permission(route)
+
+
+def test_every_closed_route_knows_its_caller(app: FastAPI):
+    anonymous = {
+        route.path
+        for route in routes_of(app)
+        if not is_open(route.path) and principal_of not in set(calls(route.dependant))
+    }
+    assert anonymous == set()
+
+
+def bodies(route: APIRoute) -> Iterator[type[BaseModel]]:
+    for parameter in route.dependant.body_params:
+        kind = parameter.field_info.annotation
+        for one in (kind, *get_args(kind)):
+            if isinstance(one, type) and issubclass(one, BaseModel):
+                yield one
+
+
+def test_every_body_refuses_fields_that_it_does_not_know(app: FastAPI):
+    models = {model for route in routes_of(app) for model in bodies(route)}
+    assert len(models) > 5
+    assert {model for model in models if not issubclass(model, Body)} == set()
+    assert {model for model in models if model.model_config.get("extra") != "forbid"} == set()
+
+
+def test_operation_names_are_unique(app: FastAPI):
+    names = [route.name for route in routes_of(app)]
+    assert len(names) == len(set(names))
+
+
+def test_openapi_describes_errors_and_credentials(app: FastAPI):
+    document = app.openapi()
+    assert set(document["components"]["securitySchemes"]) == {"bearer", "apiKey"}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            where = f"{method} {path}"
+            assert (operation.get("security") == []) is is_open(path), where
+            assert "422" not in operation["responses"], where
+            if path.startswith("/api/v1") and not is_open(path):
+                described = operation["responses"]
+                assert {"400", "401", "500", "503"} <= set(described), where
+                if "{" in path:
+                    assert "404" in described, where
+            assert operation.get("summary"), where

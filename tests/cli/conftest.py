@@ -1,0 +1,107 @@
+"""A contract server, and the command line in this process with a person's own folders."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from core.settings import get_settings
+from tests.fixtures.contract_server import API_KEY, Contract, contract_server
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left: its exit code and its two outputs."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Agentex = Callable[..., Said]
+
+
+@pytest.fixture
+def server() -> Iterator[Contract]:
+    with contract_server() as state:
+        yield state
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An account on this machine with nothing stored; gives its configuration folder."""
+    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
+        monkeypatch.delenv(name)
+    config = tmp_path / "config"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("AGENTEX_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.chdir(tmp_path)
+    get_settings.cache_clear()
+    yield config / "agentex"
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def agentex(server: Contract, person: Path, monkeypatch: pytest.MonkeyPatch) -> Agentex:
+    """Runs a command against the contract server, authenticated by an API key."""
+    monkeypatch.setenv("AGENTEX_URL", server.url)
+    monkeypatch.setenv("AGENTEX_API_KEY", API_KEY)
+    get_settings.cache_clear()
+    return run_here
+
+
+@pytest.fixture
+def stranger(server: Contract, person: Path, monkeypatch: pytest.MonkeyPatch) -> Agentex:
+    """Runs a command against the contract server, with no credentials."""
+    monkeypatch.setenv("AGENTEX_URL", server.url)
+    get_settings.cache_clear()
+    return run_here
+
+
+def run_here(*arguments: str, stdin: str = "") -> Said:
+    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Said(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts the command line as a process of its own, ended with the test."""
+    started: list[subprocess.Popen[str]] = []
+    root = str(Path(__file__).resolve().parents[2])
+
+    def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", *arguments],
+            env={**os.environ, "PYTHONPATH": root},
+            **{
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                "text": True,
+                **options,
+            },
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()

@@ -1,0 +1,63 @@
+"""``agentex kb reindex`` against the running product."""
+
+from pathlib import Path
+
+import pytest
+
+from core.settings import get_settings
+from tests.cli.conftest import Agentex, run_here
+from tests.fixtures.client import Api
+from tests.fixtures.server import Server
+
+TEXT = "# Zebras\n\n" + "\n\n".join(
+    f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8)
+)
+
+
+@pytest.fixture
+def owner(embedded: Server) -> Api:
+    return embedded.person()
+
+
+@pytest.fixture
+def at_product(
+    embedded: Server, owner: Api, person: Path, monkeypatch: pytest.MonkeyPatch
+) -> Agentex:
+    """Runs a command against the running product as its person."""
+    monkeypatch.setenv("AGENTEX_URL", str(embedded.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", owner.access_token)
+    get_settings.cache_clear()
+    return run_here
+
+
+def test_re_index_is_awaited_undone_and_told(at_product: Agentex, owner: Api):
+    kb_id = owner.create_kb()
+    owner.ingest(kb_id, "a.md", TEXT)
+    said = at_product("kb", "reindex", kb_id, "status")
+    assert "is not being re-indexed" in said.out
+    wish = ("kb", "reindex", kb_id, "--splitter", "sentence", "--chunk-size", "64")
+    said = at_product(*wish, "--chunk-overlap", "0", "--wait")
+    assert said.code == 0, said.err
+    assert "Making 1 documents" in said.out
+    assert "sentence, 64 / 0, all-MiniLM-L6-v2" in said.out
+    assert "rollback" in said.out
+    assert owner.get(f"/knowledge-bases/{kb_id}")["splitter"] == "sentence"
+    assert "已是这些设置" in at_product(*wish, "--lang", "zh").out
+    said = at_product("kb", "reindex", kb_id, "rollback")
+    assert "heading_recursive, 500 / 50" in said.out
+    assert owner.get(f"/knowledge-bases/{kb_id}")["chunk_size"] == 500
+
+
+def test_manual_cut_over_and_cancel(at_product: Agentex, owner: Api):
+    kb_id = owner.create_kb()
+    owner.ingest(kb_id, "a.md", TEXT)
+    wish = ("kb", "reindex", kb_id, "--chunk-size", "64", "--chunk-overlap", "0", "--manual")
+    said = at_product(*wish, "--wait", "--json")
+    assert (said.code, said.json["state"], said.err) == (0, "ready", "")
+    assert "cutover" in at_product("kb", "reindex", kb_id, "status").out
+    assert "was given up" in at_product("kb", "reindex", kb_id, "cancel").out
+    said = at_product("kb", "reindex", kb_id, "cutover")
+    assert said.code != 0
+    assert "no re-index under way" in said.err
+    at_product(*wish, "--wait")
+    assert "64 / 0" in at_product("kb", "reindex", kb_id, "cutover").out

@@ -1,0 +1,85 @@
+"""Logins: nobody takes another's, and none outlives a change of the password."""
+
+import asyncio
+
+import pytest
+from sqlmodel import col, select
+
+from core.accounts.authentication import (
+    Authenticator,
+    change_password,
+    check_password,
+)
+from core.accounts.models import TokenFamily, User
+from core.accounts.permissions import DEFAULT_ROLE
+from core.accounts.users import create_user, draft_user, ensure_roles, update_profile
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.errors import EmailTaken, InvalidCredentials, UsernameTaken
+from core.security.tokens import TokenIssuer, generate_signing_key
+
+pytestmark = pytest.mark.anyio
+PASSWORD = "Correct-horse-1"
+
+
+async def register(database: Database, username: str, email: str) -> User:
+    draft = await draft_user(username=username, email=email, password=PASSWORD)
+    async with unit_of_work(database) as work:
+        await ensure_roles(work.session)
+        return await create_user(work.session, draft, role=DEFAULT_ROLE)
+
+
+async def test_name_that_is_anothers_address_is_taken(database):
+    await register(database, "bob", "bob@example.com")
+    with pytest.raises(UsernameTaken):
+        await register(database, "BOB@example.com", "mallory@example.com")
+    mallory = await register(database, "mallory", "mallory@example.com")
+    async with unit_of_work(database) as work:
+        row = await work.session.get_one(User, mallory.id)
+        with pytest.raises(UsernameTaken):
+            await update_profile(work.session, row, username="bob@example.com", avatar_url=None)
+    found = await check_password(database, login="bob@example.com", password=PASSWORD)
+    assert found.username == "bob"
+
+
+async def test_address_that_is_anothers_name_is_taken(database):
+    await register(database, "carol@example.com", "c@example.com")
+    with pytest.raises(EmailTaken):
+        await register(database, "mallory", "Carol@example.com")
+
+
+async def test_name_may_be_ones_own_address(database):
+    user = await register(database, "dave@example.com", "dave@example.com")
+    async with unit_of_work(database) as work:
+        row = await work.session.get_one(User, user.id)
+        await update_profile(work.session, row, username="dave", avatar_url=None)
+        await update_profile(work.session, row, username="dave@example.com", avatar_url=None)
+    assert (
+        await check_password(database, login="dave@example.com", password=PASSWORD)
+    ).id == user.id
+
+
+async def test_login_by_the_old_password_does_not_outlive_its_change(database):
+    key = generate_signing_key()
+    authenticator = Authenticator(TokenIssuer(key, [key]), access_seconds=60, refresh_seconds=600)
+    await register(database, "erin", "erin@example.com")
+    checked = await check_password(database, login="erin", password=PASSWORD)
+
+    async def change() -> None:
+        async with unit_of_work(database) as work:
+            row = await work.session.get_one(User, checked.id)
+            await change_password(work.session, row, password_hash="new", keep_family_id=None)
+
+    async with unit_of_work(database) as work:
+        await authenticator.begin_login(work.session, checked)
+        changing = asyncio.create_task(change())
+        # It must not come through before this login can be seen and ended.
+        done, _ = await asyncio.wait({changing}, timeout=0.5)
+        assert not done
+    await changing
+    async with database.reading() as session:
+        alive = select(TokenFamily.id).where(col(TokenFamily.revoked_at).is_(None))
+        assert (await session.exec(alive)).all() == []
+    async with unit_of_work(database) as work:
+        with pytest.raises(InvalidCredentials):
+            await authenticator.begin_login(work.session, checked)

@@ -1,0 +1,94 @@
+"""Migrations: from nothing to the newest version, once, with the tables that the code has."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+
+from core.database.engine import Database
+from migrations.apply import main, migrate
+from migrations.tables import all_tables
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).parents[2]
+
+
+def tables_of(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names())
+
+
+async def test_empty_database_gets_every_table(empty_database_url: str):
+    database = Database(empty_database_url)
+    try:
+        await migrate(database)
+        async with database.engine.connect() as connection:
+            tables = await connection.run_sync(tables_of)
+        assert tables == {*all_tables().tables, "alembic_version"}
+        await migrate(database)
+    finally:
+        await database.close()
+
+
+async def test_migrated_tables_are_those_of_the_code(database: Database):
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return compare_metadata(context, all_tables())
+
+    async with database.engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_processes_that_start_at_once_migrate_once(empty_database_url: str):
+    code = (
+        "import asyncio, sys\n"
+        "from core.database.engine import Database\n"
+        "from migrations.apply import migrate\n"
+        "async def run():\n"
+        "    database = Database(sys.argv[1])\n"
+        "    await migrate(database)\n"
+        "    await database.close()\n"
+        "asyncio.run(run())\n"
+    )
+    command = [sys.executable, "-c", code, empty_database_url]
+    processes = [
+        await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for process in processes:
+        _, errors = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 0, errors.decode()
+    database = Database(empty_database_url)
+    try:
+        async with database.engine.connect() as connection:
+            rows = await connection.execute(text("SELECT count(*) FROM alembic_version"))
+            assert rows.scalar_one() == 1
+    finally:
+        await database.close()
+
+
+async def test_failing_migration_leaves_the_database_as_it_was(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    async def broken(_connection: object) -> None:
+        raise RuntimeError("the last step fails")
+
+    database = Database(empty_database_url)
+    try:
+        async with database.engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE role (id INTEGER)"))
+        with pytest.raises(Exception, match="role"):
+            await migrate(database)
+        async with database.engine.connect() as connection:
+            assert await connection.run_sync(tables_of) <= {"role", "alembic_version"}
+    finally:
+        await database.close()
+
+
+def test_command_tells_drift_from_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["apply", "--check"])
+    assert main() == 0

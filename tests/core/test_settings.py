@@ -1,0 +1,147 @@
+"""Settings: where they come from, what is refused, what is derived from them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from core.settings import Settings, get_settings, override_settings
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting from this machine: no variable, no ``.env``."""
+    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_nothing_set_gives_the_embedded_shape(tmp_path: Path):
+    settings = Settings()
+    assert settings.data_dir == tmp_path / "data"
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert settings.effective_database_url == f"sqlite+aiosqlite:///{tmp_path}/data/agentex.db"
+    assert settings.effective_redis_url == f"unix://{settings.runtime_dir}/redis.sock"
+    assert settings.qdrant_url is None
+    assert settings.object_store_url is None
+
+
+def test_environment_wins_over_the_file_and_the_file_over_the_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / ".env").write_text("AGENTEX_PORT=9001\nAGENTEX_HOST=0.0.0.0\nOTHER=1\n")
+    monkeypatch.setenv("AGENTEX_PORT", "9002")
+    settings = Settings()
+    assert (settings.port, settings.host, settings.log_level) == (9002, "0.0.0.0", "info")
+
+
+def test_what_is_set_to_nothing_counts_as_not_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for name in ("PORT", "DATABASE_URL", "DATA_DIR", "ENGINE_SOCKET"):
+        monkeypatch.setenv(f"AGENTEX_{name}", "")
+    (tmp_path / ".env").write_text("AGENTEX_REDIS_URL=\nAGENTEX_LOG_LEVEL=\n")
+    assert Settings() == Settings(_env_file=None, data_dir=tmp_path / "data")
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "ADMIN_PASSWORD"])
+@pytest.mark.parametrize("value", ["", " ", "changeme", "ChangeMe "])
+@pytest.mark.parametrize("source", ["environment", "file"])
+def test_empty_and_sample_secrets_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, source: str
+):
+    if source == "file":
+        (tmp_path / ".env").write_text(f"AGENTEX_{name}='{value}'\n")
+    else:
+        monkeypatch.setenv(f"AGENTEX_{name}", value)
+    with pytest.raises(ValidationError, match="is empty or the sample value"):
+        Settings()
+
+
+@pytest.mark.parametrize("value", ["", "changeme"])
+def test_serve_with_such_a_secret_ends_with_one_clear_line(tmp_path: Path, value: str):
+    environment = {**os.environ, "AGENTEX_SECRET_KEY": value, "AGENTEX_DATA_DIR": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-m", "cli.main", "serve"],
+        env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode != 0
+    text = (run.stdout + run.stderr).strip()
+    assert "AGENTEX_SECRET_KEY" in text
+    assert "Traceback" not in text
+    assert len(text.splitlines()) <= 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", 70_000),
+        ("port", "http"),
+        ("max_upload_bytes", 0),
+        ("lease_seconds", -1),
+        ("log_level", "loud"),
+        ("access_token_seconds", 1),
+        ("ingest_attempts", 0),
+    ],
+)
+def test_value_out_of_range_is_refused(name: str, value: object):
+    with pytest.raises(ValidationError):
+        Settings(**{name: value})
+
+
+def test_settings_can_not_be_changed():
+    with pytest.raises(ValidationError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+def test_secrets_are_not_shown():
+    settings = Settings(secret_key="a-real-secret", llm_api_key="sk-hunter2hunter2")
+    assert "a-real-secret" not in f"{settings!r}{settings}{settings.model_dump()}"
+    assert "hunter2" not in f"{settings!r}{settings}{settings.model_dump()}"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgres://u:p@h/d", "postgresql+asyncpg://u:p@h/d"),
+        ("postgresql://h/d?ssl=require", "postgresql+asyncpg://h/d?ssl=require"),
+        ("postgresql+psycopg://h/d", "postgresql+asyncpg://h/d"),
+        ("sqlite:////tmp/x.db", "sqlite+aiosqlite:////tmp/x.db"),
+    ],
+)
+def test_database_url_gets_the_driver_that_is_installed(given: str, used: str):
+    assert Settings(database_url=given).effective_database_url == used
+
+
+def test_sockets_move_where_the_data_folders_path_is_too_long_for_them(tmp_path: Path):
+    short = Settings(data_dir=tmp_path / "data")
+    deep = Settings(data_dir=tmp_path / ("x" * 90))
+    other = Settings(data_dir=tmp_path / ("y" * 90))
+    assert short.runtime_dir == short.data_dir / "run" or len(str(tmp_path)) > 75
+    for settings in (deep, other):
+        assert len(str(settings.effective_engine_socket)) < 108
+        assert settings.data_dir not in settings.runtime_dir.parents
+    assert deep.runtime_dir != other.runtime_dir
+
+
+def test_value_of_the_command_line_holds_for_child_processes_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("AGENTEX_PORT", "9001")
+    monkeypatch.setenv("AGENTEX_HOST", "::1")
+    settings = override_settings(port=9002, host=None, data_dir=tmp_path / "there")
+    try:
+        assert settings is get_settings()
+        assert (settings.port, settings.host) == (9002, "::1")
+        assert os.environ["AGENTEX_PORT"] == "9002"
+        assert os.environ["AGENTEX_DATA_DIR"] == str(tmp_path / "there")
+    finally:
+        # Not through monkeypatch: it would put the value back at the end.
+        os.environ.pop("AGENTEX_DATA_DIR")
+        get_settings.cache_clear()

@@ -1,0 +1,65 @@
+// Drives the stock AG-UI client as a plan on stdin says, and writes what it saw to stdout as JSON.
+//
+// Plan: { url, token, threadId, state?, messages?, runs: [{ runId, question?, props?, stopAt?,
+//         abortAt? }] }
+// The runs follow one another on one agent, which sends its whole history each time. At the first
+// event of the type `stopAt` the run's stop endpoint is called; `abortAt` closes the connection.
+// Result: { runs: [{ events, error, stopped }], messages, state, warnings }
+import { randomUUID } from "node:crypto";
+import { text } from "node:stream/consumers";
+
+// The client tells what it drops, strips or mends nowhere but here.
+const warnings = [];
+console.warn = (...parts) => warnings.push(parts.map(String).join(" "));
+// It prints failures that it also reports; stdout and stderr belong to the result.
+console.error = () => {};
+
+const { HttpAgent } = await import("@ag-ui/client");
+const plan = JSON.parse(await text(process.stdin));
+const headers = plan.token ? { Authorization: `Bearer ${plan.token}` } : {};
+const agent = new HttpAgent({
+  url: plan.url,
+  threadId: plan.threadId,
+  headers,
+  initialState: plan.state ?? {},
+  initialMessages: plan.messages ?? [],
+});
+
+async function stop(runId) {
+  const url = `${plan.url}/${encodeURIComponent(runId)}/stop`;
+  const started = performance.now();
+  const answer = await fetch(url, { method: "POST", headers });
+  return { status: answer.status, body: await answer.json(), ms: performance.now() - started };
+}
+
+async function perform(step) {
+  if (step.question) {
+    agent.addMessage({ id: randomUUID(), role: "user", content: step.question });
+  }
+  const events = [];
+  let stopping = null;
+  const subscriber = {
+    onEvent({ event }) {
+      events.push(event);
+      if (event.type === step.stopAt) stopping ??= stop(step.runId);
+      if (event.type === step.abortAt) agent.abortRun();
+    },
+  };
+  let error = null;
+  try {
+    await agent.runAgent({ runId: step.runId, forwardedProps: step.props ?? {} }, subscriber);
+    const last = events.at(-1)?.type;
+    if (last !== "RUN_FINISHED" && last !== "RUN_ERROR") {
+      error = { name: "NoTerminalEvent", message: `the stream ended after ${last}` };
+    }
+  } catch (raised) {
+    const { name, message, status = null, payload = null } = raised;
+    error = { name, message, status, payload };
+  }
+  return { events, error, stopped: await stopping };
+}
+
+const runs = [];
+for (const step of plan.runs) runs.push(await perform(step));
+const { messages, state } = agent;
+process.stdout.write(JSON.stringify({ runs, messages, state, warnings }));

@@ -1,0 +1,189 @@
+"""One's own account, password and API keys (seed 002, section 3), over HTTP."""
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import PASSWORD, Api, conforms, unique
+from tests.fixtures.server import Server
+
+ME = {
+    "id": "uuid",
+    "username": "zhangsan",
+    "email": "zhangsan@example.com",
+    "avatar_url": None,
+    "role": {"id": "uuid", "name": "developer", "display_name": "开发者"},
+    "permissions": ["models:view", "mcp:view", "mcp:create"],
+    "created_at": "2026-01-15T10:00:00Z",
+}
+KEY = {
+    "id": "uuid",
+    "name": "开发测试",
+    "key_prefix": "sk-...abc",
+    "last_used_at": "2026-02-01T10:00:00Z",
+    "created_at": "2026-01-20T10:00:00Z",
+}
+NEW_KEY = {
+    "id": "uuid",
+    "name": "生产环境",
+    "key": "sk-xxxxxxxxxxxxxxxxxxxxxxxx",
+    "created_at": "2026-02-03T10:00:00Z",
+}
+NEW_PASSWORD = "NewPassword456"
+
+
+@pytest.fixture
+def user(server: Server) -> Api:
+    """A person who has registered and logged in, which is what is tested here."""
+    return server.api().register()
+
+
+def test_own_account_answers_as_documented(user: Api):
+    data = user.get("/users/me")
+    conforms(data, ME)
+    assert (data["username"], data["role"]["name"]) == (user.name, "user")
+    assert "kb:write" in data["permissions"]
+    assert "users:manage" not in data["permissions"]
+
+
+def test_administrator_has_every_permission_and_is_the_first_account(server: Server):
+    data = server.admin().get("/users/me")
+    assert data["role"]["name"] == "admin"
+    assert {"users:manage", "system:manage", "mcp:create"} <= set(data["permissions"])
+
+
+def test_name_and_picture_change_as_documented(user: Api, server: Server):
+    name = unique("zhangsan_new")
+    body = {"username": name, "avatar_url": "https://example.com/a.png"}
+    conforms(user.put("/users/me", body), ME)
+    data = user.get("/users/me")
+    assert (data["username"], data["avatar_url"]) == (name, body["avatar_url"])
+    assert server.api().log_in(name).user_id == user.user_id
+
+
+def test_what_is_left_out_of_a_change_stays(user: Api):
+    user.put("/users/me", {"avatar_url": "https://example.com/a.png"})
+    user.put("/users/me", {"username": user.name.upper()})
+    data = user.get("/users/me")
+    assert data["avatar_url"] == "https://example.com/a.png"
+    assert data["username"] == user.name.upper()
+    user.put("/users/me", {"avatar_url": ""})
+    assert user.get("/users/me")["avatar_url"] is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"avatar_url": "javascript:alert(1)"},
+        {"avatar_url": "https://" + "x" * 2000},
+        {"username": "a b"},
+        {"role": "admin"},
+        {"id": "7"},
+        {"permissions": ["users:manage"]},
+        {"status": "active"},
+        {"email": "new@example.com"},
+        {"is_admin": True},
+        {"created_at": "2020-01-01T00:00:00Z"},
+        [],
+        "text",
+        None,
+    ],
+)
+def test_change_that_is_not_the_persons_to_make_changes_nothing(someone: Api, body: object):
+    before = someone.get("/users/me")
+    someone.refused(ErrorCode.INVALID_REQUEST, "PUT", "/users/me", json=body)
+    assert someone.get("/users/me") == before
+
+
+def test_name_of_another_person_is_refused(user: Api, other: Api):
+    body = {"username": other.name.upper()}
+    user.refused(ErrorCode.USERNAME_TAKEN, "PUT", "/users/me", json=body)
+
+
+def test_password_change_ends_other_logins_and_keeps_this_one(server: Server, user: Api):
+    elsewhere = server.api().log_in(user.name)
+    body = {"old_password": PASSWORD, "new_password": NEW_PASSWORD}
+    answer = user.request("PUT", "/users/me/password", json=body)
+    assert answer.json() == {"code": 0, "message": "success"}
+    assert user.get("/users/me")["id"] == user.user_id
+    elsewhere.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    old = {"refresh_token": elsewhere.refresh_token}
+    elsewhere.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=old)
+    login = {"username": user.name, "password": PASSWORD}
+    user.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+    assert server.api().log_in(user.name, NEW_PASSWORD).user_id == user.user_id
+
+
+def test_password_change_needs_the_old_password_and_a_strong_new_one(server: Server, user: Api):
+    wrong = {"old_password": "Wrong-password1", "new_password": NEW_PASSWORD}
+    path = "/users/me/password"
+    details = user.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", path, json=wrong)
+    assert details["field"] == "old_password"
+    weak = {"old_password": PASSWORD, "new_password": "short1"}
+    user.refused(ErrorCode.WEAK_PASSWORD, "PUT", path, json=weak)
+    assert server.api().log_in(user.name).user_id == user.user_id
+
+
+def test_new_api_key_answers_as_documented_and_is_shown_once(user: Api):
+    data = user.post("/users/me/api-keys", {"name": "生产环境"})
+    conforms(data, NEW_KEY)
+    assert data["key"].startswith("sk-")
+    assert len(data["key"]) > 40
+    listed = user.request("GET", "/users/me/api-keys")
+    assert data["key"] not in listed.text
+
+
+def test_api_key_list_answers_as_documented(server: Server, user: Api):
+    new = user.post("/users/me/api-keys", {"name": "开发测试"})
+    before = user.get("/users/me/api-keys")["items"][0]
+    assert before["last_used_at"] is None
+    server.api(**{"X-API-Key": new["key"]}).get("/users/me")
+    data = user.get("/users/me/api-keys")
+    conforms(data, {"items": [KEY], "total": 1})
+    assert data["total"] == 1
+    assert data["items"][0]["key_prefix"] == f"sk-...{new['key'][-3:]}"
+
+
+def test_api_key_works_in_both_headers_until_it_is_revoked(server: Server, user: Api):
+    new = user.post("/users/me/api-keys", {"name": "k"})
+    callers = [
+        server.api(**{"X-API-Key": new["key"]}),
+        server.api(Authorization=f"Bearer {new['key']}"),
+        server.api(Authorization=f"bearer {new['key']}"),
+    ]
+    for caller in callers:
+        assert caller.get("/users/me")["id"] == user.user_id
+    answer = user.request("DELETE", f"/users/me/api-keys/{new['id']}")
+    assert answer.json() == {"code": 0, "message": "success"}
+    for caller in callers:
+        caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    path = f"/users/me/api-keys/{new['id']}"
+    user.refused(ErrorCode.API_KEY_NOT_FOUND, "DELETE", path)
+
+
+def test_api_key_of_another_person_is_not_found_and_stays(server: Server, user: Api, other: Api):
+    new = user.post("/users/me/api-keys", {"name": "k"})
+    path = f"/users/me/api-keys/{new['id']}"
+    other.refused(ErrorCode.API_KEY_NOT_FOUND, "DELETE", path)
+    assert server.api(**{"X-API-Key": new["key"]}).get("/users/me")["id"] == user.user_id
+    assert new["id"] not in other.request("GET", "/users/me/api-keys").text
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": ""}, {"name": "x" * 101}, {"name": "n\x00"}, {"name": "k", "key": "sk-1"}]
+)
+def test_api_key_with_a_bad_name_is_not_made(someone: Api, body: dict[str, str]):
+    before = someone.get("/users/me/api-keys")["total"]
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/users/me/api-keys", json=body)
+    assert someone.get("/users/me/api-keys")["total"] == before
+
+
+def test_no_secret_is_stored_in_plain(server: Server, user: Api):
+    key = user.post("/users/me/api-keys", {"name": "k"})["key"]
+    rows = [
+        server.sql(f'SELECT * FROM "{table}"')
+        for table in ("user", "api_key", "token_family", "stored_signing_key")
+    ]
+    text = str(rows)
+    assert user.name in text
+    for secret in (PASSWORD, key, user.access_token, user.refresh_token, "BEGIN PRIVATE KEY"):
+        assert secret not in text

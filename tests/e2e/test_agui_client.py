@@ -1,0 +1,247 @@
+"""The stock AG-UI client (``@ag-ui/client``) against the product: it accepts all and warns of nothing."""
+
+from uuid import uuid4
+
+import pytest
+
+from agents.agui.verifier import verify
+from tests.fixtures.agents import (
+    GUIDE,
+    MANUAL,
+    AguiClient,
+    ClientRun,
+    Run,
+    camel,
+    run_body,
+    text_of,
+    types_of,
+)
+from tests.fixtures.client import Api, eventually
+from tests.fixtures.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server
+
+LIBRARY = {"relay.md": GUIDE, "中继.md": MANUAL}
+
+
+@pytest.fixture
+def reader(modelled: Server) -> Api:
+    """Somebody who asks the product with a language model."""
+    return modelled.api().register()
+
+
+@pytest.fixture
+def guide(reader: Api) -> str:
+    """A knowledge base of the reader's."""
+    kb_id = reader.create_kb()
+    reader.ingest(kb_id, "relay.md", GUIDE)
+    return kb_id
+
+
+@pytest.fixture
+def offline(user: Api) -> tuple[Api, str]:
+    """Somebody who asks the product without a language model, and a knowledge base of theirs."""
+    kb_id = user.create_kb()
+    for name, content in LIBRARY.items():
+        user.ingest(kb_id, name, content)
+    return user, kb_id
+
+
+def asking(question: str, kb_id: str | None = None, **step: str) -> dict[str, object]:
+    props = {"agent_type": "agentic_rag", **({"knowledge_base_ids": [kb_id]} if kb_id else {})}
+    return {"question": question, "props": props, **step}
+
+
+def finished(run: ClientRun) -> dict:
+    assert run.error is None
+    verify(run.events)
+    return run.events[-1]
+
+
+@pytest.mark.parametrize(
+    ("question", "document", "quote"),
+    [
+        ("Which port does the relay server listen on?", "relay.md", "port 7070"),
+        ("中继服务器默认监听哪个端口？", "中继.md", "7070 端口"),
+    ],
+)
+def test_client_gets_quotes_when_there_is_no_model(
+    agui_client: AguiClient, offline: tuple[Api, str], question: str, document: str, quote: str
+):
+    user, kb_id = offline
+    talk = agui_client.talk(user, asking(question, kb_id))
+
+    finished(talk.runs[0])
+    answer = talk.messages[-1]
+    cited = answer["metadata"]["citations"]
+    assert document in {citation["document_name"] for citation in cited}
+    assert quote in answer["content"]
+    assert all(citation["quote"] in LIBRARY[citation["document_name"]] for citation in cited)
+    assert talk.runs[0].events[-1]["result"]["usage"]["prompt_tokens"] == 0
+
+
+def test_client_is_told_when_nothing_is_found(agui_client: AguiClient, offline: tuple[Api, str]):
+    user, kb_id = offline
+    talk = agui_client.talk(user, asking("Who composed the Goldberg variations?", kb_id))
+
+    last = finished(talk.runs[0])
+    assert last["result"]["citations"] == talk.state["citations"] == []
+    assert talk.messages[-1]["role"] == "assistant"
+    assert "7070" not in talk.messages[-1]["content"]
+
+
+def test_client_is_told_when_there_is_no_knowledge_base(agui_client: AguiClient, embedded: Server):
+    newcomer = embedded.api().register()
+    kb_id = newcomer.create_kb()
+    talk = agui_client.talk(newcomer, asking("Which port does it listen on?", kb_id))
+
+    finished(talk.runs[0])
+    assert talk.messages[-1]["content"]
+    assert "metadata" not in talk.messages[-1]
+
+
+def test_client_gets_an_answer_with_citations(agui_client: AguiClient, reader: Api, guide: str):
+    thread_id = str(uuid4())
+    talk = agui_client.talk(
+        reader, asking("Which port does the relay listen on? #rag", guide), threadId=thread_id
+    )
+
+    last = finished(talk.runs[0])
+    assert (last["type"], last["threadId"]) == ("RUN_FINISHED", thread_id)
+    assert last.get("outcome") is None
+    answer = talk.messages[-1]
+    assert (answer["role"], answer["content"]) == ("assistant", "The port is 8000 [1].")
+    cited = answer["metadata"]["citations"]
+    assert [(c["number"], c["document_name"]) for c in cited] == [(1, "relay.md")]
+    assert cited[0]["quote"] in GUIDE
+    assert talk.state["citations"] == cited
+    roles = [message["role"] for message in talk.messages]
+    assert roles == ["user", "assistant", "tool", "assistant"]
+    assert last["usage"][0]["inputTokens"] == last["result"]["usage"]["prompt_tokens"] == 33
+
+
+def test_client_shows_reasoning_and_tool_calls(agui_client: AguiClient, reader: Api, guide: str):
+    talk = agui_client.talk(reader, asking("What do you think? #rag-reasoning", guide))
+
+    finished(talk.runs[0])
+    roles = [message["role"] for message in talk.messages]
+    assert roles == ["user", "reasoning", "assistant", "tool", "tool", "assistant"]
+    assert talk.messages[1]["content"] == "First thoughts."
+    calls = talk.messages[2]["toolCalls"]
+    assert [call["function"]["arguments"] for call in calls] == [
+        '{"query": "port"}',
+        '{"query": "host"}',
+    ]
+    assert {m["toolCallId"] for m in talk.messages[3:5]} == {call["id"] for call in calls}
+
+
+def test_client_sends_its_history_back_in_the_next_run(
+    agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer
+):
+    talk = agui_client.talk(
+        reader,
+        asking("Which port is it? #rag-reasoning", guide),
+        asking("And since when? #rag", guide),
+    )
+
+    for run in talk.runs:
+        finished(run)
+    roles = [m["role"] for m in talk.messages]
+    assert roles.count("user") == 2
+    asked = next(r for r in scripted.requests if "And since when?" in r.messages[-1]["content"])
+    assert [m["role"] for m in asked.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "assistant",
+        "user",
+    ]
+    stored = reader.get("/sessions")["items"][0]
+    assert stored["message_count"] == 5
+
+
+def test_client_stops_a_slow_model(
+    agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer
+):
+    talk = agui_client.talk(
+        reader, asking("Which port? #rag-slow", guide, stopAt="TEXT_MESSAGE_CONTENT")
+    )
+
+    run = talk.runs[0]
+    assert run.stopped is not None
+    assert run.stopped["body"]["data"] == {"run_id": run.events[0]["runId"], "stopped": True}
+    assert run.stopped["ms"] < 2000
+    assert finished(run)["outcome"] == {"type": "cancelled"}
+    assert talk.messages[-1]["content"] == "The port"
+    assert talk.messages[-1]["metadata"]["stopped"] is True
+    assert scripted.hung_up.wait(5)
+
+
+def test_client_is_told_safely_when_the_model_fails(
+    agui_client: AguiClient, reader: Api, guide: str
+):
+    talk = agui_client.talk(
+        reader,
+        asking("Which port? #unauthorized", guide),
+        asking("Which port then? #rag-drop", guide),
+        asking("And now? #rag", guide),
+    )
+
+    refused, broken, fine = talk.runs
+    assert finished(refused)["type"] == finished(broken)["type"] == "RUN_ERROR"
+    assert refused.events[-1]["code"] == "LLM_ERROR"
+    assert refused.events[-1]["message"] == (
+        "The language model failed: the endpoint answered HTTP 401"
+    )
+    assert UPSTREAM_SECRET not in str(talk)
+    assert text_of(broken.events) == "The port"
+    assert finished(fine)["type"] == "RUN_FINISHED"
+
+
+def test_client_is_refused_when_the_thread_is_busy(
+    agui_client: AguiClient, reader: Api, scripted: ModelServer
+):
+    body = camel(run_body("Say hello #slow"))
+    with Run(reader, body) as busy:
+        busy.until("TEXT_MESSAGE_CONTENT")
+        talk = agui_client.talk(reader, asking("Me too #plain"), threadId=body["threadId"])
+        scripted.release.set()
+        assert text_of(busy.finish()) == "Hello"
+
+    error = talk.runs[0].error
+    assert error is not None
+    assert (error["status"], error["payload"]["code"]) == (409, 40905)
+    assert talk.runs[0].events == []
+
+
+def test_client_is_refused_before_the_run_starts(
+    agui_client: AguiClient, modelled: Server, reader: Api
+):
+    stranger = agui_client.talk(modelled.api(), asking("Hello #plain")).runs[0]
+    unknown_type = agui_client.talk(
+        reader, {"question": "Hello #plain", "props": {"agent_type": "react"}}
+    ).runs[0]
+    unknown_kb = agui_client.talk(reader, asking("Hello #plain", str(uuid4()))).runs[0]
+
+    errors = [run.error or {} for run in (stranger, unknown_type, unknown_kb)]
+    assert [e["status"] for e in errors] == [401, 400, 404]
+    assert [e["payload"]["code"] for e in errors] == [40101, 40018, 40404]
+    assert all(run.events == [] for run in (stranger, unknown_type, unknown_kb))
+
+
+def test_run_goes_on_when_the_client_goes_away(
+    agui_client: AguiClient, reader: Api, scripted: ModelServer
+):
+    thread_id = str(uuid4())
+    talk = agui_client.talk(
+        reader, asking("Say hello #slow", abortAt="TEXT_MESSAGE_CONTENT"), threadId=thread_id
+    )
+    assert types_of(talk.runs[0].events)[-1] == "RUN_ERROR", "the client's own mark of its abort"
+    assert not scripted.hung_up.is_set()
+    scripted.release.set()
+
+    def answer() -> str | None:
+        messages = reader.get(f"/sessions/{thread_id}/messages")["items"]
+        return messages[1]["content"] if len(messages) > 1 else None
+
+    assert eventually(answer) == "Hello"

@@ -1,0 +1,209 @@
+"""Requests that can't be understood: the documented error in the envelope, before any work."""
+
+import gzip
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import Api, check_error
+from tests.fixtures.multipart import connection, head, read_status
+from tests.fixtures.server import Server
+
+JSON = {"Content-Type": "application/json"}
+DEEP = b'{"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+LIMIT = 4 * 2**20
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"", b"nonsense", b"{'name': 1}", b'{"name": "a",}', b"\xff\xfe\x00", b"\x00", DEEP,
+     b'{"name": "\xff"}', b'{"name": ' + b"9" * 5000 + b"}"],
+)  # fmt: skip
+def test_malformed_json_is_401_before_authentication_and_40002_after(
+    server: Server, someone: Api, content: bytes
+):
+    path = "/knowledge-bases"
+    options: dict[str, Any] = {"content": content, "headers": JSON}
+    server.api().refused(ErrorCode.NOT_AUTHENTICATED, "POST", path, **options)
+    before = server.count("knowledge_base")
+    answer = someone.request("POST", path, **options)
+    expected = ErrorCode.MALFORMED_JSON if content else ErrorCode.INVALID_REQUEST
+    check_error(answer, expected)
+    assert server.count("knowledge_base") == before
+
+
+@pytest.mark.parametrize("path", ["/auth/login", "/auth/register", "/auth/refresh"])
+def test_malformed_json_on_an_open_route_is_40002(server: Server, path: str):
+    for content in (b"{", DEEP, b"\xff"):
+        server.api().refused(ErrorCode.MALFORMED_JSON, "POST", path, content=content, headers=JSON)
+
+
+def test_body_of_another_type_or_shape_is_refused(someone: Api):
+    path = "/knowledge-bases"
+    for content_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", ""):
+        headers = {"Content-Type": content_type}
+        content = b'{"name": "x"}'
+        someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers)
+    for body in ([], "text", 7, None, True, [{"name": "x"}]):
+        someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+
+
+def test_packed_body_is_not_unpacked(someone: Api):
+    headers = {**JSON, "Content-Encoding": "gzip"}
+    content = gzip.compress(b'{"name": "' + b"x" * 10**7 + b'"}')
+    path = "/knowledge-bases"
+    someone.refused(ErrorCode.MALFORMED_JSON, "POST", path, content=content, headers=headers)
+
+
+def blocks(size: int) -> Iterator[bytes]:
+    yield b'{"name": "'
+    for _ in range(size // 65536):
+        yield b"x" * 65536
+    yield b'"}'
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"]
+)
+@pytest.mark.parametrize("path", ["/auth/login", "/knowledge-bases"])
+def test_body_over_the_limit_is_refused_on_every_route(someone: Api, content_type: str, path: str):
+    headers = {"Content-Type": content_type}
+    options: dict[str, Any] = {"headers": headers, "content": b"x" * (LIMIT + 1)}
+    someone.refused(ErrorCode.REQUEST_TOO_LARGE, "POST", path, **options)
+    options["content"] = blocks(2 * LIMIT)
+    someone.refused(ErrorCode.REQUEST_TOO_LARGE, "POST", path, **options)
+
+
+def test_many_keys_are_refused_quickly(someone: Api):
+    started = time.monotonic()
+    body = {f"key{number}": number for number in range(10_000)}
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/knowledge-bases", json=body)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"name": "\\ud800"}',
+        b'{"\\ud800": 1}',
+        b'{"name": "a", "\\udfff": "x"}',
+        b'{"name": "a\\u0000"}',
+        b'{"name": "a", "\\u0000": 1}',
+        b'{"name": "a", "chunk_size": 1e999}',
+        b'{"name": "a", "chunk_size": NaN}',
+        b'{"name": "a", "chunk_size": 9223372036854775808}',
+        b'{"name": "a", "chunk_size": -9223372036854775809}',
+        b'{"name": "a", "description": "\\ud83d"}',
+    ],
+)
+def test_half_characters_nul_and_huge_numbers_are_refused(someone: Api, content: bytes):
+    path = "/knowledge-bases"
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=JSON)
+
+
+def test_half_character_in_any_text_of_any_body_is_refused(someone: Api):
+    kb_id = someone.create_kb()
+    bodies = {
+        "/auth/login": b'{"username": "\\ud800", "password": "x"}',
+        "/auth/register": b'{"username": "abc", "email": "\\ud800@b.co", "password": "abcdefg1"}',
+        "/auth/refresh": b'{"refresh_token": "\\ud800"}',
+        "/users/me/api-keys": b'{"name": "\\ud800"}',
+        f"/knowledge-bases/{kb_id}/search": b'{"query": "\\ud800"}',
+        "/search": b'{"query": "x", "knowledge_base_ids": ["\\ud800"]}',
+        "/sessions": b'{"title": "\\ud800"}',
+    }
+    for path, content in bodies.items():
+        answer = someone.request("POST", path, content=content, headers=JSON)
+        assert answer.status_code in {400, 401}, (path, answer.text)
+        assert set(answer.json()) == {"code", "message", "details"}
+
+
+def test_longest_names_fit_into_every_database(someone: Api):
+    # One such letter becomes eighteen when it is folded for comparison.
+    for letter in ("ﷺ", "ß", "字", "🙂"):
+        answer = someone.request("POST", "/knowledge-bases", json={"name": letter * 200})
+        assert answer.status_code in {200, 400}, answer.text
+        mail = f"{'ﷺ' * 60}@{letter * 60}.com"
+        body = {"username": "abc", "email": mail, "password": "Password123"}
+        answer = someone.request("POST", "/auth/register", json=body)
+        assert answer.status_code in {200, 400, 409}, answer.text
+
+
+@pytest.mark.parametrize("value", ["%00", "a%00b", "%ED%A0%80", "..%2f..%2fetc%2fpasswd", "%F0%28"])
+def test_odd_ids_in_a_path_are_not_found_or_refused(someone: Api, value: str):
+    for path in (f"/knowledge-bases/{value}", f"/sessions/{value}", f"/users/me/api-keys/{value}"):
+        method = "DELETE" if "api-keys" in path else "GET"
+        answer = someone.request(method, path)
+        assert answer.status_code in {400, 404}, answer.text
+        assert set(answer.json()) == {"code", "message", "details"}
+
+
+def test_unknown_paths_and_methods_answer_in_the_envelope(server: Server, someone: Api):
+    someone.refused(ErrorCode.NOT_FOUND, "GET", "/no/such/path")
+    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "PATCH", "/users/me")
+    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "TRACE", "/users/me")
+    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "DELETE", "/knowledge-bases")
+    server.api().refused(ErrorCode.NOT_AUTHENTICATED, "GET", "/no/such/path")
+    server.api().refused(ErrorCode.METHOD_NOT_ALLOWED, "GET", "/auth/login")
+    slash = someone.request("GET", "/knowledge-bases/")
+    check_error(slash, ErrorCode.NOT_FOUND)
+
+
+def test_unknown_ids_are_not_found(someone: Api):
+    kb_id, nothing = someone.create_kb(), str(uuid4())
+    missing_kb, missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
+    someone.refused(missing_kb, "GET", f"/knowledge-bases/{nothing}")
+    someone.refused(missing_kb, "PUT", f"/knowledge-bases/{nothing}", json={"name": "x"})
+    someone.refused(missing_kb, "DELETE", f"/knowledge-bases/{nothing}")
+    someone.refused(missing_kb, "GET", f"/knowledge-bases/{nothing}/documents")
+    body = {"query": "x"}
+    someone.refused(missing_kb, "POST", f"/knowledge-bases/{nothing}/search", json=body)
+    body = {"query": "x", "knowledge_base_ids": [kb_id, nothing]}
+    someone.refused(missing_kb, "POST", "/search", json=body)
+    someone.refused(missing, "GET", f"/knowledge-bases/{kb_id}/documents/{nothing}")
+    someone.refused(missing, "DELETE", f"/knowledge-bases/{kb_id}/documents/{nothing}")
+    someone.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"/sessions/{nothing}")
+
+
+def test_every_answer_has_safe_headers_and_a_request_id(server: Server, someone: Api):
+    answers: list[httpx.Response] = [
+        someone.request("GET", "/users/me"),
+        someone.request("GET", "/no/such/path"),
+        server.api().request("GET", "/users/me"),
+        someone.request("POST", "/knowledge-bases", content=b"{", headers=JSON),
+        someone.request("POST", "/auth/login", content=b"x" * (LIMIT + 1), headers=JSON),
+    ]
+    for answer in answers:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Request-ID"]
+        assert answer.headers["Content-Type"] == "application/json"
+    given = {"X-Request-ID": "my-request:1"}
+    assert (
+        someone.request("GET", "/users/me", headers=given).headers["X-Request-ID"] == "my-request:1"
+    )
+    odd = {"X-Request-ID": 'x" y' + "z" * 200}
+    assert "z" not in someone.request("GET", "/users/me", headers=odd).headers["X-Request-ID"]
+
+
+def test_bytes_that_are_not_http_leave_the_server_well(server: Server, someone: Api):
+    host = f"{server.settings.host}:{server.settings.port}"
+    for data in (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
+        b"GET / HTTP/9.9\r\n\r\n",
+        head("GET", "/api/v1/users/me", {"Host": host, "X-Long": "x" * 200_000}),
+        head("GET", "/api/v1/" + "x" * 100_000, {"Host": host}),
+    ):
+        with connection(server) as link:
+            try:
+                link.sendall(data)
+                assert read_status(link) in {0, 400, 401, 414, 431}
+            except OSError:
+                continue
+    assert someone.get("/users/me")["id"]

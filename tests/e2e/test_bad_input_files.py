@@ -1,0 +1,291 @@
+"""Uploads that can't be taken in: the documented error, and nothing left behind."""
+
+import io
+import json
+import random
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import Api, check_error, check_success, eventually
+from tests.fixtures.leftovers import traces
+from tests.fixtures.multipart import (
+    BOUNDARY,
+    CONTENT_TYPE,
+    body,
+    connection,
+    file_part,
+    head,
+    part,
+    read_status,
+)
+from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
+
+TEXT = b"# Title\n\nSome words to index.\n"
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def kb(server: Server, someone: Api) -> Iterator[str]:
+    """A knowledge base in which nothing may be left."""
+    kb_id = someone.create_kb()
+    before = server.files
+    yield kb_id
+    assert server.count("document", knowledge_base_id=kb_id) == 0
+    eventually(lambda: server.files <= before, what="no file is left")
+    assert server.points(kb_id=kb_id) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("zero.txt", b"", ErrorCode.EMPTY_FILE),
+        ("zero.pdf", b"", ErrorCode.EMPTY_FILE),
+        ("blank.txt", b" \r\n\t\n  ", ErrorCode.EMPTY_FILE),
+        ("bom.txt", b"\xef\xbb\xbf", ErrorCode.EMPTY_FILE),
+        ("one.pdf", b"%", ErrorCode.EMPTY_FILE),
+        ("exe.txt", b"MZ" + random.Random(1).randbytes(3000), ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("elf.md", b"\x7fELF\x02\x01\x01" + bytes(100), ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("picture.gif", b"GIF89a" + bytes(50), ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("picture.md", b"\x89PNG\r\n\x1a\n" + bytes(50), ErrorCode.FILE_TYPE_MISMATCH),
+        ("archive.zip", zipped(a=b"1"), ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("slip.zip", zipped(**{"../../slip": b"1"}), ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("data.unknown", TEXT, ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("noending", TEXT, ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("html_as.pdf", b"<html><body>not a PDF</body></html>", ErrorCode.FILE_TYPE_MISMATCH),
+        ("late.pdf", b"<html>\n%PDF-1.7\n", ErrorCode.FILE_TYPE_MISMATCH),
+        ("wrong.pdf", b"MZ" + bytes(500), ErrorCode.FILE_TYPE_MISMATCH),
+        ("pdf_as.txt", b"%PDF-1.7\n1 0 obj\n", ErrorCode.FILE_TYPE_MISMATCH),
+        ("text_as.docx", TEXT, ErrorCode.FILE_TYPE_MISMATCH),
+        ("docx_as.md", zipped(**{"word/document.xml": b"<w/>"}), ErrorCode.FILE_TYPE_MISMATCH),
+    ],
+)
+def test_file_that_can_not_be_read_is_refused_at_once(
+    someone: Api, kb: str, name: str, content: bytes, code: ErrorCode
+):
+    check_error(someone.send_file(kb, name, content, "application/octet-stream"), code)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("broken.pdf", b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog", "corrupt_file"),
+        ("noise.pdf", b"%PDF-1.4\n" + random.Random(2).randbytes(20_000), "corrupt_file"),
+        ("broken.docx", zipped(**{"word/document.xml": b"<w:document"}), "corrupt_file"),
+        ("broken.json", b'{"a": [1, 2', "corrupt_file"),
+        (
+            "nothing.html",
+            b"<html><head><script>1</script></head><body> </body></html>",
+            "empty_text",
+        ),
+        ("comment.html", b"<!-- only a comment -->", "empty_text"),
+        ("invisible.txt", "\u200b\u200b\u2060".encode() * 10, "empty_text"),
+    ],
+)
+def test_file_without_readable_text_fails_with_a_reason_and_leaves_no_chunk(
+    server: Server, someone: Api, name: str, content: bytes, reason: str
+):
+    kb_id = someone.create_kb()
+    answer = someone.send_file(kb_id, name, content)
+    if answer.status_code == ErrorCode.EMPTY_FILE.status:
+        # Blanks of any kind may be told at the door already.
+        check_error(answer, ErrorCode.EMPTY_FILE)
+        return
+    row = someone.wait(kb_id, check_success(answer)["id"])
+    assert (row["status"], row["failure"]["reason"]) == ("failed", reason)
+    assert row["failure"]["next_action"]
+    assert row["failure"]["next_action_zh"]
+    assert row["chunk_count"] == 0
+    left = traces(server, kb_id)
+    assert (left.documents, left.chunks, left.points) == (1, 0, 0)
+    assert someone.search(kb_id, "anything") == []
+
+
+@pytest.mark.parametrize(
+    ("content_type", "content"),
+    [
+        ("application/json", b"{}"),
+        ("text/plain", TEXT),
+        ("", TEXT),
+        ("multipart/form-data", body(file_part("a.md", TEXT))),
+        ("multipart/form-data; boundary=", body(file_part("a.md", TEXT))),
+        ("multipart/form-data; boundary=other", body(file_part("a.md", TEXT))),
+        ("application/x-www-form-urlencoded", b"file=a.md"),
+        (CONTENT_TYPE, b""),
+        (CONTENT_TYPE, b"garbage"),
+        (CONTENT_TYPE, b"--" + BOUNDARY.encode()),
+        (CONTENT_TYPE, body()),
+        (CONTENT_TYPE, body(part('; name="note"', b"only a field"))),
+        (CONTENT_TYPE, body(part('; name="file"', TEXT))),
+        (CONTENT_TYPE, body(part('; name="other"; filename="a.md"', TEXT))),
+        (CONTENT_TYPE, body(part("", TEXT))),
+        (CONTENT_TYPE, body(file_part("a.md", TEXT), file_part("b.md", TEXT))),
+        (CONTENT_TYPE, file_part("a.md", TEXT)),
+        (CONTENT_TYPE, body(*(part(f'; name="f{n}"', b"x") for n in range(10_000)))),
+        (CONTENT_TYPE, body(part('; name="note"', b"x" * 100_000), file_part("a.md", TEXT))),
+        (CONTENT_TYPE, body(file_part("a.md", TEXT, "X-Long: " + "x" * 100_000))),
+    ],
+)
+def test_body_that_is_not_one_file_is_refused(
+    someone: Api, kb: str, content_type: str, content: bytes
+):
+    headers = {"Content-Type": content_type} if content_type else {}
+    path = f"/knowledge-bases/{kb}/documents"
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers)
+
+
+def test_upload_over_the_limit_is_refused_by_its_declared_size(someone: Api, kb: str):
+    content = b"x" * (MAX_UPLOAD_BYTES + 200_000)
+    details = check_error(someone.send_file(kb, "a.txt", content), ErrorCode.FILE_TOO_LARGE)
+    assert details == {"max_bytes": MAX_UPLOAD_BYTES}
+
+
+def test_upload_just_over_the_limit_is_refused_by_its_real_size(someone: Api, kb: str):
+    answer = someone.send_file(kb, "a.txt", b"x" * (MAX_UPLOAD_BYTES + 1))
+    check_error(answer, ErrorCode.FILE_TOO_LARGE)
+
+
+def test_upload_without_a_declared_size_is_cut_at_the_limit(someone: Api, kb: str):
+    def blocks() -> Iterator[bytes]:
+        yield file_part("a.txt", b"")[:-2]
+        for _ in range(4 * MAX_UPLOAD_BYTES // 65536):
+            yield b"x" * 65536
+
+    path = f"/knowledge-bases/{kb}/documents"
+    headers = {"Content-Type": CONTENT_TYPE}
+    answer = someone.request("POST", path, content=blocks(), headers=headers)
+    check_error(answer, ErrorCode.FILE_TOO_LARGE)
+
+
+def upload_head(server: Server, caller: Api, kb_id: str, length: int) -> bytes:
+    return head(
+        "POST",
+        f"/api/v1/knowledge-bases/{kb_id}/documents",
+        {
+            "Host": f"{server.settings.host}:{server.settings.port}",
+            **caller.headers,
+            "Content-Type": CONTENT_TYPE,
+            "Content-Length": str(length),
+        },
+    )
+
+
+def test_upload_that_declares_less_than_it_sends_is_refused(server: Server, someone: Api, kb: str):
+    with connection(server) as link:
+        link.sendall(upload_head(server, someone, kb, 400))
+        link.sendall(body(file_part("a.txt", b"x" * 100_000)))
+        assert read_status(link) == 400
+
+
+def test_upload_that_declares_more_than_the_limit_is_refused_before_it_is_sent(
+    server: Server, someone: Api, kb: str
+):
+    with connection(server) as link:
+        link.sendall(upload_head(server, someone, kb, 10**12))
+        assert read_status(link) == 413
+
+
+def test_upload_broken_off_half_way_is_no_crash(server: Server, someone: Api, kb: str):
+    log = server.settings.data_dir / "logs" / "api.log"
+    with connection(server) as link:
+        link.sendall(upload_head(server, someone, kb, 1_500_000))
+        link.sendall(body(file_part("a.txt", b"x" * 700_000))[:-200])
+    # The same process has answered something later, so that it knows of the end.
+    someone.get("/users/me")
+    eventually(lambda: log.read_text().count(f"/{kb}/documents") >= 1, what="the end is logged")
+    lines = [json.loads(line) for line in log.read_text().splitlines() if kb in line]
+    assert [line["event"] for line in lines if line["level"] in {"error", "critical"}] == []
+
+
+def test_upload_into_an_unknown_knowledge_base_is_not_found(server: Server, someone: Api):
+    before = server.files
+    answer = someone.send_file(str(uuid4()), "a.md", TEXT)
+    check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+    assert server.files == before
+
+
+NAMES = [
+    "../../../../tmp/agentex-canary.md",
+    "..\\..\\agentex-canary.md",
+    "/etc/agentex-canary.md",
+    "C:\\agentex\\canary.md",
+    "%2e%2e%2fcanary.md",
+    "a%2fb.md",
+    "..%2f..%2fetc%2fpasswd.md",
+    "nul\x00.md",
+    "line\r\nX-Injected: 1.md",
+    "line\nfeed.md",
+    'quote\\".md',
+    "semi;colon.md",
+    f"{'x' * 252}.md",
+    f"{'x' * 253}.md",
+    f"{'字' * 2000}.md",
+    f"{'x' * 5000}.md",
+    "emoji 🙂👩‍👩‍👧.md",
+    "\u202egpj.md",
+    "zero\u200bwidth.md",
+    "CON.md",
+    "NUL.md",
+    ".htaccess.md",
+    "....md",
+    "",
+    "   ",
+    ".md",
+    "-rf.md",
+    "$(id).md",
+    "`id`.md",
+    "<img src=x onerror=alert(1)>.md",
+    "double.md.md",
+    "UPPER.MD",
+    "cafe\u0301.md",
+    "café.md",
+    "trailing.md.",
+    "trailing.md ",
+    "bad\udcffbyte.md",
+    "tab\there.md",
+]
+FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def test_any_file_name_is_cleaned_or_refused(server: Server, someone: Api):
+    kb_id = someone.create_kb()
+    path = f"/knowledge-bases/{kb_id}/documents"
+    names: dict[str, str] = {}
+    for name in NAMES:
+        content = body(file_part(name, TEXT))
+        headers = {"Content-Type": CONTENT_TYPE}
+        answer = someone.request("POST", path, content=content, headers=headers)
+        if answer.status_code != 200:
+            assert answer.json()["code"] in {40001, 40011, 40013}, (name, answer.text)
+            continue
+        shown = check_success(answer)["name"]
+        names[name] = shown
+        assert 0 < len(shown.encode()) <= 255, name
+        assert not set(shown) & set("/\\"), name
+        assert not {unicodedata.category(c) for c in shown} & FORBIDDEN, name
+        assert unicodedata.is_normalized("NFC", shown), name
+        assert shown.strip(" .") == shown.rstrip(" .").lstrip(" ") or shown.startswith("."), name
+    assert names["../../../../tmp/agentex-canary.md"] == "agentex-canary.md"
+    assert names["C:\\agentex\\canary.md"] == "canary.md"
+    assert names["cafe\u0301.md"] == names["café.md"] == "café.md"
+    assert names["\u202egpj.md"] == "gpj.md"
+    assert names["UPPER.MD"] == "UPPER.MD"
+    assert names["$(id).md"] == "$(id).md"
+    assert len(names) >= len(NAMES) - 8
+    keys = {row["storage_key"] for row in server.sql("SELECT storage_key FROM document")}
+    assert all(len(key) == 36 and key.replace("-", "").isalnum() for key in keys)
+    assert not list(server.settings.data_dir.parent.rglob("*canary*"))
+    # Equal names with equal bytes are one document.
+    assert len(someone.get(path, page_size=100)["items"]) == len(set(names.values()))
+    assert someone.delete(f"/knowledge-bases/{kb_id}") is None

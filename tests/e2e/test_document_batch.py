@@ -1,0 +1,137 @@
+"""Many files in one request, metadata and names of documents, and the quota, over HTTP."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import Api, check_error, check_success
+from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, running_server
+
+SHORT = b"# Note\n\nThe zebra sleeps at noon.\n"
+
+
+@pytest.fixture
+def kb(user: Api) -> str:
+    return user.create_kb()
+
+
+def send(user: Api, kb: str, *files: tuple[str, bytes], **fields: str) -> list[dict[str, Any]]:
+    path = f"/knowledge-bases/{kb}/documents/batch"
+    parts = [("file", (name, content, "text/plain")) for name, content in files]
+    return check_success(user.request("POST", path, files=parts, data=fields))["items"]
+
+
+def test_batch_says_for_each_file_what_became_of_it(user: Api, kb: str, server: Server):
+    items = send(
+        user,
+        kb,
+        ("a.md", SHORT),
+        ("empty.md", b""),
+        ("b.md", SHORT + b"b"),
+        ("song.mp3", b"ID3\x04"),
+        ("a.md", SHORT),
+        ("big.txt", b"x" * (MAX_UPLOAD_BYTES + 1)),
+        ("last.md", SHORT + b"last"),
+    )
+    assert [item["name"] for item in items] == [
+        "a.md",
+        "empty.md",
+        "b.md",
+        "song.mp3",
+        "a.md",
+        "big.txt",
+        "last.md",
+    ]
+    told = [
+        item["document"]["outcome"] if item["document"] else item["error"]["code"] for item in items
+    ]
+    assert told == [
+        "created",
+        ErrorCode.EMPTY_FILE,
+        "created",
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        "unchanged",
+        ErrorCode.FILE_TOO_LARGE,
+        "created",
+    ]
+    rows = user.get(f"/knowledge-bases/{kb}/documents")["items"]
+    assert {row["name"] for row in rows} == {"a.md", "b.md", "last.md"}
+    for row in rows:
+        assert user.wait(kb, row["id"])["status"] == "completed"
+    assert server.is_ready()
+
+
+def test_batch_of_nothing_and_of_others_is_refused(user: Api, kb: str, other: Api):
+    path = f"/knowledge-bases/{kb}/documents/batch"
+    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, json={})
+    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files={"note": (None, b"x")})
+    missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    other.refused(missing, "POST", path, files={"file": ("a.md", SHORT)})
+
+
+def test_metadata_comes_with_the_upload_and_can_be_changed(user: Api, kb: str):
+    sent = {"author": "王小明", "year": 2026, "tags": ["x"]}
+    row = user.put_file(kb, "a.md", SHORT, metadata=json.dumps(sent))
+    assert row["metadata"] == sent
+    again = user.put_file(kb, "a.md", SHORT, metadata='{"year": 2027}')
+    assert (again["outcome"], again["metadata"]) == ("unchanged", {"year": 2027})
+    assert user.put_file(kb, "a.md", SHORT)["metadata"] == {"year": 2027}
+    path = f"/knowledge-bases/{kb}/documents/{row['id']}"
+    changed = user.put(path, {"metadata": {"draft": True}})
+    assert (changed["metadata"], changed["name"]) == ({"draft": True}, "a.md")
+    assert user.put(path, {"metadata": {}})["metadata"] == {}
+
+
+def test_metadata_that_is_not_flat_is_refused_and_nothing_kept(user: Api, kb: str):
+    for text in ("{", "[]", '{"a": {"b": 1}}'):
+        answer = user.send_file(kb, "a.md", SHORT, metadata=text)
+        assert check_error(answer, ErrorCode.INVALID_REQUEST)["field"] == "metadata"
+    assert user.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
+
+
+def test_document_is_renamed_but_never_to_a_name_that_is_taken(user: Api, kb: str):
+    first, second = user.upload(kb, "a.md", SHORT), user.upload(kb, "b.md", SHORT)
+    path = f"/knowledge-bases/{kb}/documents/{first}"
+    assert user.put(path, {"name": "  c.md"})["name"] == "c.md"
+    details = user.refused(ErrorCode.DOCUMENT_NAME_TAKEN, "PUT", path, json={"name": "b.md"})
+    assert details["document_id"] == second
+    user.refused(ErrorCode.INVALID_FILE_NAME, "PUT", path, json={"name": "..."})
+    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"status": "completed"})
+    assert user.put_file(kb, "a.md", SHORT)["outcome"] == "created"
+    assert user.put_file(kb, "c.md", SHORT)["id"] == first
+
+
+def test_storage_is_shown_without_a_quota(user: Api, kb: str):
+    user.upload(kb, "a.md", SHORT)
+    assert user.get("/users/me/storage") == {
+        "used_bytes": len(SHORT),
+        "limit_bytes": None,
+        "documents": 1,
+    }
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    variables = {"AGENTEX_USER_QUOTA_BYTES": "1000"}
+    with running_server(tmp_path_factory.mktemp("limited"), variables=variables) as server:
+        yield server
+
+
+def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Server):
+    user = limited.person()
+    kb = user.create_kb()
+    first = user.put_file(kb, "a.md", SHORT + b"x" * 700)["id"]
+    files = limited.files
+    details = check_error(user.send_file(kb, "b.md", SHORT + b"y" * 700), ErrorCode.QUOTA_EXCEEDED)
+    assert details["limit_bytes"] == 1000
+    assert details["used_bytes"] > 1000
+    assert limited.files <= files
+    storage = user.get("/users/me/storage")
+    assert (storage["limit_bytes"], storage["documents"]) == (1000, 1)
+    user.delete(f"/knowledge-bases/{kb}/documents/{first}")
+    assert user.put_file(kb, "b.md", SHORT + b"y" * 700)["outcome"] == "created"
+    another = limited.person()
+    assert another.put_file(another.create_kb(), "a.md", SHORT)["outcome"] == "created"

@@ -1,0 +1,61 @@
+"""The file of a document comes back byte for byte, and as nothing that a browser would run."""
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import Api
+
+HTML = b"<html><body><h1>Zebra</h1><script>alert(1)</script><p>sleeps at noon</p></body></html>"
+
+
+def content_path(kb: str, document_id: str) -> str:
+    return f"/knowledge-bases/{kb}/documents/{document_id}/content"
+
+
+def test_file_comes_back_as_an_attachment_that_nothing_runs(user: Api):
+    kb = user.create_kb()
+    document_id = user.upload(kb, '斑马 & "lions".html', HTML)
+    answer = user.request("GET", content_path(kb, document_id))
+    assert (answer.status_code, answer.content) == (200, HTML)
+    disposition = answer.headers["content-disposition"]
+    assert disposition.startswith("attachment; filename*=utf-8''%E6%96%91%E9%A9%AC")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["content-length"] == str(len(HTML))
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "part"),
+    [
+        ("bytes=0-5", 206, HTML[:6]),
+        ("bytes=-7", 206, HTML[-7:]),
+        ("bytes=90-", 206 if len(HTML) > 90 else 416, HTML[90:]),
+        ("bytes=9999-", 416, None),
+    ],
+)
+def test_part_of_a_file_can_be_asked_for(user: Api, asked: str, status: int, part: bytes | None):
+    kb = user.create_kb()
+    document_id = user.upload(kb, "a.html", HTML)
+    answer = user.request("GET", content_path(kb, document_id), headers={"Range": asked})
+    assert answer.status_code == status
+    assert part is None or answer.content == part
+
+
+def test_replaced_file_is_the_one_that_comes(user: Api):
+    kb = user.create_kb()
+    document_id = user.ingest(kb, "a.md", "# Old\n\ntext")
+    assert user.ingest(kb, "a.md", "# New\n\ntext") == document_id
+    assert user.request("GET", content_path(kb, document_id)).text == "# New\n\ntext"
+
+
+def test_file_is_there_for_readers_and_for_nobody_else(user: Api, other: Api):
+    public, private = user.create_kb(is_public=True), user.create_kb()
+    shared = user.upload(public, "a.md", "# A\n\ntext")
+    secret = user.upload(private, "a.md", "# A\n\nsecret")
+    assert other.request("GET", content_path(public, shared)).status_code == 200
+    code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    other.refused(code, "GET", content_path(private, secret))
+    other.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", content_path(public, secret))
+    user.delete(f"/knowledge-bases/{public}/documents/{shared}")
+    user.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", content_path(public, shared))

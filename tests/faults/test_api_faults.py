@@ -1,0 +1,153 @@
+"""The API under load and faults: no secret in a log, no write held up by logins, clean errors."""
+
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.client import Api, check_error, eventually, unique
+from tests.fixtures.server import ADMIN_PASSWORD, Server, running_server
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def logs_of(server: Server) -> str:
+    texts = [path.read_text(errors="replace") for path in server.log_files]
+    return "\n".join([*texts, server.output.read_text(errors="replace")])
+
+
+def test_no_secret_is_in_any_log_at_debug_level(server: Server):
+    password, new_password = f"Canary-{uuid4().hex}", f"Canary-{uuid4().hex}"
+    caller = server.api().register(password)
+    key = caller.post("/users/me/api-keys", {"name": "canary"})["key"]
+    by_key = server.api(**{"X-API-Key": key})
+    kb_id = by_key.create_kb()
+    words = f"zebra{uuid4().hex}"
+    by_key.ingest(kb_id, "a.md", f"# T\n\n{words} sleeps.")
+    by_key.search(kb_id, words)
+    wrong = {"username": caller.name, "password": f"{password}x"}
+    caller.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=wrong)
+    for body in ({"username": 7, "password": password}, {"password": password}, [password]):
+        caller.refused(ErrorCode.INVALID_REQUEST, "POST", "/auth/login", json=body)
+    fresh = caller.post("/auth/refresh", {"refresh_token": caller.refresh_token})
+    old = {"refresh_token": caller.refresh_token}
+    second = server.api().log_in(caller.name, password)
+    change = {"old_password": password, "new_password": new_password}
+    second.request("PUT", "/users/me/password", json=change)
+    caller.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=old)
+    broken = {"Authorization": f"Bearer {fresh['access_token']}x"}
+    server.api(**broken).refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    server.api(**{"X-API-Key": f"{key}x"}).refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    server.api().request("GET", "/users/me", params={"api_key": key})
+    secrets = {
+        "password": password,
+        "new password": new_password,
+        "administrator's password": ADMIN_PASSWORD,
+        "API key": key,
+        "access token": fresh["access_token"],
+        "refresh token": fresh["refresh_token"],
+        "signature of a token": fresh["access_token"].rpartition(".")[2],
+        "secret key": (server.settings.data_dir / "secret-key").read_text().strip(),
+        "private key": "BEGIN PRIVATE KEY",
+        "text of a document": words,
+    }
+    eventually(lambda: f"/{kb_id}/search" in logs_of(server), what="the requests are logged")
+    text = logs_of(server)
+    assert [name for name, secret in secrets.items() if secret in text] == []
+
+
+def test_logins_do_not_hold_up_writing(embedded: Server):
+    caller = embedded.person()
+    wrong = {"username": unique("nobody"), "password": "Wrong-password1"}
+
+    def log_in() -> int:
+        return caller.request("POST", "/auth/login", json=wrong).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        logins = [pool.submit(log_in) for _ in range(24)]
+        taken: list[float] = []
+        while not all(login.done() for login in logins):
+            started = time.monotonic()
+            caller.create_kb()
+            taken.append(time.monotonic() - started)
+    assert {login.result() for login in logins} == {401}
+    # While one login after the other held the only write turn, a write waited for all of them.
+    assert len(taken) >= 4
+    assert min(taken) < 2
+
+
+def test_database_locked_by_another_program_is_503_and_heals(embedded: Server):
+    caller = embedded.person()
+    kb_id = caller.create_kb()
+    path = embedded.settings.data_dir / "agentex.db"
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as lock,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        lock.execute("BEGIN IMMEDIATE")
+        # Readers go on; writers are told when the wait is over.
+        assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
+        body = {"name": unique()}
+        asked = [
+            pool.submit(caller.request, "POST", "/knowledge-bases", json=body),
+            pool.submit(caller.send_file, kb_id, "a.md", b"# A\n\ntext"),
+        ]
+        for answer in (one.result() for one in asked):
+            check_error(answer, ErrorCode.DATABASE_UNAVAILABLE)
+            assert int(answer.headers["Retry-After"]) > 0
+        lock.execute("ROLLBACK")
+    assert embedded.count("knowledge_base", owner_id=caller.user_id) == 1
+    assert caller.get(f"/knowledge-bases/{kb_id}")["document_count"] == 0
+    caller.ingest(kb_id, "a.md", "# A\n\ntext")
+
+
+def test_parts_that_are_down_are_named(embedded: Server):
+    caller = embedded.person()
+    kb_id = caller.create_kb()
+    embedded.kill("engine")
+    seen: set[str] = set()
+
+    def is_back() -> bool:
+        answer = embedded.http.get("/readyz")
+        if answer.status_code == 503:
+            components = answer.json()["components"]
+            seen.update(name for name, part in components.items() if part["status"] == "error")
+        return answer.status_code == 200 and bool(seen)
+
+    eventually(is_back, seconds=60)
+    assert seen <= {"engine", "vector_index", "worker"}
+    assert "engine" in seen
+    assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
+
+
+def test_switched_off_registration_is_refused_and_everything_else_goes_on(tmp_path: Path):
+    variables = {
+        "AGENTEX_REGISTRATION_ENABLED": "false",
+        "AGENTEX_DOCUMENTATION_ENABLED": "true",
+        "AGENTEX_ADMIN_USERNAME": "操作员",
+        "AGENTEX_ADMIN_EMAIL": "operator@example.org",
+    }
+    with running_server(tmp_path, variables=variables) as server:
+        body = {"username": "zhangsan", "email": "z@example.com", "password": "Password123"}
+        nobody: Api = server.api()
+        nobody.refused(ErrorCode.REGISTRATION_DISABLED, "POST", "/auth/register", json=body)
+        assert server.count("user") == 1
+        admin = server.api().log_in("操作员", ADMIN_PASSWORD)
+        assert admin.get("/users/me")["email"] == "operator@example.org"
+        assert not (server.settings.data_dir / "initial-admin-password").exists()
+        guide = admin.get("/knowledge-bases")["items"][0]
+        assert guide["is_public"]
+        assert guide["document_count"] > 0
+        rows = f"/knowledge-bases/{guide['id']}/documents"
+
+        def all_completed() -> bool:
+            items = admin.get(rows, page_size=100)["items"]
+            return {item["status"] for item in items} == {"completed"}
+
+        eventually(all_completed, seconds=90)
+        assert admin.search(guide["id"], "how do I create a knowledge base")

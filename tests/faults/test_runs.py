@@ -1,0 +1,185 @@
+"""Runs of agents while the processes under them are killed, stopped and ended."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from agents.agui.verifier import verify
+from tests.fixtures.agents import GUIDE, RUN, Run, ask, camel, run_body, text_of
+from tests.fixtures.client import Api, eventually
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server
+
+# The lease of a run, the pause between sweeps, and a slow machine.
+_LOST_SECONDS = 30
+
+
+@pytest.fixture
+def user(modelled: Server) -> Api:
+    """Somebody who asks the product with a language model."""
+    return modelled.api().register()
+
+
+@contextmanager
+def slow_run(user: Api, **fields: Any) -> Iterator[Run]:
+    """A run whose model has said ``Hel`` and waits."""
+    with Run(user, camel(run_body("Hello #slow", **fields))) as streaming:
+        streaming.until("TEXT_MESSAGE_CONTENT")
+        yield streaming
+
+
+def log_of(server: Server, run_id: str) -> list[dict[str, Any]]:
+    rows = server.sql(
+        "SELECT e.seq, e.payload FROM logged_event e JOIN agent_run r ON r.id = e.run_id "
+        "WHERE r.run_id = :run_id ORDER BY e.seq",
+        run_id=run_id,
+    )
+    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+    return [json.loads(row["payload"]) for row in rows]
+
+
+def answers_of(user: Api, thread_id: str) -> list[dict[str, Any]]:
+    return user.get(f"/sessions/{thread_id}/messages")["items"][1:]
+
+
+def test_run_of_a_killed_api_is_closed_and_keeps_what_was_said(modelled: Server, user: Api):
+    with slow_run(user) as streaming:
+        body = streaming.body
+        modelled.kill("api")
+        with pytest.raises(httpx.HTTPError):
+            streaming.finish()
+    modelled.wait_ready()
+    killed = time.monotonic()
+
+    def is_closed() -> bool:
+        return log_of(modelled, body["runId"])[-1]["type"] == "RUN_ERROR"
+
+    eventually(is_closed, seconds=_LOST_SECONDS, what="the lost run is closed")
+    events = log_of(modelled, body["runId"])
+    verify(events, thread_id=body["threadId"], run_id=body["runId"])
+    assert events[-1]["code"] == "RUN_LOST"
+    answer = answers_of(user, body["threadId"])[0]
+    assert (answer["content"], answer["metadata"]["stopped"]) == ("Hel", True)
+    assert user.post(f"{RUN}/{body['runId']}/stop")["stopped"] is False
+    again = ask(user, "And now? #plain", thread_id=body["threadId"])
+    assert text_of(again) == "Hello from the model."
+    assert time.monotonic() - killed < _LOST_SECONDS
+
+
+def test_run_of_a_killed_api_can_be_stopped_at_once(modelled: Server, user: Api):
+    with slow_run(user) as streaming:
+        body = streaming.body
+        modelled.kill("api")
+    modelled.wait_ready()
+    started = time.monotonic()
+    assert user.post(f"{RUN}/{body['runId']}/stop")["stopped"] is True
+
+    assert time.monotonic() - started < 3
+    events = log_of(modelled, body["runId"])
+    verify(events)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert answers_of(user, body["threadId"])[0]["content"] == "Hel"
+
+
+def end_api(server: Server) -> int:
+    pid = server.parts["api"]["pid"]
+    os.kill(pid, signal.SIGTERM)
+    return pid
+
+
+def wait_restarted(server: Server, pid: int) -> None:
+    eventually(lambda: server.parts["api"]["pid"] not in {None, pid}, what="api again")
+    server.wait_ready()
+
+
+def test_stream_ends_properly_when_the_api_is_told_to_end(modelled: Server, user: Api):
+    with slow_run(user) as streaming:
+        body = streaming.body
+        pid = end_api(modelled)
+        events = streaming.finish()
+    wait_restarted(modelled, pid)
+
+    verify(events, thread_id=body["threadId"], run_id=body["runId"])
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert log_of(modelled, body["runId"]) == events
+    assert answers_of(user, body["threadId"])[0]["content"] == "Hel"
+
+
+def test_run_is_finished_when_it_is_quick_enough_for_the_end_of_the_api(
+    modelled: Server, user: Api, scripted: ModelServer
+):
+    with slow_run(user) as streaming:
+        pid = end_api(modelled)
+
+        def is_closed() -> bool:
+            try:
+                return modelled.http.get("/healthz").status_code != httpx.codes.OK
+            except httpx.ConnectError:
+                return True
+
+        eventually(is_closed, what="the API takes no more requests")
+        scripted.release.set()
+        events = streaming.finish()
+    wait_restarted(modelled, pid)
+
+    assert text_of(events) == "Hello"
+    assert events[-1].get("outcome") is None
+
+
+def test_search_of_a_hanging_engine_is_stopped(modelled: Server, user: Api):
+    kb_id = user.create_kb()
+    user.ingest(kb_id, "relay.md", GUIDE)
+    props = {"knowledge_base_ids": [kb_id]}
+    engine = modelled.parts["engine"]["pid"]
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        with Run(user, camel(run_body("Which port? #rag", forwarded_props=props))) as streaming:
+            streaming.until("TOOL_CALL_END")
+            started = time.monotonic()
+            assert user.post(f"{RUN}/{streaming.body['runId']}/stop")["stopped"] is True
+            events = streaming.finish()
+            took = time.monotonic() - started
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    modelled.wait_ready()
+
+    assert took < 2
+    verify(events)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+
+
+def test_run_does_not_need_redis(modelled: Server, user: Api, scripted: ModelServer):
+    with slow_run(user) as streaming:
+        modelled.kill("redis")
+        scripted.release.set()
+        events = streaming.finish()
+    modelled.wait_ready()
+
+    verify(events)
+    assert text_of(events) == "Hello"
+
+
+def test_callers_that_come_and_go_leave_the_api_well(
+    modelled: Server, user: Api, scripted: ModelServer
+):
+    api_log = modelled.settings.data_dir / "logs" / "api.log"
+    before = len(api_log.read_text())
+    bodies = [camel(run_body("Hello #slow")) for _ in range(12)]
+    for body in bodies:
+        with Run(user, body) as streaming:
+            streaming.until("RUN_STARTED")
+    scripted.release.set()
+
+    def are_answered() -> bool:
+        answers = [answers_of(user, body["threadId"]) for body in bodies]
+        return all(answer and answer[0]["content"] == "Hello" for answer in answers)
+
+    eventually(are_answered, what="every run is finished")
+    assert "Traceback" not in api_log.read_text()[before:]

@@ -1,0 +1,40 @@
+"""Soak: what a long run must not show."""
+
+import statistics
+
+import pytest
+
+from tests.fixtures.client import eventually
+from tests.fixtures.oracle import check_sound, memory
+from tests.fixtures.server import Server
+
+DOCUMENTS = 10_000
+BATCH = 500
+MOST_GROWTH = 60 * 2**20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3 * 3600)
+def test_ten_thousand_documents_leave_the_memory_as_it_was(installation: Server):
+    """Documents come and go, so that the index holds few: what grows is a leak."""
+    caller = installation.person()
+    sizes: list[int] = []
+    for start in range(0, DOCUMENTS, BATCH):
+        kb_id = caller.create_kb()
+        for number in range(start, start + BATCH):
+            caller.upload(kb_id, f"{number}.md", f"# Note {number}\n\nAnimal {number} sleeps.")
+        eventually(
+            lambda kb=kb_id: (
+                installation.count("document", knowledge_base_id=kb, status="completed") == BATCH
+            ),
+            seconds=600,
+            pause=0.5,
+        )
+        caller.search(kb_id, "animal")
+        caller.delete(f"/knowledge-bases/{kb_id}")
+        sizes.append(memory(installation))
+    check_sound(installation)
+    # The first rounds fill pools and caches.
+    quarter = len(sizes) // 4
+    early, late = sizes[quarter : 2 * quarter], sizes[-quarter:]
+    assert statistics.median(late) - statistics.median(early) < MOST_GROWTH, sizes

@@ -1,0 +1,381 @@
+"""Ingestion in any order: uploads, changes, deletions, crashes, stopped workers, in any interleaving.
+
+Whatever happens, a searched document is whole at every moment; and once everything has come to
+rest, there is exactly what one undisturbed ingestion of each document's last bytes would leave.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from redis.asyncio import Redis
+from sqlalchemy import update
+from sqlmodel import col, select
+
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.jobs import JobQueue
+from core.settings import Settings
+from ingestion.erasure import erase_document
+from ingestion.parser_pool import ParserPool
+from ingestion.parsers.detect import detect
+from ingestion.pipeline import ingest
+from ingestion.reconciler import OrphanSweep
+from ingestion.workbench import Workbench
+from kb_service import documents
+from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.open import open_encoder
+from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.object_storage.local import LocalObjectStore
+from kb_service.spaces import EmbeddingSpace, Spaces
+from kb_service.text.tokens import token_counter
+from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.wire import EngineClient
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
+from tests.fixtures.server import Server
+from tests.fixtures.stored import blocks
+
+LONG = 3600
+ROUNDS_TO_REST = 30
+NAMES = st.sampled_from(["a.md", "b.md"])
+VERSIONS = st.integers(1, 4)
+POINTS = st.integers(1, 16)
+DONE = {"completed", "failed", "cancelled"}
+
+
+def content(version: int) -> bytes:
+    """Bytes that give as many chunks as the version's number, each with the version in it."""
+    parts = [f"## Part {n}\n\n" + f"version{version} animal sleeps. " * 12 for n in range(version)]
+    return "\n\n".join(parts).encode()
+
+
+@dataclass
+class World:
+    """What all runs of the machine share: real parts, and the loop that drives them."""
+
+    runner: asyncio.Runner
+    bench: Workbench
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.runner.run(coroutine)
+
+
+@contextmanager
+def open_world(folder: Path, url: str, engine_socket: Path) -> Iterator[World]:
+    with asyncio.Runner() as runner:
+        database = Database(url)
+        engine = EngineClient(engine_socket)
+        index = EdgeVectorIndex(folder / "vectors", DEFAULT.dimension)
+        space = EmbeddingSpace(DEFAULT, open_encoder(engine), index, token_counter())
+        bench = Workbench(
+            # So long that the lease ends only where the machine says so.
+            settings=Settings(
+                _env_file=None, data_dir=folder, lease_seconds=LONG, ingest_attempts=1000
+            ),
+            owner="worker",
+            database=database,
+            # Never asked: the machine itself is the queue, and starts any job at any moment.
+            queue=JobQueue(database, Redis(unix_socket_path="/nowhere")),
+            store=LocalObjectStore(folder / "files"),
+            spaces=Spaces([space]),
+            parser=ParserPool(2),
+        )
+        runner.run(index.ensure_ready())
+        try:
+            yield World(runner, bench)
+        finally:
+            for close in (bench.parser.close, index.close, engine.close, database.close):
+                runner.run(close())
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """One knowledge base; ``wanted`` is what its owner was told is in it, by name."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+        self.run = world.run
+        self.wanted: dict[str, tuple[str, int]] = {}
+        self.ids: list[str] = []
+        self.workers = itertools.count(1)
+        self.stopped: tuple[Fuse, asyncio.Task[None]] | None = None
+        self.sweep = OrphanSweep(world.bench)
+        self.fuse = Fuse()
+        self.kb_id: str = self.run(self._make_knowledge_base())
+
+    async def _make_knowledge_base(self) -> str:
+        async with unit_of_work(self.world.bench.database) as work:
+            return (await add_knowledge_base(work, chunk_size=64, chunk_overlap=0)).id
+
+    # What a person does.
+
+    @rule(name=NAMES, version=VERSIONS)
+    def upload(self, name: str, version: int) -> None:
+        row, outcome = self.run(self._upload(name, content(version)))
+        before = self.wanted.get(name)
+        if before is None:
+            assert outcome is UploadOutcome.CREATED
+            self.ids.append(row.id)
+        else:
+            same = before == (row.id, version)
+            assert outcome is (UploadOutcome.UNCHANGED if same else UploadOutcome.REPLACED)
+        self.wanted[name] = (row.id, version)
+
+    async def _upload(self, name: str, data: bytes) -> tuple[Document, UploadOutcome]:
+        bench = self.world.bench
+        file = await documents.store_upload(bench.store, blocks(data), max_bytes=10**6)
+        found = detect(name, data, len(data))
+        kind = FileType(found.name, found.file_type)
+        async with unit_of_work(bench.database) as work:
+            knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
+            intake = await documents.take_in(work, knowledge_base, Upload(name, file, kind))
+        for key in intake.spare_keys:
+            await bench.store.delete(key)
+        return intake.document, intake.outcome
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        if name in self.wanted:
+            document_id, _ = self.wanted.pop(name)
+            self.run(self._delete(document_id))
+
+    async def _delete(self, document_id: str) -> None:
+        async with unit_of_work(self.world.bench.database) as work:
+            await documents.act(work, ActionName.DELETE, self.kb_id, document_id)
+
+    # What workers do: any job, at any moment, as often as the queue may bring it.
+
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data())
+    def work(self, data: st.DataObject) -> None:
+        self.hit(data, Fuse())
+
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data(), point=POINTS)
+    def work_and_be_killed(self, data: st.DataObject, point: int) -> None:
+        self.hit(data, Fuse(Fault.KILL, point))
+
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data(), point=POINTS)
+    def work_and_be_cancelled(self, data: st.DataObject, point: int) -> None:
+        self.hit(data, Fuse(Fault.CANCEL, point))
+
+    @precondition(lambda self: self.ids and self.stopped is None)
+    @rule(data=st.data(), point=POINTS)
+    def work_and_be_stopped(self, data: st.DataObject, point: int) -> None:
+        fuse = Fuse(Fault.STOP, point)
+        self.stopped = self.run(self._until_stopped(self._pick(data), fuse))
+
+    @precondition(lambda self: self.stopped is not None)
+    @rule()
+    def wake_the_stopped_worker(self) -> None:
+        if self.stopped is not None:
+            fuse, task = self.stopped
+            self.stopped = None
+            fuse.going_on.set()
+            self.run(asyncio.wait_for(task, 60))
+
+    @rule()
+    def leases_and_pauses_end(self) -> None:
+        self.run(self._end_waiting())
+
+    @rule()
+    def sweep_once(self) -> None:
+        self.run(self.sweep.run())
+
+    def hit(self, data: st.DataObject, fuse: Fuse) -> None:
+        """Let a worker do one job, with what the fuse does to it."""
+        self.run(self._job(self._pick(data), fuse))
+
+    def _pick(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from(self.ids), label="document")
+
+    async def _job(self, document_id: str, fuse: Fuse) -> None:
+        self.fuse = fuse
+        bench = watched(self.world.bench, f"worker-{next(self.workers)}", fuse)
+        row = await self._row(document_id)
+        act: Callable[..., Coroutine[Any, Any, None]] = ingest
+        if row is not None and row.deleted_at is not None:
+            act = erase_document
+        fuse.victim = task = asyncio.create_task(act(bench, document_id))
+        await asyncio.wait({task})
+        if not task.cancelled() and (error := task.exception()) is not None:
+            assert isinstance(error, Killed), error
+
+    async def _until_stopped(
+        self, document_id: str, fuse: Fuse
+    ) -> tuple[Fuse, asyncio.Task[None]] | None:
+        task = asyncio.create_task(self._job(document_id, fuse))
+        stopped = asyncio.create_task(fuse.stopped.wait())
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not task.done():
+            return fuse, task
+        await task
+        return None
+
+    async def _row(self, document_id: str) -> Document | None:
+        async with self.world.bench.database.reading() as session:
+            return await session.get(Document, document_id)
+
+    async def _end_waiting(self) -> None:
+        async with unit_of_work(self.world.bench.database) as work:
+            mine = col(Document.knowledge_base_id) == self.kb_id
+            await work.session.exec(update(Document).where(mine).values(retry_at=None))
+            held = mine & col(Document.lease_until).is_not(None)
+            past = Document.created_at
+            await work.session.exec(update(Document).where(held).values(lease_until=past))
+
+    # What must hold.
+
+    @invariant()
+    def what_is_searched_is_whole(self) -> None:
+        rows, chunks, points = self.run(self._look())
+        for row in rows:
+            if row.deleted_at is not None or row.active_revision is None:
+                continue
+            active = [c for c in chunks if (c.document_id, c.revision) == _active(row)]
+            versions = {c.content.partition("version")[2].partition(" ")[0] for c in active}
+            assert len(versions) == 1, (row, versions)
+            assert len(active) == row.chunk_count == int(versions.pop())
+            assert points.get(_active(row), 0) == row.chunk_count, (row, points)
+
+    async def _look(self) -> tuple[list[Document], list[Chunk], dict[tuple[str, int], int]]:
+        async with self.world.bench.database.reading() as session:
+            mine = select(Document).where(Document.knowledge_base_id == self.kb_id)
+            rows = list((await session.exec(mine)).all())
+            inside = select(Chunk).where(Chunk.knowledge_base_id == self.kb_id)
+            chunks = list((await session.exec(inside)).all())
+        index = self.world.bench.spaces.default.index
+        indexed = await index.documents()
+        points = {
+            (e.document_id, e.revision): e.count for e in indexed if e.document_id in self.ids
+        }
+        return rows, chunks, points
+
+    def teardown(self) -> None:
+        self.wake_the_stopped_worker()
+        self.run(self._come_to_rest())
+        rows, chunks, points = self.run(self._look())
+        assert {row.name: row.id for row in rows} == {
+            name: id_ for name, (id_, _) in self.wanted.items()
+        }
+        for row in rows:
+            version = self.wanted[row.name][1]
+            assert (row.status, row.chunk_count) == ("completed", version), row
+        assert {(c.document_id, c.revision) for c in chunks} == {_active(row) for row in rows}
+        assert points == {_active(row): row.chunk_count for row in rows}
+        self.what_is_searched_is_whole()
+        keys = {row.storage_key for row in rows}
+        assert set(self.run(self.world.bench.store.keys())) == keys
+        # The next run begins with nothing.
+        for document_id in [id_ for id_, _ in self.wanted.values()]:
+            self.run(self._delete(document_id))
+        self.run(self._come_to_rest())
+        assert self.run(self._look()) == ([], [], {})
+
+    async def _come_to_rest(self) -> None:
+        for _ in range(ROUNDS_TO_REST):
+            await self._end_waiting()
+            rows, _, _ = await self._look()
+            open_ones = [r.id for r in rows if r.deleted_at is not None or r.status not in DONE]
+            if not open_ones:
+                break
+            for document_id in open_ones:
+                await self._job(document_id, Fuse())
+        else:
+            raise AssertionError(f"no rest: {rows}")
+        # A file is taken for an orphan only when two sweeps miss it.
+        await self.sweep.run()
+        await self.sweep.run()
+
+
+def _active(row: Document) -> tuple[str, int]:
+    return row.id, row.active_revision or 0
+
+
+class Chosen:
+    """Draws what a test says, where the machine would draw anything."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def draw(self, *_: object, **__: object) -> Any:
+        return self._value
+
+
+@pytest.fixture
+def world(tmp_path: Path, sqlite_template: Path, embedded: Server) -> Iterator[World]:
+    copy(sqlite_template, tmp_path / "agentex.db")
+    url = f"sqlite+aiosqlite:///{tmp_path / 'agentex.db'}"
+    with open_world(tmp_path, url, embedded.settings.effective_engine_socket) as world:
+        yield world
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "changed", "deleted"])
+@pytest.mark.parametrize("fault", Fault)
+def test_fault_at_each_point_while_others_go_on(world: World, fault: Fault, meanwhile: str):
+    """The worker is hit at its first crash point, its second, and so on, until it passes all."""
+    for point in itertools.count(1):
+        machine = AnyOrder(world)
+        machine.upload("a.md", 3)
+        one: Any = Chosen(machine.ids[0])
+        if fault is Fault.STOP:
+            machine.work_and_be_stopped(one, point)
+        else:
+            machine.hit(one, Fuse(fault, point))
+        was_hit = machine.stopped is not None or len(machine.fuse.passed) >= point
+        if meanwhile == "changed":
+            machine.upload("a.md", 2)
+        elif meanwhile == "deleted":
+            machine.delete("a.md")
+        machine.leases_and_pauses_end()
+        machine.work(one)
+        machine.what_is_searched_is_whole()
+        machine.wake_the_stopped_worker()
+        machine.what_is_searched_is_whole()
+        machine.teardown()
+        if not was_hit:
+            assert point > 10
+            return
+
+
+def run_machine(world: World, *, examples: int) -> None:
+    run_state_machine_as_test(
+        lambda: AnyOrder(world),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+        ),
+    )
+
+
+@pytest.mark.timeout(600)
+def test_ingestion_has_one_effect_in_any_order(world: World):
+    run_machine(world, examples=40)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_ingestion_has_one_effect_in_any_order_for_long(world: World):
+    run_machine(world, examples=2000)

@@ -1,0 +1,308 @@
+"""The parser child: warm, bounded, killable, shut off; real processes throughout."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.errors import UnsupportedFileType
+from ingestion.parsers.child import ParserChild
+from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import HEADER, pack_reply, unpack_reply
+from ingestion.parsers.parser import parser_for
+
+pytestmark = pytest.mark.anyio
+DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
+GUIDE = DATA / "guide.md"
+
+
+@pytest.fixture
+async def child():
+    child = ParserChild()
+    yield child
+    await child.close()
+
+
+@pytest.fixture
+def slow_file(tmp_path):
+    """A text that takes some seconds to parse."""
+    path = tmp_path / "slow.md"
+    path.write_text("- item with *some* words\n\n" * 400_000)
+    return path
+
+
+async def reason_of(call):
+    with pytest.raises(ParseFailure) as caught:
+        await call
+    return caught.value.reason
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        # Facts about other processes come without events.
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def in_thread(command):
+    return await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=30)
+
+
+def is_gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_child_gives_what_the_parser_gives(child):
+    for name, media_type in (
+        ("guide.md", "text/markdown"),
+        ("handbook.pdf", "application/pdf"),
+        ("manual.html", "text/html"),
+    ):
+        there = await child.parse(DATA / name, media_type)
+        assert there == parser_for(media_type)(DATA / name, Limits())
+
+
+async def test_child_stays_warm_between_documents(child):
+    assert child.pid is None
+    await child.parse(GUIDE, "text/markdown")
+    first = child.pid
+    await child.parse(GUIDE, "text/markdown")
+    assert await reason_of(child.parse(DATA / "locked.pdf", "application/pdf")) == (
+        "password_protected"
+    )
+    assert child.pid == first
+
+
+async def test_calls_at_the_same_time_are_served_in_turn(child):
+    results = await asyncio.gather(*(child.parse(GUIDE, "text/markdown") for _ in range(5)))
+    assert all(result == results[0] for result in results)
+
+
+async def test_child_is_replaced_after_its_number_of_documents():
+    child = ParserChild(recycle_after=2)
+    pids = []
+    for _ in range(4):
+        await child.parse(GUIDE, "text/markdown")
+        pids.append(child.pid)
+    await child.close()
+    assert pids[0] == pids[1] != pids[2] == pids[3]
+    assert is_gone(pids[0])
+
+
+async def test_child_is_replaced_when_it_has_grown():
+    child = ParserChild(recycle_bytes=1)
+    await child.parse(GUIDE, "text/markdown")
+    first = child.pid
+    await child.parse(GUIDE, "text/markdown")
+    assert child.pid != first
+    await child.close()
+
+
+async def test_parse_over_its_time_is_killed(child, slow_file):
+    call = child.parse(slow_file, "text/markdown", limits=Limits(seconds=0.3))
+    started = asyncio.get_running_loop().time()
+    assert await reason_of(call) is FailureReason.PARSE_TIMEOUT
+    assert asyncio.get_running_loop().time() - started < 3
+    assert child.pid is None
+    assert (await child.parse(GUIDE, "text/markdown")).elements
+
+
+async def test_cancelled_parse_kills_the_child_at_once(child, slow_file):
+    await child.parse(GUIDE, "text/markdown")
+    pid = child.pid
+    call = asyncio.create_task(child.parse(slow_file, "text/markdown"))
+    await until(lambda: psutil.Process(pid).memory_info().rss > 60 * 2**20)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await until(lambda: is_gone(pid))
+    assert (await child.parse(GUIDE, "text/markdown")).elements
+
+
+async def test_processor_time_limit_is_a_timeout(child, slow_file):
+    await child.parse(GUIDE, "text/markdown")
+    call = asyncio.create_task(child.parse(slow_file, "text/markdown"))
+    pid = child.pid
+    await until(lambda: psutil.Process(pid).memory_info().rss > 60 * 2**20)
+    os.kill(pid, signal.SIGXCPU)
+    assert await reason_of(call) is FailureReason.PARSE_TIMEOUT
+
+
+async def test_kernel_ends_a_child_that_uses_up_its_processor_time():
+    program = "from ingestion.parsers import jail\njail.limit_processor_time(0.1)\nwhile True: pass"
+    run = await in_thread([sys.executable, "-c", program])
+    assert run.returncode == -signal.SIGXCPU
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is bounded on Linux only")
+async def test_address_space_limit_refuses_a_large_allocation():
+    program = (
+        "from ingestion.parsers import jail\njail.limit_memory(64 * 2**20)\n"
+        "kept = bytes(32 * 2**20)\n"
+        "try:\n    bytes(64 * 2**20)\nexcept MemoryError:\n    print('refused')"
+    )
+    run = await in_thread([sys.executable, "-c", program])
+    assert run.stdout.strip() == b"refused"
+
+
+async def test_crash_is_reported_and_the_next_document_works(child, slow_file):
+    await child.parse(GUIDE, "text/markdown")
+    call = asyncio.create_task(child.parse(slow_file, "text/markdown"))
+    pid = child.pid
+    await until(lambda: psutil.Process(pid).memory_info().rss > 60 * 2**20)
+    os.kill(pid, signal.SIGSEGV)
+    with pytest.raises(ParseFailure) as caught:
+        await call
+    assert caught.value.reason is FailureReason.PARSER_CRASHED
+    assert caught.value.retryable
+    assert caught.value.detail == "SIGSEGV"
+    assert (await child.parse(GUIDE, "text/markdown")).elements
+
+
+async def test_child_that_died_while_idle_is_started_anew(child):
+    await child.parse(GUIDE, "text/markdown")
+    pid = child.pid
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: is_gone(pid))
+    try:
+        parsed = await child.parse(GUIDE, "text/markdown")
+    except ParseFailure:
+        parsed = await child.parse(GUIDE, "text/markdown")
+    assert parsed.elements
+
+
+async def test_memory_over_the_limit_fails(child, tmp_path):
+    path = tmp_path / "big.json"
+    path.write_text("[" + ",".join(['{"a": [1, 2, 3]}'] * 400_000) + "]")
+    limits = Limits(memory_bytes=64 * 2**20)
+    call = child.parse(path, "application/json", limits=limits)
+    assert await reason_of(call) is FailureReason.PARSE_MEMORY
+    assert (await child.parse(GUIDE, "text/markdown", limits=limits)).elements
+
+
+async def test_missing_file_is_a_crash_without_text_of_the_error(child, tmp_path):
+    with pytest.raises(ParseFailure) as caught:
+        await child.parse(tmp_path / "gone.md", "text/markdown")
+    assert caught.value.reason is FailureReason.PARSER_CRASHED
+    assert caught.value.detail == "FileNotFoundError"
+    assert "gone.md" not in str(caught.value)
+
+
+async def test_unknown_media_type_is_refused(child):
+    with pytest.raises(UnsupportedFileType):
+        await child.parse(GUIDE, "application/x-unknown")
+    assert child.pid is None
+
+
+async def test_closed_child_is_gone_and_can_start_again(child):
+    await child.parse(GUIDE, "text/markdown")
+    pid = child.pid
+    await child.close()
+    assert is_gone(pid)
+    assert (await child.parse(GUIDE, "text/markdown")).elements
+
+
+async def test_child_has_no_variable_of_the_worker(child, monkeypatch):
+    monkeypatch.setenv("AGENTEX_SECRET_KEY", "a secret of the worker")
+    await child.parse(GUIDE, "text/markdown")
+    names = set(psutil.Process(child.pid).environ())
+    assert "PYTHONPATH" in names
+    assert not any(name.startswith("AGENTEX") for name in names)
+
+
+async def test_child_dies_with_the_process_that_started_it(tmp_path):
+    program = (
+        "import asyncio, os, pathlib\n"
+        "from ingestion.parsers.child import ParserChild\n"
+        "async def main():\n"
+        "    child = ParserChild()\n"
+        f"    await child.parse(pathlib.Path({str(GUIDE)!r}), 'text/markdown')\n"
+        "    print(child.pid, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    run = await in_thread([sys.executable, "-c", program])
+    assert run.returncode == -signal.SIGKILL
+    await until(lambda: is_gone(int(run.stdout)))
+
+
+def test_reply_is_the_same_after_the_wire():
+    parsed = parser_for("text/markdown")(GUIDE, Limits())
+    frame = pack_reply(parsed)
+    assert unpack_reply(frame[HEADER.size :]) == parsed
+    failure = unpack_reply(pack_reply(ParseFailure(FailureReason.TOO_COMPLEX, "x"))[HEADER.size :])
+    assert isinstance(failure, ParseFailure)
+    assert (failure.reason, failure.detail) == (FailureReason.TOO_COMPLEX, "x")
+
+
+JAILED = """
+import socket, subprocess, sys
+from pathlib import Path
+from ingestion.parsers import jail
+held = jail.enter()
+folder, port = Path(sys.argv[1]), int(sys.argv[2])
+def attempt(name, action):
+    try:
+        action()
+    except OSError as error:
+        print(name, "refused", type(error).__name__)
+    else:
+        print(name, "done")
+attempt("grow", lambda: folder.joinpath("kept").open("ab", buffering=0).write(b"x"))
+attempt("create", lambda: folder.joinpath("new").touch())
+attempt("delete", lambda: folder.joinpath("kept").unlink())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", port), timeout=2))
+attempt("start", lambda: subprocess.run(["true"], check=False))
+attempt("read", lambda: folder.joinpath("kept").read_bytes())
+print(*held)
+"""
+
+
+def test_jailed_process_can_read_but_not_write_connect_or_start_others(tmp_path):
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        run = subprocess.run(
+            [sys.executable, "-c", JAILED, str(tmp_path), port],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    *attempts, held = run.stdout.splitlines()
+    outcomes = dict(line.split(" ", 1) for line in attempts)
+    assert outcomes["grow"].startswith("refused")
+    assert outcomes["connect"] == "refused PermissionError"
+    assert outcomes["start"] == "refused PermissionError"
+    assert outcomes["read"] == "done"
+    assert {"no_core_dump", "no_file_growth", "few_files", "no_python_sockets"} <= set(held.split())
+    if "read_only" in held.split():
+        assert outcomes["create"].startswith("refused")
+        assert outcomes["delete"].startswith("refused")
+        assert list(tmp_path.iterdir()) == [kept]
+    assert kept.exists() == outcomes["delete"].startswith("refused")
+
+
+def test_libraries_have_no_network_where_a_namespace_holds():
+    program = (
+        "import ctypes, socket, sys\nfrom ingestion.parsers import jail\nheld = jail.enter()\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "end = libc.socket(socket.AF_INET, socket.SOCK_STREAM, 0)\n"
+        "address = (2).to_bytes(2, sys.byteorder) + int(sys.argv[1]).to_bytes(2) + bytes([127, 0, 0, 1])\n"
+        "print('no_network' in held, libc.connect(end, address + bytes(8), 16))"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        run = subprocess.run(
+            [sys.executable, "-c", program, port], capture_output=True, text=True, check=True
+        )
+    held, code = run.stdout.split()
+    assert (held, code) in {("True", "-1"), ("False", "0")}

@@ -1,0 +1,115 @@
+"""An edit of a passage changes row and points together or not at all, on both databases."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from sqlmodel import select
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
+from ingestion.editing import Edit, edit_chunk
+from ingestion.pipeline import ingest
+from ingestion.workbench import Workbench
+from kb_service import chunks
+from kb_service.chunks import ChunkPlace
+from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.spaces import Spaces
+from kb_service.text.terms import pack_terms
+from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.vector_index.protocol import Legs
+from kb_service.vector_index.sparse import encode_query
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import edit as edit_document
+from tests.fixtures.stored import upload
+
+pytestmark = pytest.mark.anyio
+TEXT = b"# Zebra\n\nA zebra sleeps at noon.\n"
+
+
+async def place_of(bench: Workbench, document: Document) -> ChunkPlace:
+    async with bench.database.reading() as session:
+        base = await session.get_one(KnowledgeBase, document.knowledge_base_id)
+        query = select(Chunk.id).where(Chunk.document_id == document.id)
+        return await chunks.get(session, base, (await session.exec(query)).one())
+
+
+async def indexed(bench: Workbench, content: bytes = TEXT, **fields: object) -> ChunkPlace:
+    async with unit_of_work(bench.database) as work:
+        base = await add_knowledge_base(work, **fields)
+    document = await upload(bench, content, kb_id=base.id)
+    await ingest(bench, document.id)
+    return await place_of(bench, document)
+
+
+async def legs_of(bench: Workbench, place: ChunkPlace, query: str) -> Legs:
+    space = bench.spaces.default
+    return await space.index.query(
+        kb_ids=[place.knowledge_base.id],
+        dense=(await space.encoder.embed_queries([query]))[0],
+        sparse=encode_query(query),
+        depth=10,
+    )
+
+
+async def test_edit_writes_row_and_points(bench: Workbench):
+    place = await indexed(bench)
+    text = "The quokka smiles."
+    row = await edit_chunk(bench.database, bench.spaces, place, Edit(1, text))
+    assert (row.content, row.version, row.terms) == (text, 2, pack_terms(text))
+    legs = await legs_of(bench, place, "quokka")
+    assert [hit.id for hit in legs.sparse] == [place.chunk.id]
+    assert (await legs_of(bench, place, "noon")).sparse == []
+    # Title and headings are still part of what is looked up.
+    assert (await legs_of(bench, place, "zebra")).sparse != []
+
+
+async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other(
+    bench: Workbench,
+):
+    place = await indexed(bench)
+    texts = ["Everything about the aardvark.", "Everything about the bandicoot."]
+    edits = (edit_chunk(bench.database, bench.spaces, place, Edit(1, text)) for text in texts)
+    outcomes = await asyncio.gather(*edits, return_exceptions=True)
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    (row,) = [outcome for outcome in outcomes if isinstance(outcome, Chunk)]
+    assert (await place_of(bench, place.document)).chunk.content == row.content
+    for word in ("aardvark", "bandicoot"):
+        found = (await legs_of(bench, place, word)).sparse
+        assert bool(found) == (word in row.content)
+
+
+async def test_edit_that_the_index_does_not_take_changes_nothing(bench: Workbench, tmp_path):
+    place = await indexed(bench)
+    closed = EdgeVectorIndex(tmp_path / "nowhere", bench.spaces.default.model.dimension)
+    broken = Spaces([replace(bench.spaces.default, index=closed)])
+    with pytest.raises(VectorIndexUnavailable):
+        await edit_chunk(bench.database, broken, place, Edit(1, "The quokka smiles."))
+    assert (await place_of(bench, place.document)).chunk == place.chunk
+    # The same request again succeeds once the index is back.
+    row = await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
+    assert row.version == 2
+
+
+async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(bench: Workbench):
+    place = await indexed(bench)
+    await edit_document(bench.database, place.document.id, active_revision=2)
+    with pytest.raises(ChunkNotFound):
+        await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
+    assert (await legs_of(bench, place, "quokka")).sparse == []
+
+
+async def test_switching_off_needs_no_index(bench: Workbench):
+    place = await indexed(bench)
+    row = await edit_chunk(bench.database, bench.spaces, place, Edit(1, enabled=False))
+    assert (row.enabled, row.version, row.content) == (False, 1, place.chunk.content)
+
+
+async def test_fewer_windows_leave_no_old_one_to_be_found(bench: Workbench):
+    text = b"# Log\n\n" + b"The ship sailed on a calm sea. " * 60
+    place = await indexed(bench, text, splitter="parent_child")
+    assert len((await legs_of(bench, place, "sea")).dense) > 2
+    await edit_chunk(bench.database, bench.spaces, place, Edit(1, "Apple pie with cinnamon."))
+    legs = await legs_of(bench, place, "sea")
+    assert [(hit.id, hit.chunk_id) for hit in legs.dense] == [(place.chunk.id, None)]
+    assert legs.sparse == []

@@ -1,0 +1,122 @@
+"""Erasing what was deleted: it can stop anywhere and be run again."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func
+from sqlmodel import select
+
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import VectorIndexUnavailable
+from ingestion.erasure import erase_document, erase_knowledge_base
+from ingestion.pipeline import ingest
+from ingestion.workbench import Workbench
+from kb_service import documents, knowledge_bases
+from kb_service.documents import ActionName
+from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.spaces import Spaces
+from kb_service.vector_index.edge import EdgeVectorIndex
+from tests.fixtures.stored import edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+TEXT = b"# A\n\nSome text about zebras.\n"
+
+
+async def count(bench: Workbench, table: type[Document | Chunk | KnowledgeBase]) -> int:
+    async with bench.database.reading() as session:
+        return (await session.exec(select(func.count()).select_from(table))).one()
+
+
+async def delete(bench: Workbench, document_id: str) -> None:
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(Document, document_id)
+        await documents.act(work, ActionName.DELETE, row.knowledge_base_id, document_id)
+
+
+async def indexed(bench: Workbench, *, kb_id: str | None = None) -> Document:
+    document = await upload(bench, TEXT, name=f"{new_id()}.md", kb_id=kb_id)
+    await ingest(bench, document.id)
+    assert await bench.spaces.default.index.count(document_id=document.id) > 0
+    return await reread(bench.database, document.id)
+
+
+async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(bench: Workbench):
+    document = await indexed(bench)
+    other = await indexed(bench, kb_id=document.knowledge_base_id)
+    await delete(bench, document.id)
+    await erase_document(bench, document.id)
+    assert await bench.spaces.default.index.count(document_id=document.id) == 0
+    assert await bench.store.keys() == [other.storage_key]
+    assert await count(bench, Document) == 1
+    assert (
+        await count(bench, Chunk)
+        == await bench.spaces.default.index.count(document_id=other.id)
+        > 0
+    )
+    await erase_document(bench, document.id)
+
+
+async def test_document_that_was_not_deleted_is_never_erased(bench: Workbench):
+    document = await indexed(bench)
+    await erase_document(bench, document.id)
+    await erase_knowledge_base(bench, document.knowledge_base_id)
+    assert await reread(bench.database, document.id) == document
+    assert await bench.spaces.default.index.count(document_id=document.id) > 0
+    assert await bench.store.keys() == [document.storage_key]
+
+
+async def test_held_document_waits_until_its_worker_lets_go(bench: Workbench):
+    document = await indexed(bench)
+    await delete(bench, document.id)
+    held = utc_now() + timedelta(seconds=60)
+    await edit(bench.database, document.id, lease_until=held, lease_owner="two")
+    await erase_document(bench, document.id)
+    assert await count(bench, Document) == 1
+    assert await bench.store.keys() == [document.storage_key]
+    past = utc_now() - timedelta(seconds=1)
+    await edit(bench.database, document.id, lease_until=past)
+    await erase_document(bench, document.id)
+    assert await count(bench, Document) == 0
+
+
+async def test_index_that_is_down_keeps_the_row_for_the_next_time(bench: Workbench, tmp_path: Path):
+    document = await indexed(bench)
+    await delete(bench, document.id)
+    closed = EdgeVectorIndex(tmp_path / "closed", 384)
+    spaces = Spaces([replace(bench.spaces.default, index=closed)])
+    with pytest.raises(VectorIndexUnavailable):
+        await erase_document(replace(bench, spaces=spaces), document.id)
+    assert await bench.store.keys() == [document.storage_key]
+    await erase_document(bench, document.id)
+    assert await count(bench, Document) == await bench.spaces.default.index.count() == 0
+
+
+async def test_deleted_knowledge_base_goes_with_all_documents(bench: Workbench):
+    first = await indexed(bench)
+    kb_id = first.knowledge_base_id
+    await indexed(bench, kb_id=kb_id)
+    await upload(bench, TEXT, kb_id=kb_id)
+    neighbour = await indexed(bench)
+    async with unit_of_work(bench.database) as work:
+        await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
+    await erase_knowledge_base(bench, kb_id)
+    assert await bench.spaces.default.index.count(kb_id=kb_id) == 0
+    assert await bench.store.keys() == [neighbour.storage_key]
+    assert await count(bench, KnowledgeBase) == await count(bench, Document) == 1
+    await erase_knowledge_base(bench, kb_id)
+
+
+async def test_knowledge_base_with_a_held_document_waits_for_it(bench: Workbench):
+    document = await indexed(bench)
+    kb_id = document.knowledge_base_id
+    async with unit_of_work(bench.database) as work:
+        await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
+    await edit(bench.database, document.id, lease_until=utc_now() + timedelta(seconds=60))
+    await erase_knowledge_base(bench, kb_id)
+    assert await count(bench, KnowledgeBase) == 1
+    await edit(bench.database, document.id, lease_until=None)
+    await erase_knowledge_base(bench, kb_id)
+    assert await count(bench, KnowledgeBase) == await count(bench, Document) == 0

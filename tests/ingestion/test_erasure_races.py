@@ -1,0 +1,52 @@
+"""A knowledge base that is deleted at the very moment at which a document comes in."""
+
+import pytest
+from sqlmodel import func, select
+
+from core.accounts.access import Action, Principal
+from core.database.types import new_id
+from core.database.unit_of_work import unit_of_work
+from core.errors import KnowledgeBaseNotFound
+from ingestion.erasure import erase_knowledge_base
+from kb_service import documents, knowledge_bases
+from kb_service.documents import FileType, StoredFile
+from kb_service.models import Document, KnowledgeBase
+from tests.fixtures.bare_rows import add_knowledge_base
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(bench, database_kind):
+    async with unit_of_work(bench.database) as work:
+        row = await add_knowledge_base(work)
+    owner = Principal(row.owner_id, "owner", "user", frozenset())
+
+    async def content():
+        yield b"# Late\n"
+
+    key = new_id()
+    await bench.store.write(key, content())
+    async with unit_of_work(bench.database) as uploading:
+        seen = await knowledge_bases.get(uploading.session, owner, row.id, Action.WRITE)
+        async with unit_of_work(bench.database) as deleting:
+            same = await knowledge_bases.get(deleting.session, owner, row.id, Action.WRITE)
+            await knowledge_bases.delete(deleting, same)
+        file = StoredFile(key, 7, "0" * 64)
+        kind = FileType("text/markdown", "markdown")
+        await documents.add(uploading, seen, name="late.md", file=file, file_type=kind)
+    await erase_knowledge_base(bench, row.id)
+    async with bench.database.reading() as session:
+        with pytest.raises(KnowledgeBaseNotFound):
+            await knowledge_bases.get(session, owner, row.id, Action.READ)
+        for table in (Document, KnowledgeBase):
+            assert (await session.exec(select(func.count()).select_from(table))).one() == 0
+    assert await bench.store.keys() == []
+
+
+async def test_erasure_leaves_a_living_knowledge_base_alone(bench):
+    async with unit_of_work(bench.database) as work:
+        row = await add_knowledge_base(work)
+    await erase_knowledge_base(bench, row.id)
+    async with bench.database.reading() as session:
+        assert await session.get(KnowledgeBase, row.id) is not None

@@ -1,0 +1,38 @@
+"""Small files, real and made, against the outline they must give: ``<name>.golden``."""
+
+import pytest
+
+from ingestion.parsers import PARSERS
+from ingestion.parsers.detect import HEAD_BYTES, detect
+from ingestion.parsers.elements import Parsed
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.parser import parser_for
+from ingestion.parsers.recognition import is_ready
+from tests.fixtures.made_files import DATA, MADE, sample
+
+GOLDEN = sorted(path.stem for path in DATA.glob("*.golden"))
+
+
+def outline(parsed: Parsed) -> str:
+    """One line per element: kind, level, page, text with its line breaks written out."""
+    return "".join(
+        f"{e.kind} {e.level} {e.page or '-'} {e.text.replace(chr(10), '⏎')}\n"
+        for e in parsed.elements
+    )
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_file_gives_its_golden_outline(name, tmp_path):
+    path = sample(name, tmp_path)
+    content = path.read_bytes()
+    media = detect(name, content[:HEAD_BYTES], len(content))
+    if PARSERS[media.name].content == "image" and not is_ready():
+        pytest.skip("no text recognition here: agentex[ocr] and Tesseract's language data")
+    parsed = parser_for(media.name)(path, Limits())
+    assert outline(parsed) == (DATA / f"{name}.golden").read_text(encoding="utf-8")
+
+
+def test_every_sample_that_has_text_has_a_golden_outline():
+    without_text = {"locked.pdf", "scanned.pdf"}
+    samples = {path.name for path in DATA.iterdir() if path.suffix != ".golden"} | set(MADE)
+    assert set(GOLDEN) == samples - without_text

@@ -1,0 +1,159 @@
+"""Text recognition: pictures and scanned pages, in the parser child and out of it."""
+
+import io
+
+import psutil
+import pytest
+from PIL import Image, ImageOps
+
+from ingestion.parsers import recognition
+from ingestion.parsers.child import ParserChild
+from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.parser import parser_for
+from ingestion.parsers.recognition import Recognition, is_ready
+from tests.fixtures.hostile import page_pdf
+from tests.fixtures.made_files import DATA, scanned_pdf
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(
+        not is_ready(), reason="no text recognition here: agentex[ocr] and its language data"
+    ),
+]
+ENGLISH, CHINESE = "backup runs every night", "备份每天凌晨两点运行"
+NOTICE = DATA / "notice.png"
+
+
+@pytest.fixture
+async def child():
+    child = ParserChild()
+    yield child
+    await child.close()
+
+
+@pytest.fixture
+def configured():
+    yield lambda settings: recognition.configure(settings, grant_time=lambda _: None)
+    recognition.configure(Recognition(), grant_time=lambda _: None)
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def saved(image, kind, **options):
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+async def test_scanned_page_and_picture_are_read_in_the_child(child, tmp_path):
+    scan = await child.parse(put(tmp_path, "a.pdf", scanned_pdf()), "application/pdf")
+    shot = await child.parse(NOTICE, "image/png")
+    for parsed in (scan, shot):
+        assert ENGLISH in parsed.text
+        assert CHINESE in parsed.text
+        assert parsed.warnings == ("recognised",)
+        assert [element.page for element in parsed.elements] == [1, 1]
+
+
+async def test_child_is_light_until_a_picture_is_read_and_replaced_after_a_heavy_one(tmp_path):
+    child = ParserChild(recycle_bytes=70 * 2**20)
+    await child.parse(DATA / "guide.md", "text/markdown")
+    await child.parse(DATA / "stock.xlsx", MEDIA["xlsx"])
+    first = child.pid
+    assert psutil.Process(first).memory_info().rss < 60 * 2**20
+    await child.parse(NOTICE, "image/png")
+    assert child.pid == first
+    await child.parse(DATA / "guide.md", "text/markdown")
+    assert child.pid != first
+    assert psutil.Process(child.pid).memory_info().rss < 60 * 2**20
+    await child.close()
+
+
+MEDIA = {"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
+
+
+async def test_recognition_has_time_of_its_own_and_no_more(child, tmp_path):
+    path = put(tmp_path, "a.pdf", scanned_pdf())
+    short = Limits(seconds=0.05, recognition_seconds=0.05)
+    with pytest.raises(ParseFailure) as caught:
+        await child.parse(path, "application/pdf", limits=short)
+    assert caught.value.reason == "parse_timeout"
+    assert CHINESE in (await child.parse(path, "application/pdf")).text
+
+
+def test_each_page_of_a_tiff_is_read(tmp_path):
+    with Image.open(NOTICE) as image:
+        grey = image.convert("L")
+        blank = Image.new("L", grey.size, 255)
+        content = saved(grey, "TIFF", save_all=True, append_images=[blank, grey], dpi=(300, 300))
+    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), Limits())
+    assert parsed.pages == 3
+    assert [element.page for element in parsed.elements] == [1, 1, 3, 3]
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/tiff")(tmp_path / "a.tiff", Limits(pages=2))
+    assert caught.value.reason == "too_many_pages"
+
+
+def test_picture_is_turned_upright_and_set_on_white(tmp_path):
+    with Image.open(NOTICE) as image:
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        turned = image.convert("L").rotate(90, expand=True)
+        content = saved(turned, "JPEG", exif=exif, quality=95, dpi=(300, 300))
+        grey = image.convert("L")
+        black = Image.new("L", grey.size, 0)
+        clear = Image.merge("RGBA", (black, black, black, ImageOps.invert(grey)))
+        transparent = saved(clear, "PNG", dpi=(300, 300))
+    parsed = parser_for("image/jpeg")(put(tmp_path, "a.jpg", content), Limits())
+    assert ENGLISH in parsed.text
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", transparent), Limits())
+    assert ENGLISH in parsed.text
+
+
+def test_of_an_animation_the_first_picture_is_read(tmp_path):
+    with Image.open(NOTICE) as image:
+        grey = image.convert("L")
+        blank = Image.new("L", grey.size, 255)
+        content = saved(grey, "PNG", save_all=True, append_images=[blank], dpi=(300, 300))
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", content), Limits())
+    assert parsed.pages == 1
+    assert ENGLISH in parsed.text
+
+
+def test_small_letters_of_a_screenshot_are_read(tmp_path):
+    with Image.open(NOTICE) as image:
+        small = image.convert("L").resize((500, 187), Image.Resampling.LANCZOS)
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(small, "PNG")), Limits())
+    assert "backup" in parsed.text
+
+
+def test_picture_beyond_the_limit_is_refused_before_it_is_decoded():
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/png")(NOTICE, Limits(image_pixels=10_000))
+    assert caught.value.reason == "image_too_large"
+
+
+def test_without_language_data_pictures_say_so_and_scans_have_no_text_layer(configured, tmp_path):
+    configured(Recognition(data_dir=str(tmp_path)))
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/png")(NOTICE, Limits())
+    assert caught.value.reason == "recognition_missing"
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("application/pdf")(put(tmp_path, "a.pdf", scanned_pdf()), Limits())
+    assert caught.value.reason == "no_text_layer"
+
+
+def test_languages_that_are_not_installed_are_passed_over(configured):
+    configured(Recognition("xxx+eng"))
+    assert ENGLISH in parser_for("image/png")(NOTICE, Limits()).text
+
+
+def test_pdf_with_a_text_layer_is_not_recognised(tmp_path, monkeypatch):
+    monkeypatch.setattr(recognition, "Recogniser", None)
+    parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), Limits())
+    assert (parsed.text, parsed.warnings) == ("ab", ())

@@ -1,0 +1,97 @@
+"""What a try leaves behind that did not end well, and what becomes of errors that never pass."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.database.types import new_id
+from core.database.unit_of_work import unit_of_work
+from ingestion.pipeline import ingest
+from ingestion.workbench import Workbench
+from kb_service.models import Document, KnowledgeBase
+from kb_service.spaces import Spaces
+from tests.fixtures.bare_rows import add_document
+
+pytestmark = pytest.mark.anyio
+TEXT = b"\n\n".join(b"## Part %d\n\n" % n + b"A zebra sleeps at noon. " * 60 for n in range(80))
+
+
+async def put(bench: Workbench) -> str:
+    key = new_id()
+
+    async def content():
+        yield TEXT
+
+    await bench.store.write(key, content())
+    return await add_document(bench.database, storage_key=key, file_size=len(TEXT))
+
+
+async def read(bench: Workbench, document_id: str) -> Document:
+    async with bench.database.reading() as session:
+        return await session.get_one(Document, document_id)
+
+
+@dataclass
+class FailingEncoder:
+    """Encodes some batches, then does what it is told."""
+
+    inner: object
+    good: int
+    blow: type[BaseException]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.good -= 1
+        if self.good < 0:
+            raise self.blow
+        return await self.inner.embed_passages(texts)
+
+
+def with_encoder(
+    bench: Workbench, kind: type[FailingEncoder], good: int, blow: type[BaseException]
+) -> Workbench:
+    space = bench.spaces.default
+    return replace(bench, spaces=Spaces([replace(space, encoder=kind(space.encoder, good, blow))]))
+
+
+async def test_points_of_a_longer_try_are_gone_when_a_shorter_one_completes(bench):
+    document_id = await put(bench)
+    cut = with_encoder(bench, FailingEncoder, 1, asyncio.CancelledError)
+    with pytest.raises(asyncio.CancelledError):
+        await ingest(cut, document_id)
+    assert await bench.spaces.default.index.count(document_id=document_id) == 64
+    # Larger pieces from now on, hence fewer of them; the revision stays the same.
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(Document, document_id)
+        knowledge_base = await work.session.get_one(KnowledgeBase, row.knowledge_base_id)
+        knowledge_base.chunk_size = 2000
+    await ingest(bench, document_id)
+    row = await read(bench, document_id)
+    assert (row.status, row.revision) == ("completed", 1)
+    assert await bench.spaces.default.index.count(document_id=document_id) == row.chunk_count < 64
+
+
+async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(bench):
+    document_id = await put(bench)
+    await ingest(with_encoder(bench, FailingEncoder, 1, ValueError), document_id)
+    row = await read(bench, document_id)
+    assert (row.status, row.failure["reason"]) == ("failed", "internal_error")
+    assert await bench.spaces.default.index.count(document_id=document_id) == 0
+
+
+async def test_vectors_that_do_not_fit_are_no_outage(bench):
+    @dataclass
+    class Broken(FailingEncoder):
+        async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.full((len(texts), 384), np.nan, dtype=np.float32)
+
+    document_id = await put(bench)
+    await ingest(with_encoder(bench, Broken, 0, ValueError), document_id)
+    row = await read(bench, document_id)
+    assert (row.status, row.failure["reason"]) == ("failed", "internal_error")

@@ -1,0 +1,83 @@
+"""Split previews end in time, one after the other, and leave nothing running."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import PreviewBusy, UnreadableFile
+from core.settings import Settings
+from ingestion import preview
+from ingestion.preview import SplitPreviewer, SplitRequest
+from kb_service.knowledge_bases import Splitting
+from kb_service.text.tokens import token_counter
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
+    settings = Settings(_env_file=None, data_dir=tmp_path, parse_timeout_seconds=1)
+    previewer = SplitPreviewer(settings)
+    yield previewer
+    await previewer.close()
+
+
+def request(path: Path, text: str, **changes: object) -> SplitRequest:
+    path.write_text(text)
+    asked = SplitRequest(
+        path, "text/markdown", Splitting("heading_recursive", 100, 0), token_counter(), 3
+    )
+    return replace(asked, **changes)
+
+
+async def test_file_that_takes_too_long_to_parse_is_given_up_and_the_next_one_is_cut(
+    previewer: SplitPreviewer, tmp_path: Path
+):
+    slow = request(tmp_path / "slow.md", "- item with *some* words\n\n" * 400_000)
+    with pytest.raises(UnreadableFile) as caught:
+        await previewer.preview(slow)
+    assert caught.value.details["reason"] == "parse_timeout"
+    assert (await previewer.preview(request(tmp_path / "a.md", "# A\n\ntext"))).total == 1
+
+
+async def test_cutting_stops_when_the_time_is_over(
+    previewer: SplitPreviewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await previewer.preview(request(tmp_path / "warm.md", "warm"))
+    stopped = threading.Event()
+    begun = threading.Event()
+
+    def endless(parsed, *, sizes, counter):
+        piece = next(whole(parsed, sizes=sizes, counter=counter))
+        try:
+            while True:
+                begun.set()
+                yield piece
+        finally:
+            stopped.set()
+
+    whole = preview.SPLITTERS["heading_recursive"]
+    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", endless)
+    call = asyncio.create_task(previewer.preview(request(tmp_path / "a.md", "text")))
+    assert await asyncio.to_thread(begun.wait, 30)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await asyncio.to_thread(stopped.wait, 30)
+
+
+async def test_preview_whose_turn_does_not_come_is_told_so(
+    previewer: SplitPreviewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(preview, "_TURN_SECONDS", 0.1)
+    slow = request(tmp_path / "slow.md", "- item with *some* words\n\n" * 400_000)
+    first = asyncio.create_task(previewer.preview(slow))
+    await asyncio.sleep(0.05)
+    with pytest.raises(PreviewBusy):
+        await previewer.preview(request(tmp_path / "a.md", "# A\n\ntext"))
+    with pytest.raises(UnreadableFile):
+        await first

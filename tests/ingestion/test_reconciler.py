@@ -1,0 +1,240 @@
+"""The reconciler: whatever was lost, queue, index and files come back in line with SQL."""
+
+import asyncio
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from redis.asyncio import Redis
+from sqlmodel import select
+
+from core.database.outbox import OutboxJob
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from core.jobs import QUEUE_NAME, JobQueue
+from ingestion.reconciler import OrphanSweep, requeue
+from ingestion.workbench import Workbench
+from kb_service import documents, knowledge_bases
+from kb_service.models import Document, KnowledgeBase
+from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
+from tests.fixtures.stored import blocks, edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+TEXT = b"# A\n\nSome text.\n"
+LONG_AGO = timedelta(minutes=5)
+
+
+async def age(bench: Workbench, document_id: str, **changes: object) -> None:
+    """Make a row look as if nothing had happened to it for a while."""
+    await edit(bench.database, document_id, updated_at=utc_now() - LONG_AGO, **changes)
+
+
+async def outbox(bench: Workbench) -> list[OutboxJob]:
+    async with bench.database.reading() as session:
+        return list((await session.exec(select(OutboxJob))).all())
+
+
+async def empty_outbox(bench: Workbench) -> None:
+    async with unit_of_work(bench.database) as work:
+        for job in (await work.session.exec(select(OutboxJob))).all():
+            await work.session.delete(job)
+
+
+async def lost(bench: Workbench, **changes: object) -> Document:
+    """A document whose job is in no queue and no outbox."""
+    document = await upload(bench, TEXT)
+    await empty_outbox(bench)
+    await age(bench, document.id, **changes)
+    return document
+
+
+async def test_expired_lease_lets_the_document_wait_and_says_why(bench: Workbench):
+    past = utc_now() - timedelta(seconds=1)
+    changes = {"status": "processing", "attempt": 2, "lease_owner": "dead", "lease_until": past}
+    document = await lost(bench, **changes)
+    await requeue(bench)
+    row = await reread(bench.database, document.id)
+    assert (row.status, row.stage, row.attempt, row.lease_owner) == ("pending", "queued", 2, "dead")
+    assert row.failure is not None
+    assert row.failure["reason"] == "worker_lost"
+    assert row.failure["next_action_zh"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "completed"},
+        {"status": "failed"},
+        {"lease_until": timedelta(minutes=1), "status": "processing"},
+        {"retry_at": timedelta(minutes=1)},
+    ],
+)
+async def test_document_that_waits_for_nothing_is_left_alone(
+    bench: Workbench, changes: dict[str, object]
+):
+    now = utc_now()
+    later = {
+        name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()
+    }
+    document = await lost(bench, **later)
+    before = await reread(bench.database, document.id)
+    assert await requeue(bench) == 0
+    assert await reread(bench.database, document.id) == before
+
+
+async def test_leases_are_not_judged_by_a_clock_that_was_just_set(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    await requeue(bench)
+    past = utc_now() - timedelta(seconds=1)
+    changes = {"status": "processing", "lease_owner": "alive", "lease_until": past}
+    document = await lost(bench, **changes)
+    # The monotonic clock stands still while the other goes on: that is how a jump looks.
+    stopped = time.monotonic() - 3600
+    monkeypatch.setattr("core.clock.time.monotonic", lambda: stopped)
+    await requeue(bench)
+    assert (await reread(bench.database, document.id)).lease_owner == "alive"
+    monkeypatch.setattr("core.clock.time.monotonic", lambda: stopped + 1)
+    await requeue(bench)
+    assert (await reread(bench.database, document.id)).lease_owner == "alive"
+
+
+async def test_outbox_left_by_a_crash_is_pushed(bench: Workbench):
+    document = await upload(bench, TEXT)
+    assert await bench.queue.sweep() == 0
+    assert len(await outbox(bench)) == 1
+    async with unit_of_work(bench.database) as work:
+        for job in (await work.session.exec(select(OutboxJob))).all():
+            job.created_at = utc_now() - LONG_AGO
+    await requeue(bench)
+    assert await outbox(bench) == []
+    assert await bench.queue.queued_keys() == {documents.Try.next_of(document).key}
+    assert await requeue(bench) == 0
+
+
+async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(bench: Workbench, tmp_path: Path):
+    await upload(bench, TEXT)
+    jobs = await outbox(bench)
+    async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
+        await JobQueue(bench.database, nobody).push(jobs)
+    assert len(await outbox(bench)) == 1
+    await bench.queue.push(jobs)
+    assert await outbox(bench) == []
+
+
+async def test_job_of_a_dead_worker_is_freed_and_one_in_hand_is_not(bench: Workbench, redis: Redis):
+    for document in [await upload(bench, TEXT) for _ in range(2)]:
+        await redis.set(f"arq:in-progress:{documents.Try.next_of(document).key}", "1")
+    await bench.queue.push(await outbox(bench))
+    shown = documents.Try.next_of(document).key
+    await redis.set(f"agentex:running:{shown}", "1")
+    assert await bench.queue.release_abandoned() == 1
+    left = [key.decode() async for key in redis.scan_iter("arq:in-progress:*")]
+    assert left == [f"arq:in-progress:{shown}"]
+    assert await redis.zcard(QUEUE_NAME) == 2
+
+
+async def test_job_that_was_taken_a_moment_ago_is_not_freed(bench: Workbench, redis: Redis):
+    document = await upload(bench, TEXT)
+    await bench.queue.push(await outbox(bench))
+    key = documents.Try.next_of(document).key
+    await redis.set(f"arq:in-progress:{key}", "1")
+    freeing = asyncio.create_task(bench.queue.release_abandoned())
+    await asyncio.sleep(0.3)
+    await redis.set(f"agentex:running:{key}", "1")
+    assert await freeing == 0
+    assert await redis.exists(f"arq:in-progress:{key}")
+
+
+async def test_forgotten_deletions_are_queued_again(bench: Workbench):
+    document, other = await upload(bench, TEXT), await upload(bench, TEXT)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, other.knowledge_base_id)
+        await knowledge_bases.delete(work, row)
+    await empty_outbox(bench)
+    past = utc_now() - LONG_AGO
+    await edit(bench.database, document.id, deleted_at=past)
+    await edit(bench.database, other.id, deleted_at=past)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, other.knowledge_base_id)
+        row.deleted_at = past
+    assert await requeue(bench) == 3
+    assert await bench.queue.queued_keys() == {
+        f"document.erase:{document.id}",
+        f"document.erase:{other.id}",
+        f"knowledge_base.erase:{other.knowledge_base_id}",
+    }
+    assert await requeue(bench) == 0
+
+
+def point(document_id: str, index: int = 0, *, revision: int = 1) -> ChunkPoint:
+    return ChunkPoint(
+        id=point_id(document_id, revision, index),
+        kb_id="kb",
+        document_id=document_id,
+        revision=revision,
+        index=index,
+        dense=np.full(384, 0.05, np.float32),
+        sparse=SparseVector((1, 2), (0.5, 0.5)),
+    )
+
+
+async def test_points_without_a_document_are_removed_and_others_stay(bench: Workbench):
+    known = await upload(bench, TEXT)
+    await bench.spaces.default.index.upsert(
+        [point(known.id), point("stranger"), point("stranger", 1)]
+    )
+    sweep = OrphanSweep(bench)
+    assert (await sweep.run())[0] == 1
+    assert await bench.spaces.default.index.count(document_id="stranger") == 0
+    assert await bench.spaces.default.index.count(document_id=known.id) == 1
+    assert await sweep.run() == (0, 0)
+
+
+async def test_file_without_a_row_is_removed_at_the_second_sight(bench: Workbench):
+    known, lost, late = await upload(bench, TEXT), new_id(), new_id()
+    await bench.store.write(lost, blocks(b"left by a crash"))
+    sweep = OrphanSweep(bench)
+    assert await sweep.run() == (0, 0)
+    # An upload under way looks like this: its row comes a moment later.
+    await bench.store.write(late, blocks(b"on its way"))
+    assert await sweep.run() == (0, 1)
+    assert set(await bench.store.keys()) == {known.storage_key, late}
+    await edit(bench.database, known.id, storage_key=late)
+    assert await sweep.run() == (0, 0)
+    assert set(await bench.store.keys()) == {known.storage_key, late}
+    assert await sweep.run() == (0, 1)
+    assert await sweep.run() == (0, 0)
+    assert (await reread(bench.database, known.id)).storage_key == late
+
+
+async def test_files_of_deleted_documents_are_left_to_their_erasure(bench: Workbench):
+    document = await upload(bench, TEXT)
+    await edit(bench.database, document.id, deleted_at=utc_now())
+    sweep = OrphanSweep(bench)
+    assert await sweep.run() == await sweep.run() == (0, 0)
+    assert await bench.store.keys() == [document.storage_key]
+
+
+async def test_points_of_a_revision_that_nothing_shows_are_swept(bench: Workbench):
+    document = await upload(bench, TEXT)
+    await edit(bench.database, document.id, status="completed", revision=2, active_revision=2)
+    for revision in (1, 2):
+        await bench.spaces.default.index.upsert([point(document.id, revision=revision)])
+    assert await OrphanSweep(bench).run() == (1, 0)
+    kept = [
+        entry
+        for entry in await bench.spaces.default.index.documents()
+        if entry.document_id == document.id
+    ]
+    assert [(entry.revision, entry.count) for entry in kept] == [(2, 1)]
+
+
+async def test_points_of_a_revision_in_work_stay(bench: Workbench):
+    document = await upload(bench, TEXT)
+    await edit(bench.database, document.id, status="processing", revision=2, active_revision=1)
+    for revision in (1, 2):
+        await bench.spaces.default.index.upsert([point(document.id, revision=revision)])
+    assert await OrphanSweep(bench).run() == (0, 0)

@@ -1,0 +1,460 @@
+"""Re-indexing on both databases: what searches see at each step, and what is left at the end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, update
+from sqlmodel import col, select
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
+from ingestion.erasure import erase_document, erase_knowledge_base
+from ingestion.pipeline import ingest
+from ingestion.reindex import tend, tend_all, work_on
+from ingestion.workbench import Workbench
+from kb_service import documents, knowledge_bases, leases, reindexing
+from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel
+from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.leases import OPEN_STATUSES, Outcome
+from kb_service.models import Chunk, Document, KnowledgeBase, Question, Transfer
+from kb_service.reindexing import Cutover, State
+from kb_service.retrieval.search import Searcher
+from kb_service.spaces import EmbeddingSpace, Spaces
+from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.vector_index.protocol import index_scope
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import blocks, edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+KEEP = timedelta(hours=1)
+SMALL = KnowledgeBaseDraft(chunk_size=40, chunk_overlap=0)
+
+
+def text(animal: str) -> bytes:
+    parts = [f"## Part {n}\n\n{animal} number {n} sleeps at noon. " * 3 for n in range(6)]
+    return f"# {animal}\n\n{chr(10).join(parts)}\n".encode()
+
+
+async def new_base(bench: Workbench, *animals: str) -> str:
+    async with unit_of_work(bench.database) as work:
+        kb_id = (await add_knowledge_base(work)).id
+    for animal in animals:
+        document = await upload(bench, text(animal), name=f"{animal}.md", kb_id=kb_id)
+        await ingest(bench, document.id)
+    return kb_id
+
+
+async def row_of(bench: Workbench, kb_id: str) -> KnowledgeBase:
+    async with bench.database.reading() as session:
+        return await session.get_one(KnowledgeBase, kb_id)
+
+
+async def rows_of(bench: Workbench, kb_id: str) -> Sequence[Document]:
+    async with bench.database.reading() as session:
+        query = select(Document).where(Document.knowledge_base_id == kb_id)
+        return (await session.exec(query.order_by(col(Document.name)))).all()
+
+
+async def ask_for(bench: Workbench, kb_id: str, draft: KnowledgeBaseDraft, **how: Any) -> str:
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        return await reindexing.request(work, row, draft, **how)
+
+
+async def decide(
+    bench: Workbench, kb_id: str, act: Callable[..., Awaitable[None]], **how: Any
+) -> None:
+    """What a person decides about a re-index."""
+    async with unit_of_work(bench.database) as work:
+        row = await reindexing.lock(work.session, kb_id)
+        assert row is not None
+        await act(work, row, **how)
+
+
+async def work_off(bench: Workbench, kb_id: str) -> None:
+    """What the workers would do until nothing waits."""
+    await tend(bench, kb_id)
+    while waiting := [row for row in await rows_of(bench, kb_id) if row.status in OPEN_STATUSES]:
+        for row in waiting:
+            await ingest(bench, row.id)
+    await tend(bench, kb_id)
+
+
+async def reindexed(
+    bench: Workbench, kb_id: str, draft: KnowledgeBaseDraft = SMALL, **how: Any
+) -> None:
+    assert await ask_for(bench, kb_id, draft, **how) == "started"
+    await work_off(bench, kb_id)
+
+
+async def seen(bench: Workbench, kb_id: str, query: str = "animal sleeps at noon") -> set[str]:
+    """Ids of the chunks that a search shows."""
+    searcher = Searcher(bench.database, bench.spaces, max_query_characters=1000)
+    row = await row_of(bench, kb_id)
+    request = searcher.resolve([row], query, top_k=100)
+    found = await searcher.search([row], request.model_copy(update={"deduplicate": False}))
+    return {passage.chunk.id for passage in found.passages}
+
+
+async def chunk_ids(bench: Workbench, kb_id: str, revision: object) -> set[str]:
+    async with bench.database.reading() as session:
+        query = (
+            select(Chunk.id)
+            .join(Document, col(Document.id) == col(Chunk.document_id))
+            .where(Chunk.knowledge_base_id == kb_id, col(Chunk.revision) == revision)
+        )
+        return set((await session.exec(query)).all())
+
+
+async def check_whole(bench: Workbench, kb_id: str) -> None:
+    """Searches show exactly the active chunks, and the index holds no others for searches."""
+    row = await row_of(bench, kb_id)
+    active = await chunk_ids(bench, kb_id, col(Document.active_revision))
+    assert await seen(bench, kb_id) == active
+    index = bench.spaces.of(row.embedding_model).index
+    assert await index.count(kb_id=index_scope(kb_id, row.generation)) == len(active)
+    assert sum(document.chunk_count for document in await rows_of(bench, kb_id)) == len(active)
+
+
+async def count_chunks(bench: Workbench, kb_id: str) -> int:
+    async with bench.database.reading() as session:
+        query = select(func.count()).select_from(Chunk).where(Chunk.knowledge_base_id == kb_id)
+        return (await session.exec(query)).one()
+
+
+async def test_searches_see_the_old_passages_until_all_new_ones_are_there(bench: Workbench):
+    kb_id = await new_base(bench, "zebra", "okapi")
+    old = await seen(bench, kb_id)
+    assert await ask_for(bench, kb_id, SMALL) == "started"
+    await tend(bench, kb_id)
+    first, second = await rows_of(bench, kb_id)
+    assert {first.status, second.status} == {"pending"}
+    await ingest(bench, first.id)
+    async with bench.database.reading() as session:
+        report = await reindexing.report(session, await row_of(bench, kb_id))
+    assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
+    assert 0 < report.tally.percent < 100
+    assert await seen(bench, kb_id) == old
+    await ingest(bench, second.id)
+    new = await seen(bench, kb_id)
+    assert len(new) > len(old)
+    assert not new & old
+    assert (await row_of(bench, kb_id)).chunk_size == 40
+    await check_whole(bench, kb_id)
+
+
+async def test_settings_that_hold_already_are_no_reason_to_start(bench: Workbench):
+    kb_id = await new_base(bench, "zebra")
+    assert await ask_for(bench, kb_id, KnowledgeBaseDraft(chunk_size=500)) == "unchanged"
+    assert await ask_for(bench, kb_id, KnowledgeBaseDraft(), force=True) == "started"
+    assert await ask_for(bench, kb_id, KnowledgeBaseDraft(), force=True) == "unchanged"
+    with pytest.raises(ReindexRunning):
+        await ask_for(bench, kb_id, SMALL)
+    await work_off(bench, kb_id)
+    assert (await row_of(bench, kb_id)).generation == 2
+    await check_whole(bench, kb_id)
+
+
+async def test_knowledge_base_that_is_being_imported_is_left_alone(bench: Workbench):
+    kb_id = await new_base(bench, "zebra")
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        transfer = Transfer(
+            owner_id=row.owner_id, knowledge_base_id=kb_id, kind="import", source="x"
+        )
+        work.session.add(transfer)
+    with pytest.raises(Conflict):
+        await ask_for(bench, kb_id, SMALL)
+
+
+async def test_settings_of_an_empty_knowledge_base_change_at_once(bench: Workbench):
+    kb_id = await new_base(bench)
+    assert await ask_for(bench, kb_id, SMALL) == "applied"
+    row = await row_of(bench, kb_id)
+    assert (row.chunk_size, row.generation, row.target) == (40, 1, None)
+
+
+async def test_nothing_is_left_of_the_old_generation_when_it_is_not_kept(bench: Workbench):
+    bench = replace(bench, settings=bench.settings.model_copy(update={"reindex_keep_hours": 0}))
+    kb_id = await new_base(bench, "zebra", "okapi")
+    await reindexed(bench, kb_id)
+    row = await row_of(bench, kb_id)
+    assert (row.previous, row.retired, row.generation) == (None, [], 2)
+    assert await bench.spaces.default.index.count(kb_id=kb_id) == 0
+    assert await count_chunks(bench, kb_id) == len(await seen(bench, kb_id))
+    await check_whole(bench, kb_id)
+
+
+async def test_way_back_is_there_at_once_and_leads_forth_again(bench: Workbench):
+    kb_id = await new_base(bench, "zebra", "okapi")
+    old = await seen(bench, kb_id)
+    await reindexed(bench, kb_id)
+    new = await seen(bench, kb_id)
+    for expected, size in ((old, 500), (new, 40)):
+        await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+        assert (await row_of(bench, kb_id)).chunk_size == size
+        assert await seen(bench, kb_id) == expected
+        await check_whole(bench, kb_id)
+        await tend_all(bench)
+        assert await seen(bench, kb_id) == expected
+
+
+async def test_way_back_makes_what_changed_since_anew(bench: Workbench):
+    kb_id = await new_base(bench, "zebra", "okapi")
+    await reindexed(bench, kb_id)
+    okapi, _ = await rows_of(bench, kb_id)
+    await put(bench, okapi, "quagga")
+    await ingest(bench, okapi.id)
+    await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+    row = await row_of(bench, kb_id)
+    assert row.target is not None
+    assert row.chunk_size == 40
+    await work_off(bench, kb_id)
+    row = await row_of(bench, kb_id)
+    assert (row.chunk_size, row.generation, row.target) == (500, 1, None)
+    await check_whole(bench, kb_id)
+    assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
+
+
+async def put(bench: Workbench, document: Document, animal: str) -> None:
+    """Replace a document's content, as an upload of the same name does."""
+    content = text(animal)
+    stored = await documents.store_upload(bench.store, blocks(content), max_bytes=10**8)
+    kind = documents.FileType(document.media_type, document.file_type)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
+        taken = await documents.take_in(work, row, documents.Upload(document.name, stored, kind))
+    assert taken.outcome == "replaced"
+
+
+async def texts_with(bench: Workbench, kb_id: str, word: str) -> int:
+    found = await seen(bench, kb_id, word)
+    async with bench.database.reading() as session:
+        query = select(Chunk.content).where(col(Chunk.id).in_(found))
+        return sum(word in content for content in (await session.exec(query)).all())
+
+
+async def test_way_back_closes_when_its_time_is_over(bench: Workbench):
+    kb_id = await new_base(bench, "zebra")
+    await reindexed(bench, kb_id)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        assert row.previous is not None
+        row.previous = {**row.previous, "kept_until": "2020-01-01T00:00:00+00:00"}
+    await tend_all(bench)
+    row = await row_of(bench, kb_id)
+    assert (row.previous, row.retired) == (None, [])
+    assert await bench.spaces.default.index.count(kb_id=kb_id) == 0
+    assert await count_chunks(bench, kb_id) == len(await seen(bench, kb_id))
+    with pytest.raises(NoReindex):
+        await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+
+
+async def save_question(bench: Workbench, kb_id: str) -> None:
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        passage = {"document": "okapi.md", "text": "okapi number 3 sleeps at noon"}
+        work.session.add(
+            Question(knowledge_base_id=row.id, text="Where sleeps okapi 3?", expected=[passage])
+        )
+
+
+async def test_saved_questions_are_asked_before_new_settings_come_into_force(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    await save_question(bench, kb_id)
+    await reindexed(bench, kb_id)
+    assert (await row_of(bench, kb_id)).generation == 1
+    await work_on(bench, kb_id)
+    row = await row_of(bench, kb_id)
+    assert (row.generation, row.chunk_size) == (2, 40)
+    async with bench.database.reading() as session:
+        recall = (await reindexing.report(session, row)).recall
+    assert recall is not None
+    assert recall["questions"] == 1
+    assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
+    await check_whole(bench, kb_id)
+
+
+async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    old = await seen(bench, kb_id)
+    await save_question(bench, kb_id)
+    await reindexed(bench, kb_id)
+    new = await chunk_ids(bench, kb_id, col(Document.shadow_revision))
+    async with unit_of_work(bench.database) as work:
+        await work.session.exec(
+            update(Chunk)
+            .where(col(Chunk.id).in_(new), col(Chunk.content).contains("okapi"))
+            .values(content="nothing of the kind", terms=None, version=2)
+        )
+    await work_on(bench, kb_id)
+    await work_on(bench, kb_id)
+    await tend_all(bench)
+    row = await row_of(bench, kb_id)
+    async with bench.database.reading() as session:
+        report = await reindexing.report(session, row)
+    assert (report.state, row.generation) == (State.HELD, 1)
+    assert await seen(bench, kb_id) == old
+    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    assert (await row_of(bench, kb_id)).generation == 2
+
+
+async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    old = await seen(bench, kb_id)
+    _, zebra = await rows_of(bench, kb_id)
+    await bench.store.delete(zebra.storage_key)
+    await reindexed(bench, kb_id)
+    assert await seen(bench, kb_id) == old
+    row = await row_of(bench, kb_id)
+    async with bench.database.reading() as session:
+        report = await reindexing.report(session, row)
+    assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
+    assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
+        ("zebra.md", "file_missing")
+    ]
+    with pytest.raises(ReindexNotReady):
+        await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP, without_failed=True)
+    assert await texts_with(bench, kb_id, "okapi") > 0 == await texts_with(bench, kb_id, "zebra")
+    await check_whole(bench, kb_id)
+    await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+    assert await seen(bench, kb_id) == old
+
+
+async def test_cancelled_re_index_leaves_all_as_it_was(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "quagga", "zebra")
+    old = await seen(bench, kb_id)
+    okapi, quagga, zebra = await rows_of(bench, kb_id)
+    await bench.store.delete(zebra.storage_key)
+    assert await ask_for(bench, kb_id, SMALL) == "started"
+    await tend(bench, kb_id)
+    await ingest(bench, okapi.id)
+    await ingest(bench, zebra.id)
+    async with unit_of_work(bench.database) as work:
+        held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
+        assert held is not None
+        locked = await reindexing.lock(work.session, kb_id)
+        assert locked is not None
+        await reindexing.cancel(work, locked)
+    async with unit_of_work(bench.database) as work:
+        outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
+        assert await leases.complete(work, leases.lease_of(held), outcome) is None
+    await tend(bench, kb_id)
+    assert {row.status for row in await rows_of(bench, kb_id)} == {"completed"}
+    assert await seen(bench, kb_id) == old
+    assert await bench.spaces.default.index.count(kb_id=index_scope(kb_id, 2)) == 0
+    assert await count_chunks(bench, kb_id) == len(old)
+    await check_whole(bench, kb_id)
+    assert await ask_for(bench, kb_id, SMALL) == "started"
+    target = (await row_of(bench, kb_id)).target
+    # What a late worker of the cancelled one writes must not come to be found.
+    assert target is not None
+    assert target["generation"] == 3
+
+
+async def test_document_replaced_meanwhile_is_found_at_once_and_after_the_cut_over(
+    bench: Workbench,
+):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    assert await ask_for(bench, kb_id, SMALL, cutover=Cutover.MANUAL) == "started"
+    await work_off(bench, kb_id)
+    okapi, _ = await rows_of(bench, kb_id)
+    assert okapi.shadow_revision is not None
+    await put(bench, okapi, "quagga")
+    await ingest(bench, okapi.id)
+    assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
+    assert (await reread(bench.database, okapi.id)).shadow_revision is None
+    await work_off(bench, kb_id)
+    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
+    await check_whole(bench, kb_id)
+
+
+async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(bench: Workbench):
+    kb_id = await new_base(bench, "okapi")
+    assert await ask_for(bench, kb_id, SMALL) == "started"
+    await tend(bench, kb_id)
+    late = await upload(bench, text("zebra"), name="zebra.md", kb_id=kb_id)
+    async with unit_of_work(bench.database) as work:
+        held = await leases.acquire(work, late.id, owner="other", seconds=60)
+        assert held is not None
+    await ingest(bench, (await rows_of(bench, kb_id))[0].id)
+    assert (await row_of(bench, kb_id)).generation == 2
+    # The worker that had it in hand for the old settings comes too late.
+    async with unit_of_work(bench.database) as work:
+        outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
+        assert await leases.complete(work, leases.lease_of(held), outcome) is None
+    await edit(bench.database, late.id, lease_until=None)
+    await ingest(bench, late.id)
+    row = await reread(bench.database, late.id)
+    assert (row.status, row.generation, row.chunk_count > 2) == ("completed", 2, True)
+    await check_whole(bench, kb_id)
+
+
+async def test_end_of_a_try_and_a_cut_over_at_one_moment(bench: Workbench):
+    kb_id = await new_base(bench, "okapi")
+    assert await ask_for(bench, kb_id, SMALL, cutover=Cutover.MANUAL) == "started"
+    await work_off(bench, kb_id)
+    late = await upload(bench, text("zebra"), name="zebra.md", kb_id=kb_id)
+
+    async def switch() -> None:
+        await asyncio.sleep(0.05)
+        async with unit_of_work(bench.database) as work:
+            locked = await reindexing.lock(work.session, kb_id)
+            assert locked is not None
+            await reindexing.cut_over(work, locked, keep=KEEP)
+            await asyncio.sleep(0.3)
+
+    for _ in range(3):
+        ended = await asyncio.gather(switch(), ingest(bench, late.id), return_exceptions=True)
+        if not isinstance(ended[0], ReindexNotReady):
+            assert ended == [None, None]
+            break
+        await work_off(bench, kb_id)
+    await edit(bench.database, late.id, lease_until=None)
+    await work_off(bench, kb_id)
+    assert (await row_of(bench, kb_id)).generation == 2
+    assert await texts_with(bench, kb_id, "zebra")
+    await check_whole(bench, kb_id)
+
+
+async def test_deletion_wins_over_a_re_index(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    await reindexed(bench, kb_id, cutover=Cutover.MANUAL)
+    okapi, _ = await rows_of(bench, kb_id)
+    async with unit_of_work(bench.database) as work:
+        await documents.act(work, documents.ActionName.DELETE, kb_id, okapi.id)
+    await erase_document(bench, okapi.id)
+    index = bench.spaces.default.index
+    assert await index.count(document_id=okapi.id) == 0
+    async with unit_of_work(bench.database) as work:
+        await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
+    await erase_knowledge_base(bench, kb_id)
+    assert await index.count() == await count_chunks(bench, kb_id) == 0
+
+
+async def test_another_model_has_its_points_in_another_index(bench: Workbench, tmp_path: Path):
+    second = EmbeddingModel("second", DEFAULT.dimension, DEFAULT.languages, 256, served=True)
+    other = EdgeVectorIndex(tmp_path / "second", DEFAULT.dimension)
+    await other.ensure_ready()
+    first = bench.spaces.default
+    spaces = Spaces([first, EmbeddingSpace(second, first.encoder, other, first.counter)])
+    settings = bench.settings.model_copy(update={"reindex_keep_hours": 0})
+    bench = replace(bench, spaces=spaces, settings=settings)
+    kb_id = await new_base(bench, "okapi", "zebra")
+    assert await ask_for(bench, kb_id, KnowledgeBaseDraft(), force=True) == "started"
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        assert row.target is not None
+        row.target = {**row.target, "embedding_model": "second"}
+    await work_off(bench, kb_id)
+    assert (await row_of(bench, kb_id)).embedding_model == "second"
+    assert await first.index.count() == 0 < await other.count()
+    await check_whole(bench, kb_id)
+    await other.close()

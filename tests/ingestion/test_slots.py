@@ -1,0 +1,204 @@
+"""The slots of a worker: what is processed next, without any message, and fairly."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from ingestion.pipeline import ingest
+from ingestion.reconciler import requeue
+from ingestion.slots import Slots
+from ingestion.workbench import Workbench
+from kb_service import documents
+from kb_service.documents import ActionName
+from kb_service.models import Document, KnowledgeBase
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+TEXT = b"# A\n\nSome text.\n"
+LONG = b"# Long\n\n" + b"\n\n".join(
+    b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45)
+)
+
+
+@asynccontextmanager
+async def running(bench: Workbench) -> AsyncIterator[Slots]:
+    slots = Slots(bench)
+    task = asyncio.create_task(slots.run())
+    yield slots
+    task.cancel()
+    await slots.stop(0)
+
+
+async def rows_of(bench: Workbench, kb_id: str) -> list[Document]:
+    query = select(Document).where(col(Document.knowledge_base_id) == kb_id)
+    async with bench.database.reading() as session:
+        return list((await session.exec(query)).all())
+
+
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 150) -> None:
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 - another process writes what is awaited
+            await asyncio.sleep(0.02)
+
+
+async def base(bench: Workbench) -> str:
+    async with unit_of_work(bench.database) as work:
+        return (await add_knowledge_base(work)).id
+
+
+async def fill(bench: Workbench, kb_id: str, count: int, content: bytes = TEXT) -> list[str]:
+    return [
+        (await upload(bench, content, name=f"{new_id()}.md", kb_id=kb_id)).id for _ in range(count)
+    ]
+
+
+def ended(bench: Workbench, kb_id: str) -> Callable[[], Awaitable[bool]]:
+    async def all_ended() -> bool:
+        rows = await rows_of(bench, kb_id)
+        return all(row.status in {"completed", "failed", "cancelled"} for row in rows)
+
+    return all_ended
+
+
+async def test_documents_are_processed_though_every_message_was_lost(bench: Workbench):
+    """What an emptied Redis leaves: rows that wait, and no queue."""
+    kb_id = await base(bench)
+    await fill(bench, kb_id, 6)
+    async with running(bench):
+        await until(ended(bench, kb_id))
+    assert {row.status for row in await rows_of(bench, kb_id)} == {"completed"}
+    assert {row.attempt for row in await rows_of(bench, kb_id)} == {1}
+
+
+async def test_two_workers_share_the_work_and_do_nothing_twice(bench: Workbench):
+    kb_id = await base(bench)
+    ids = await fill(bench, kb_id, 8)
+    second = replace(bench, owner="worker-2", wake=asyncio.Event())
+    async with running(bench), running(second):
+        await until(ended(bench, kb_id))
+    rows = await rows_of(bench, kb_id)
+    assert {(row.status, row.attempt) for row in rows} == {("completed", 1)}
+    index = bench.spaces.default.index
+    assert [await index.count(document_id=id_) for id_ in ids] == [
+        row.chunk_count for id_ in ids for row in rows if row.id == id_
+    ]
+
+
+@one_database
+async def test_single_document_of_another_owner_does_not_wait_for_the_many(bench: Workbench):
+    many, one = await base(bench), await base(bench)
+    await fill(bench, many, 30, LONG)
+    async with running(bench):
+
+        async def at_work() -> bool:
+            return any(row.status == "processing" for row in await rows_of(bench, many))
+
+        await until(at_work)
+        [single] = await fill(bench, one, 1)
+        bench.wake.set()
+        await until(ended(bench, one))
+        done = [row.status == "completed" for row in await rows_of(bench, many)]
+    assert (await reread(bench.database, single)).status == "completed"
+    assert sum(done) < 10
+
+
+@one_database
+async def test_one_owner_leaves_a_slot_free(bench: Workbench):
+    kb_id = await base(bench)
+    await fill(bench, kb_id, 8, LONG)
+    most = 0
+    async with running(bench):
+        for _ in range(40):
+            rows = await rows_of(bench, kb_id)
+            most = max(most, sum(row.status == "processing" for row in rows))
+            await asyncio.sleep(0.02)
+    assert most == bench.settings.ingest_concurrency - 1
+
+
+@one_database
+async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_back(
+    bench: Workbench,
+):
+    kb_id = await base(bench)
+    [first, second] = await fill(bench, kb_id, 2, LONG)
+    async with running(bench):
+
+        async def both_at_work() -> bool:
+            return all(row.status == "processing" for row in await rows_of(bench, kb_id))
+
+        await until(both_at_work)
+        async with unit_of_work(bench.database) as work:
+            await documents.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+
+        async def given_back() -> bool:
+            rows = await rows_of(bench, kb_id)
+            return all((row.status, row.lease_owner) == ("pending", None) for row in rows)
+
+        await until(given_back)
+        assert {row.attempt for row in await rows_of(bench, kb_id)} == {0}
+        async with unit_of_work(bench.database) as work:
+            documents.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+        await until(ended(bench, kb_id))
+    assert (await reread(bench.database, first)).status == "completed"
+    assert (await reread(bench.database, second)).attempt == 1
+
+
+@one_database
+@pytest.mark.parametrize("action", [ActionName.CANCEL, ActionName.PAUSE])
+async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
+    bench: Workbench, action: ActionName
+):
+    kb_id = await base(bench)
+    [document_id] = await fill(bench, kb_id, 1, LONG)
+    index = bench.spaces.default.index
+    async with running(bench):
+
+        async def has_points() -> bool:
+            return await index.count(document_id=document_id) > 0
+
+        await until(has_points)
+        async with unit_of_work(bench.database) as work:
+            await documents.act(work, action, kb_id, document_id)
+
+        async def given_up() -> bool:
+            return (await reread(bench.database, document_id)).lease_owner is None
+
+        await until(given_up, seconds=20)
+        row = await reread(bench.database, document_id)
+        assert row.status == ("cancelled" if action is ActionName.CANCEL else "paused")
+        if action is ActionName.CANCEL:
+            assert await index.count(document_id=document_id) == 0
+            following = ActionName.RETRY
+        else:
+            assert row.attempt == 0
+            following = ActionName.RESUME
+        async with unit_of_work(bench.database) as work:
+            await documents.act(work, following, kb_id, document_id)
+        await until(ended(bench, kb_id))
+    row = await reread(bench.database, document_id)
+    assert (row.status, row.attempt) == ("completed", 1)
+    assert await index.count(document_id=document_id) == row.chunk_count
+
+
+@one_database
+async def test_cancelled_document_of_a_dead_worker_is_cleared_by_the_reconciler(
+    bench: Workbench,
+):
+    kb_id = await base(bench)
+    [document_id] = await fill(bench, kb_id, 1)
+    await ingest(bench, document_id)
+    past = utc_now() - timedelta(seconds=1)
+    dead = {"lease_owner": "dead", "lease_until": past, "active_revision": None}
+    await edit(bench.database, document_id, status="cancelled", **dead)
+    await requeue(bench)
+    assert await bench.spaces.default.index.count(document_id=document_id) == 0
+    assert (await reread(bench.database, document_id)).lease_owner is None

@@ -1,0 +1,409 @@
+"""A knowledge base that travels: exact where it arrives, whole or not at all."""
+
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import func
+from sqlmodel import select
+
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import SettingsChanged, VectorIndexUnavailable
+from ingestion.erasure import erase_knowledge_base
+from ingestion.pipeline import ingest
+from ingestion.reconciler import OrphanSweep
+from ingestion.workbench import Workbench
+from kb_service import knowledge_bases, questions, transfers
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.models import (
+    Document,
+    DocumentStatus,
+    KnowledgeBase,
+    Question,
+    SplitterName,
+    Transfer,
+)
+from kb_service.questions import QuestionDraft
+from kb_service.spaces import Spaces
+from tests.fixtures.bare_rows import add_knowledge_base, add_user
+from tests.fixtures.portable import (
+    begin_copy,
+    begin_import,
+    changed,
+    chunks_of,
+    documents_of,
+    export,
+    finished,
+    found,
+    load,
+    source_of,
+    unpacked,
+)
+from tests.fixtures.stored import edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+
+
+def english(*animals: str) -> str:
+    return "\n\n".join(
+        f"# Part {number}\n\nThe {animal} sleeps at noon. It hunts in the {place} when the moon is "
+        f"up. Nobody has counted the {animal}s of the {place}."
+        for number, (animal, place) in enumerate(
+            itertools.product(animals, ["river", "desert", "forest"])
+        )
+    )
+
+
+def chinese(*animals: str) -> str:
+    return "\n\n".join(
+        f"# 第{number}章\n\n{animal}在中午睡觉。月亮升起时它在{place}里捕食。"
+        f"没有人数过{place}里有多少{animal}。"
+        for number, (animal, place) in enumerate(
+            itertools.product(animals, ["河流", "沙漠", "森林"])
+        )
+    )
+
+
+# No text twice: what equal passages are found in is the index's choice.
+TEXTS = {
+    "en.md": english("zebra", "lion", "otter", "heron"),
+    "zh.md": chinese("斑马", "狮子", "水獭", "苍鹭"),
+    "mixed.md": english("badger", "falcon") + "\n\n" + chinese("刺猬", "猎鹰"),
+}
+QUERIES = (
+    "When does the otter hunt in the desert?",
+    "zebra river",
+    "水獭什么时候在沙漠捕食？",
+    "斑马",
+)
+
+
+async def filled(bench: Workbench, **fields: Any) -> str:
+    """A knowledge base with indexed documents in both languages and saved questions."""
+    async with unit_of_work(bench.database) as work:
+        row = await add_knowledge_base(work, chunk_size=64, chunk_overlap=8, **fields)
+        expected = [{"document": "en.md", "text": "hunts in the desert"}, {"document": "zh.md"}]
+        await questions.add(work, row, [QuestionDraft("When?", expected)])
+    for name, text in TEXTS.items():
+        document = await upload(bench, text.encode(), name=name, kb_id=row.id)
+        await ingest(bench, document.id)
+        assert (await reread(bench.database, document.id)).status == DocumentStatus.COMPLETED
+    return row.id
+
+
+async def count(bench: Workbench, table: type[Any]) -> int:
+    async with bench.database.reading() as session:
+        return (await session.exec(select(func.count()).select_from(table))).one()
+
+
+async def check_equal(bench: Workbench, source_id: str, target_id: str) -> None:
+    """Check that two knowledge bases can't be told apart by what they find or export."""
+    for query in QUERIES:
+        expected = await found(bench, source_id, query)
+        assert expected
+        assert await found(bench, target_id, query) == expected
+    one, other = [unpacked(await export(bench, id_)) for id_ in (source_id, target_id)]
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] != other[name]] in ([], ["manifest.json"])
+    manifests = [json.loads(parts["manifest.json"]) for parts in (one, other)]
+    for manifest in manifests:
+        manifest["knowledge_base"].pop("name")
+    assert manifests[0] == manifests[1]
+
+
+@pytest.mark.parametrize("splitter", list(SplitterName))
+async def test_import_finds_what_the_source_finds_to_the_last_bit(
+    bench: Workbench, splitter: SplitterName
+):
+    kb_id = await filled(bench, splitter=splitter.value)
+    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
+    assert (transfer.status, transfer.progress, transfer.failure) == ("completed", 100, None)
+    assert transfer.facts["embeds_anew"] is False
+    await check_equal(bench, kb_id, transfer.knowledge_base_id)
+    row, original = [await load(bench, id_) for id_ in (transfer.knowledge_base_id, kb_id)]
+    assert row.enabled
+    assert not row.is_public
+    assert (row.name, row.splitter, row.chunk_size) == (original.name, splitter, 64)
+    assert await bench.store.keys() != []
+    assert transfer.source not in await bench.store.keys()
+
+
+async def test_copy_finds_what_the_source_finds_to_the_last_bit(bench: Workbench):
+    kb_id = await filled(bench)
+    transfer = await finished(bench, await begin_copy(bench, kb_id))
+    assert transfer.status == "completed"
+    await check_equal(bench, kb_id, transfer.knowledge_base_id)
+    # Their files are their own: one may go without the other.
+    keys = {
+        row.storage_key
+        for id_ in (kb_id, transfer.knowledge_base_id)
+        for row in await documents_of(bench, id_)
+    }
+    assert len(keys) == 6
+    assert keys == set(await bench.store.keys())
+
+
+async def test_edited_and_disabled_chunks_and_attributes_travel(bench: Workbench):
+    kb_id = await filled(bench)
+    (first, *_) = sorted(await chunks_of(bench, kb_id), key=lambda chunk: chunk.id)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.merge(first)
+        row.content, row.enabled, row.version = "Edited by hand. 手工修改。", False, 3
+    (english, *_) = await documents_of(bench, kb_id)
+    await edit(bench.database, english.id, attributes={"year": 2024, "tags": ["a", "乙"]})
+    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
+    copies = await chunks_of(bench, transfer.knowledge_base_id)
+    (copy,) = [chunk for chunk in copies if not chunk.enabled]
+    assert (copy.content, copy.version, copy.position) == (
+        "Edited by hand. 手工修改。",
+        3,
+        first.position,
+    )
+    (document, *_) = await documents_of(bench, transfer.knowledge_base_id)
+    assert document.attributes == {"year": 2024, "tags": ["a", "乙"]}
+
+
+async def test_documents_that_are_not_indexed_travel_in_their_state(bench: Workbench):
+    kb_id = await filled(bench)
+    waiting = await upload(bench, b"# W\n\nwaits", name="waiting.md", kb_id=kb_id)
+    failed = await upload(bench, b"# F\n\nfails", name="failed.md", kb_id=kb_id)
+    failure = {"reason": "corrupt_file", "message": "It is broken"}
+    await edit(bench.database, failed.id, status="failed", failure=failure)
+    newer = (await documents_of(bench, kb_id))[0]
+    await edit(bench.database, newer.id, status="pending", revision=2, superseded_keys=["x"])
+    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
+    rows = {row.name: row for row in await documents_of(bench, transfer.knowledge_base_id)}
+    assert (rows["waiting.md"].status, rows["waiting.md"].active_revision) == ("pending", None)
+    assert (rows["failed.md"].status, rows["failed.md"].failure) == ("failed", failure)
+    changed_row = rows[newer.name]
+    assert (changed_row.status, changed_row.revision, changed_row.active_revision) == (
+        "pending",
+        2,
+        1,
+    )
+    for name in ("waiting.md", newer.name):
+        await ingest(bench, rows[name].id)
+        assert (await reread(bench.database, rows[name].id)).status == "completed"
+    assert waiting.id != rows["waiting.md"].id
+
+
+class Failing:
+    """A vector index that fails at its n-th write, as one whose process dies does."""
+
+    def __init__(self, index: Any, at: int) -> None:
+        self._index, self._left = index, at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    async def upsert(self, points: Any) -> None:
+        self._left -= 1
+        if self._left == 0:
+            await self._index.upsert(points[: len(points) // 2])
+            raise VectorIndexUnavailable(reason="cut off")
+        await self._index.upsert(points)
+
+
+def with_index(bench: Workbench, index: Any) -> Workbench:
+    space = bench.spaces.default
+    return replace(bench, spaces=Spaces([replace(space, index=index)]))
+
+
+@pytest.mark.parametrize("kind", ["import", "copy"])
+async def test_transfer_that_was_cut_off_goes_on_without_doubles(
+    bench: Workbench, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    # One document at a time, so that there is something to be between.
+    monkeypatch.setattr("ingestion.restoring.SHARD_DOCUMENTS", 1)
+    kb_id = await filled(bench)
+    content = await export(bench, kb_id)
+    for at in (1, 2, 3):
+        begin = begin_import(bench, content) if kind == "import" else begin_copy(bench, kb_id)
+        transfer = await begin
+        broken = with_index(bench, Failing(bench.spaces.default.index, at))
+        cut = await finished(broken, transfer)
+        assert (cut.status, cut.failure and cut.failure["reason"]) == (
+            "pending",
+            "service_unavailable",
+        )
+        # What is not whole is not shown, and no sweep takes it for lost.
+        await OrphanSweep(bench).run()
+        rows = await documents_of(bench, cut.knowledge_base_id)
+        assert [row.status for row in rows].count("completed") == at - 1
+        assert not (await load(bench, cut.knowledge_base_id)).enabled
+        async with unit_of_work(bench.database) as work:
+            (await work.session.get_one(Transfer, cut.id)).lease_until = None
+        done = await finished(bench, cut)
+        assert (done.status, done.attempt) == ("completed", 1)
+        await check_equal(bench, kb_id, done.knowledge_base_id)
+        points = [
+            await bench.spaces.default.index.count(kb_id=id_)
+            for id_ in (kb_id, cut.knowledge_base_id)
+        ]
+        assert points[0] == points[1] > 0
+        assert len(await chunks_of(bench, kb_id)) == len(
+            await chunks_of(bench, cut.knowledge_base_id)
+        )
+
+
+async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(bench: Workbench):
+    kb_id = await filled(bench)
+    cut = await finished(
+        with_index(bench, Failing(bench.spaces.default.index, 1)), await begin_copy(bench, kb_id)
+    )
+    row = (await documents_of(bench, kb_id))[0]
+    await replace_content(bench, row.id, b"# New\n\nAll new.")
+    async with unit_of_work(bench.database) as work:
+        (await work.session.get_one(Transfer, cut.id)).lease_until = None
+    done = await finished(bench, cut)
+    assert done.status == "completed"
+    await check_equal(bench, kb_id, done.knowledge_base_id)
+    index = bench.spaces.default.index
+    points = [await index.count(kb_id=id_) for id_ in (kb_id, done.knowledge_base_id)]
+    assert points[0] == points[1] > 0
+
+
+async def replace_content(bench: Workbench, document_id: str, content: bytes) -> None:
+    """Give a document other bytes and index them."""
+    row = await reread(bench.database, document_id)
+    fresh = await upload(bench, content, name="fresh.md")
+    await edit(
+        bench.database,
+        row.id,
+        status="pending",
+        revision=row.revision + 1,
+        storage_key=fresh.storage_key,
+        file_size=len(content),
+        sha256=fresh.sha256,
+        superseded_keys=[row.storage_key],
+    )
+    await ingest(bench, row.id)
+
+
+async def test_damaged_vector_fails_the_import_and_leaves_nothing(bench: Workbench):
+    kb_id = await filled(bench)
+    before = await bench.spaces.default.index.count()
+    content = await export(bench, kb_id)
+    # The last number of the last shard becomes none, after two documents could be restored.
+    nan = b"\x00\x00\xc0\x7f"
+    bad = changed(content, "shards/000000/dense.npy", lambda array: array[:-4] + nan)
+    transfer = await finished(bench, await begin_import(bench, bad))
+    assert transfer.status == "failed"
+    assert transfer.failure is not None
+    assert (transfer.failure["reason"], transfer.failure["message"]) == (
+        "invalid_archive",
+        "points: a vector is not finite",
+    )
+    await erase_knowledge_base(bench, transfer.knowledge_base_id)
+    assert await count(bench, KnowledgeBase) == 1
+    assert await count(bench, Document) == 3
+    assert await count(bench, Question) == 1
+    assert await bench.spaces.default.index.count() == before
+    assert len(await bench.store.keys()) == 3
+
+
+@pytest.mark.parametrize("who", ["cancelled", "knowledge base deleted"])
+async def test_transfer_that_is_ended_by_a_person_leaves_nothing(bench: Workbench, who: str):
+    kb_id = await filled(bench)
+    before = await bench.spaces.default.index.count()
+    transfer = await begin_copy(bench, kb_id)
+    cut = await finished(with_index(bench, Failing(bench.spaces.default.index, 1)), transfer)
+    assert len(await documents_of(bench, cut.knowledge_base_id)) == 3
+    async with unit_of_work(bench.database) as work:
+        if who == "cancelled":
+            await transfers.cancel(work, await work.session.get_one(Transfer, cut.id))
+        else:
+            row = await work.session.get_one(KnowledgeBase, cut.knowledge_base_id)
+            await knowledge_bases.delete(work, row)
+            (await work.session.get_one(Transfer, cut.id)).lease_until = None
+    ended = await finished(bench, cut)
+    assert ended.status == "cancelled"
+    await erase_knowledge_base(bench, cut.knowledge_base_id)
+    assert await count(bench, KnowledgeBase) == 1
+    assert await count(bench, Document) == 3
+    assert await bench.spaces.default.index.count() == before
+
+
+async def test_file_that_waits_for_its_import_is_not_swept(bench: Workbench):
+    kb_id = await filled(bench)
+    transfer = await begin_import(bench, await export(bench, kb_id))
+    sweep = OrphanSweep(bench)
+    assert await sweep.run() == (0, 0)
+    assert await sweep.run() == (0, 0)
+    assert transfer.source in await bench.store.keys()
+
+
+async def test_copy_of_what_became_private_fails(bench: Workbench):
+    kb_id = await filled(bench, is_public=True)
+    async with unit_of_work(bench.database) as work:
+        reader = await add_user(work)
+    transfer = await begin_copy(bench, kb_id, owner=reader)
+    async with unit_of_work(bench.database) as work:
+        (await work.session.get_one(KnowledgeBase, kb_id)).is_public = False
+    failed = await finished(bench, transfer)
+    assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "source_gone")
+
+
+async def test_worker_that_dies_again_and_again_ends_the_transfer(bench: Workbench):
+    kb_id = await filled(bench)
+    transfer = await begin_copy(bench, kb_id)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(Transfer, transfer.id)
+        row.attempt = bench.settings.ingest_attempts
+    failed = await finished(bench, transfer)
+    assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "poison")
+
+
+async def test_model_that_is_not_served_here_is_embedded_anew(bench: Workbench):
+    kb_id = await filled(bench)
+    content = await export(bench, kb_id)
+    elsewhere = changed(
+        content,
+        "manifest.json",
+        lambda text: text.replace(b"all-MiniLM-L6-v2", b"text-embedding-3-small"),
+    )
+    transfer = await finished(bench, await begin_import(bench, elsewhere))
+    assert (transfer.status, transfer.facts["embeds_anew"]) == ("completed", True)
+    rows = await documents_of(bench, transfer.knowledge_base_id)
+    assert [row.status for row in rows] == ["pending"] * 3
+    for row in rows:
+        await ingest(bench, row.id)
+    assert (await load(bench, transfer.knowledge_base_id)).embedding_model == DEFAULT.name
+    for query in QUERIES:
+        expected = await found(bench, kb_id, query)
+        assert await found(bench, transfer.knowledge_base_id, query) == expected
+
+
+async def test_document_that_is_replaced_while_it_is_read_comes_whole(bench: Workbench):
+    kb_id = await filled(bench)
+    rows = await documents_of(bench, kb_id)
+    source = source_of(bench, await load(bench, kb_id))
+    seen: dict[str, tuple[str, bytes]] = {}
+    contents = source.contents()
+    async for content in contents:
+        if not seen:
+            # While the first is read, the second is replaced and the third deleted.
+            await replace_content(bench, rows[1].id, b"# New\n\nAll new.")
+            await edit(bench.database, rows[2].id, deleted_at=utc_now())
+        original = b"".join([block async for block in content.original])
+        seen[content.entry.name] = (" ".join(chunk.content for chunk in content.chunks), original)
+        assert {point.chunk for point in content.points} == set(range(len(content.chunks)))
+    assert list(seen) == [rows[0].name, rows[1].name]
+    text, original = seen[rows[1].name]
+    assert "All new." in text
+    assert original == b"# New\n\nAll new."
+
+
+async def test_cut_over_to_another_generation_ends_the_reading(bench: Workbench):
+    kb_id = await filled(bench)
+    source = source_of(bench, await load(bench, kb_id))
+    contents = source.contents()
+    await anext(contents)
+    async with unit_of_work(bench.database) as work:
+        (await work.session.get_one(KnowledgeBase, kb_id)).generation = 2
+    with pytest.raises(SettingsChanged):
+        await anext(contents)
+    await contents.aclose()

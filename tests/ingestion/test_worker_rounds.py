@@ -1,0 +1,42 @@
+"""What a worker does again and again goes on whatever happens, and touches only what is ours."""
+
+import asyncio
+
+import pytest
+
+from core.database.types import new_id
+from ingestion.reconciler import OrphanSweep
+from ingestion.worker import _every  # pyright: ignore[reportPrivateUsage] # what is under test
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_round_that_breaks_is_followed_by_the_next():
+    rounds = 0
+    reached = asyncio.Event()
+
+    async def act() -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:
+            reached.set()
+        raise ZeroDivisionError
+
+    task = asyncio.create_task(_every(0, act))
+    async with asyncio.timeout(5):
+        await reached.wait()
+    task.cancel()
+
+
+async def test_sweep_removes_our_lost_files_and_no_others(bench):
+    async def content():
+        yield b"bytes"
+
+    ours, foreign = new_id(), "backup-2026-11-20"
+    for key in (ours, foreign):
+        await bench.store.write(key, content())
+    sweep = OrphanSweep(bench)
+    assert await sweep.run() == (0, 0)
+    assert await sweep.run() == (0, 1)
+    assert await sweep.run() == (0, 0)
+    assert await bench.store.keys() == [foreign]

@@ -1,0 +1,103 @@
+"""Uploads that come at the same moment: names, revisions and the quota, on both databases."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.engine import Database
+from core.database.types import new_id
+from core.database.unit_of_work import unit_of_work
+from core.errors import QuotaExceeded
+from kb_service import documents
+from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload
+from kb_service.models import Document, KnowledgeBase
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import edit
+
+pytestmark = pytest.mark.anyio
+KIND = FileType("text/markdown", "markdown")
+
+
+@pytest.fixture
+async def base(database: Database) -> KnowledgeBase:
+    async with unit_of_work(database) as work:
+        return await add_knowledge_base(work)
+
+
+def upload(name: str, digest: str, *, size: int = 10, **fields: object) -> Upload:
+    return Upload(name, StoredFile(new_id(), size, digest), KIND, **fields)  # pyright: ignore[reportArgumentType]
+
+
+async def take_in(
+    database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
+) -> Intake:
+    async with unit_of_work(database) as work:
+        return await documents.take_in(work, base, sent, quota_bytes=quota)
+
+
+async def rows(database: Database) -> list[Document]:
+    async with database.reading() as session:
+        return list((await session.exec(select(Document).order_by(col(Document.name)))).all())
+
+
+async def test_twenty_uploads_of_two_files_make_one_document(
+    database: Database, base: KnowledgeBase
+):
+    sent = [upload("a.md", digest) for digest in "ab" * 10]
+    taken = await asyncio.gather(*(take_in(database, base, one) for one in sent))
+    [row] = await rows(database)
+    assert {one.document.id for one in taken} == {row.id}
+    # However they interleave, each change of bytes is a revision and nothing else is.
+    outcomes = Counter(one.outcome.value for one in taken)
+    assert outcomes["created"] == 1
+    assert row.revision == 1 + outcomes["replaced"]
+    kept = {row.storage_key, *row.superseded_keys}
+    spare = {key for one in taken for key in one.spare_keys}
+    assert {one.file.storage_key for one in sent} - spare <= kept
+
+
+async def test_keeping_both_at_once_gives_each_a_name(database: Database, base: KnowledgeBase):
+    sent = [upload("a.md", str(number), on_conflict=OnConflict.KEEP_BOTH) for number in range(8)]
+    await asyncio.gather(*(take_in(database, base, one) for one in sent))
+    names = {row.name for row in await rows(database)}
+    assert names == {"a.md", *(f"a ({number}).md" for number in range(2, 9))}
+
+
+async def test_file_that_searches_need_is_kept_and_one_between_is_not(
+    database: Database, base: KnowledgeBase
+):
+    first = upload("a.md", "1", size=100)
+    document = (await take_in(database, base, first)).document
+    await edit(database, document.id, status="completed", active_revision=1)
+    second = await take_in(database, base, upload("a.md", "2", size=10))
+    assert second.spare_keys == ()
+    third = await take_in(database, base, upload("a.md", "3", size=10))
+    assert third.spare_keys == (second.document.storage_key,)
+    [row] = await rows(database)
+    assert (row.revision, row.superseded_keys) == (3, [first.file.storage_key])
+    async with database.reading() as session:
+        storage = await documents.storage_of(session, base.owner_id)
+    assert (storage.used_bytes, storage.documents) == (110, 1)
+
+
+async def test_parallel_uploads_do_not_pass_the_quota(database: Database, base: KnowledgeBase):
+    sent = [upload(f"{number}.md", str(number)) for number in range(10)]
+    results = await asyncio.gather(
+        *(take_in(database, base, one, quota=45) for one in sent), return_exceptions=True
+    )
+    refused = [one for one in results if isinstance(one, QuotaExceeded)]
+    assert (len(refused), len(await rows(database))) == (6, 4)
+    assert refused[0].details["limit_bytes"] == 45
+
+
+async def test_deleted_documents_make_room(database: Database, base: KnowledgeBase):
+    document = (await take_in(database, base, upload("a.md", "1", size=40), quota=45)).document
+    with pytest.raises(QuotaExceeded):
+        await take_in(database, base, upload("b.md", "2"), quota=45)
+    same = await take_in(database, base, upload("a.md", "1", size=40), quota=45)
+    assert same.outcome == "unchanged"
+    async with unit_of_work(database) as work:
+        await documents.act(work, documents.ActionName.DELETE, base.id, document.id)
+    assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"

@@ -1,0 +1,127 @@
+"""sentence-transformers models in the engine, beside the built-in one."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import numpy as np
+import pytest
+
+from core.errors import EngineUnavailable, VectorIndexUnavailable
+from core.settings import Settings
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.minilm.files import WEIGHTS
+from kb_service.spaces import Spaces, open_spaces
+from kb_service.vector_index.protocol import ChunkPoint, SparseVector
+from kb_service.wire import EngineClient
+from tests.kb_service.test_engine import RunningEngine, running_engine, until_ready
+
+# Each starts several processes, which takes long where many tests share a machine.
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+
+
+def entry(name: str, path: object, dimension: int = 384) -> dict:
+    return {
+        "name": name,
+        "kind": "sentence_transformers",
+        "path": str(path),
+        "dimension": dimension,
+        "languages": ["en"],
+        "window_tokens": 256,
+    }
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory) -> Iterator[tuple[RunningEngine, Settings]]:
+    empty = tmp_path_factory.mktemp("no-model")
+    models = json.dumps(
+        [entry("same-weights", WEIGHTS), entry("wide", WEIGHTS, 768), entry("broken", empty)]
+    )
+    folder = tmp_path_factory.mktemp("engine")
+    with running_engine(folder, AGENTEX_EMBEDDING_MODELS=models) as running:
+        yield running, Settings(_env_file=None, data_dir=folder, embedding_models=models)
+
+
+@pytest.fixture
+async def client(engine) -> AsyncIterator[EngineClient]:
+    client = EngineClient(engine[0].settings.effective_engine_socket)
+    await until_ready(client)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def spaces(engine, client) -> AsyncIterator[Spaces]:
+    spaces = open_spaces(engine[1], client)
+    yield spaces
+    await spaces.close()
+
+
+async def test_same_weights_give_the_same_vectors_through_torch(spaces):
+    ours, theirs = spaces.of(DEFAULT.name).encoder, spaces.of("same-weights").encoder
+    texts = ["The river floods every spring.", "我们在图书馆学习计算机科学。", "a", "zebra " * 90]
+    cosines = (await ours.embed_passages(texts) * await theirs.embed_passages(texts)).sum(1)
+    assert cosines.min() > 0.995
+    assert cosines[0] > 0.999
+    cosines = (await ours.embed_queries(texts) * await theirs.embed_queries(texts)).sum(1)
+    assert cosines.min() > 0.995
+    assert (await theirs.embed_queries([])).shape == (0, 384)
+
+
+async def test_text_beyond_the_window_counts_whole_in_a_passage(spaces):
+    encoder = spaces.of("same-weights").encoder
+    start = "The harbour froze in January. " * 60
+    (one, other) = await encoder.embed_passages([start, start + "Volcanoes erupt. " * 60])
+    assert float(one @ other) < 0.95
+    (one, other) = await encoder.embed_queries([start, start + "Volcanoes erupt. " * 60])
+    assert float(one @ other) > 0.999
+
+
+async def test_each_model_has_an_index_of_its_own(spaces, client):
+    point = ChunkPoint(
+        id="00000000-0000-0000-0000-000000000001",
+        kb_id="kb",
+        document_id="d",
+        revision=1,
+        index=0,
+        dense=np.ones(384, dtype=np.float32),
+        sparse=SparseVector((1,), (1.0,)),
+    )
+    await spaces.of("same-weights").index.upsert([point])
+    assert await spaces.of("same-weights").index.count() == 1
+    assert await spaces.of(DEFAULT.name).index.count() == 0
+    listed = {index.model: index for index in (await client.health()).indexes}
+    assert listed["same-weights"].vectors_by in {"torch-bf16", "torch-fp32"}
+    assert listed[DEFAULT.name].vectors_by is None
+
+
+async def test_model_that_cannot_run_harms_no_other_and_says_why(spaces, client):
+    health = await client.health()
+    assert health.state == "ready"
+    problems = {encoder.model: encoder.problem for encoder in health.encoders}
+    assert problems[DEFAULT.name] is None
+    assert problems["same-weights"] is None
+    assert problems["wide"] == "wide makes 384 numbers, the settings say 768"
+    assert problems["broken"].startswith("broken can't be loaded from ")
+    for name in ("wide", "broken"):
+        with pytest.raises(EngineUnavailable):
+            await spaces.of(name).encoder.embed_queries(["a"])
+
+
+async def test_index_of_another_length_is_refused_and_the_others_go_on(tmp_path):
+    for dimension in (384, 768):
+        models = json.dumps([entry("changed", WEIGHTS, dimension)])
+        settings = Settings(_env_file=None, data_dir=tmp_path / "data", embedding_models=models)
+        with running_engine(tmp_path / "data", AGENTEX_EMBEDDING_MODELS=models) as running:
+            client = EngineClient(running.settings.effective_engine_socket)
+            await until_ready(client)
+            spaces = open_spaces(settings, client)
+            if dimension == 384:
+                assert await spaces.of("changed").index.count() == 0
+            else:
+                with pytest.raises(VectorIndexUnavailable) as caught:
+                    await spaces.of("changed").index.count()
+                assert "was indexed with 384 numbers" in str(caught.value.details["reason"])
+                assert await spaces.default.index.count() == 0
+            await spaces.close()
+            await client.close()
+            assert running.stop() == 0

@@ -1,0 +1,314 @@
+"""The engine process, started for real and spoken to over its socket."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ConfigDict
+
+from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailable
+from core.settings import Settings, get_settings
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.open import open_encoder
+from kb_service.engine.listening import listening_socket
+from kb_service.vector_index.remote import RemoteVectorIndex
+from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineClient, EngineHealth
+from tests.fixtures.processes import ROOT, wait_until
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class RunningEngine:
+    """An engine process, the settings it was given and what it logged."""
+
+    settings: Settings
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    @property
+    def log(self) -> str:
+        return self.output.read_text()
+
+    @property
+    def maps(self) -> str:
+        """The files mapped into the process."""
+        return Path(f"/proc/{self.process.pid}/maps").read_text()
+
+    def stop(self, seconds: float = 20) -> int:
+        self.process.terminate()
+        return self.process.wait(seconds)
+
+
+@contextmanager
+def running_engine(folder: Path, **variables: str) -> Generator[RunningEngine]:
+    """Start ``python -m kb_service.engine`` on a data folder; killed at the end if still there."""
+    foreign = ("AGENTEX_QDRANT_URL", "AGENTEX_ENGINE_SOCKET")
+    environment = {name: value for name, value in os.environ.items() if name not in foreign}
+    # One cache for all tests: the conversion is made once on a machine.
+    environment |= {"AGENTEX_DATA_DIR": str(folder), "AGENTEX_CACHE_DIR": str(cache_dir())}
+    output = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.log")
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kb_service.engine"],
+            cwd=ROOT,
+            env=environment | variables,
+            stderr=file,
+        )
+    settings = Settings(data_dir=folder, engine_socket=None)
+    try:
+        yield RunningEngine(settings, process, output)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def cache_dir() -> Path:
+    return get_settings().cache_dir
+
+
+async def until(
+    client: EngineClient, condition: Callable[[EngineHealth], bool], seconds: float = 150
+) -> EngineHealth:
+    """The first health that meets a condition; an engine that does not answer is asked again."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(EngineUnavailable):
+            health = await client.health()
+            if condition(health):
+                return health
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.002)
+
+
+async def until_ready(client: EngineClient) -> EngineHealth:
+    return await until(client, lambda health: health.state == "ready")
+
+
+async def until_busy(client: EngineClient) -> EngineHealth:
+    return await until(client, lambda health: health.waiting > 0)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    with running_engine(tmp_path_factory.mktemp("engine")) as running:
+        yield running
+
+
+@pytest.fixture
+async def client(engine):
+    client = EngineClient(engine.settings.effective_engine_socket)
+    await until_ready(client)
+    yield client
+    await client.close()
+
+
+async def test_health_names_model_backend_and_points_when_ready(engine, client):
+    health = await client.health()
+    assert (health.model, health.dimension, health.pid) == (
+        "all-MiniLM-L6-v2",
+        384,
+        engine.process.pid,
+    )
+    assert f"{health.backend}-{health.dtype}" in {
+        "openvino-bf16",
+        "onnxruntime-int8",
+        "onnxruntime-fp32",
+    }
+    assert isinstance(health.points, int)
+
+
+async def test_engine_never_loads_torch_when_the_model_is_converted(engine, client):
+    await client.health()
+    maps = engine.maps
+    assert "libopenvino" in maps or "onnxruntime" in maps
+    assert "libtorch" not in maps
+
+
+async def test_socket_is_private_when_listening(engine, client):
+    path = engine.settings.effective_engine_socket
+    await client.health()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_health_says_starting_when_the_encoder_still_loads(tmp_path):
+    with running_engine(tmp_path / "data") as running:
+        client = EngineClient(running.settings.effective_engine_socket)
+        states: list[str] = []
+        await until(client, lambda health: states.append(health.state) or states[-1] == "ready")
+        await client.close()
+        assert states[0] == "starting"
+        assert running.stop() == 0
+
+
+async def test_request_waits_for_the_encoder_when_the_engine_is_starting(tmp_path):
+    with running_engine(tmp_path / "data") as running:
+        path = running.settings.effective_engine_socket
+        # Python itself takes a while to come up on a busy machine; only then the engine listens.
+        await asyncio.to_thread(wait_until, path.exists, seconds=60)
+        client = EngineClient(path)
+        vectors = await open_encoder(client).embed_queries(["early"])
+        await client.close()
+    assert vectors.shape == (1, 384)
+
+
+async def test_embedding_over_the_wire_keeps_order_when_many_tasks_ask(client):
+    encoder = open_encoder(client)
+    texts = [f"number {i} " * (1 + i % 7) for i in range(24)]
+    together = await encoder.embed_passages(texts)
+    apart = await asyncio.gather(*(encoder.embed_passages([text]) for text in texts))
+    assert together.dtype == np.float32
+    assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+    # Batches of another shape round differently in bf16, by about 1e-5.
+    assert ((together * np.concatenate(apart)).sum(1) > 0.999).all()
+    assert (await encoder.embed_queries([])).shape == (0, 384)
+
+
+async def test_question_overtakes_passages_when_both_wait(client):
+    encoder = open_encoder(client)
+    passages = asyncio.create_task(encoder.embed_passages(["some words about things " * 30] * 256))
+    await until_busy(client)
+    await encoder.embed_queries(["who goes first"])
+    assert not passages.done()
+    assert (await passages).shape == (256, 384)
+
+
+async def test_cancelled_request_leaves_the_queue_when_its_caller_is_gone(client):
+    encoder = open_encoder(client)
+    passages = asyncio.create_task(encoder.embed_passages(["words and more words " * 1000] * 128))
+    await until_busy(client)
+    passages.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await passages
+    started = time.monotonic()
+    await until(client, lambda health: health.waiting == 0)
+    # The whole job takes half a minute on an idle machine, one step of it some 25 ms.
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("op", "body"),
+    [("embed", {}), ("explode", {}), ("embed", {"model": "x", "role": "query", "texts": ["a"]})],
+)
+async def test_bad_request_is_refused_when_the_frame_is_good(client, op, body):
+    class Anything(Empty):
+        model_config = ConfigDict(extra="allow", strict=True)
+
+    with pytest.raises(InvalidRequest):
+        await client.call(op, Anything(**body), Empty, timeout_seconds=5)
+    assert (await client.health()).state == "ready"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        struct.pack(">I", MAX_FRAME_BYTES + 1),
+        struct.pack(">I", 4) + b"\xc1abc",
+        struct.pack(">I", 1) + b"\x80",
+        struct.pack(">I", 0),
+        struct.pack(">I", 4000) + b"\x91" * 4000,
+    ],
+)
+async def test_connection_is_closed_when_the_frame_is_malformed(engine, client, frame):
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(10)
+        raw.connect(str(engine.settings.effective_engine_socket))
+        raw.sendall(frame)
+        assert await asyncio.to_thread(raw.recv, 1) == b""
+    assert (await client.health()).state == "ready"
+
+
+async def test_second_engine_is_refused_when_one_owns_the_socket(engine, client):
+    before = await client.health()
+    with running_engine(engine.settings.data_dir) as second:
+        assert second.process.wait(20) == 1
+        assert "another engine owns this socket" in second.log
+    assert (await client.health()).pid == before.pid
+
+
+async def test_second_engine_is_refused_when_only_the_data_folder_is_shared(
+    engine, client, tmp_path
+):
+    elsewhere = tmp_path / "other.sock"
+    with running_engine(engine.settings.data_dir, AGENTEX_ENGINE_SOCKET=str(elsewhere)) as second:
+        assert second.process.wait(20) == 1
+        assert "another process has it open" in second.log
+    assert not elsewhere.exists()
+
+
+async def test_client_finds_the_engine_again_when_it_was_killed_and_restarted(tmp_path):
+    with running_engine(tmp_path / "data") as first:
+        client = EngineClient(first.settings.effective_engine_socket)
+        await until_ready(client)
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait()
+        # The dead engine left its socket file behind.
+        assert first.settings.effective_engine_socket.exists()
+    with running_engine(tmp_path / "data") as second:
+        assert (await open_encoder(client).embed_queries(["again"])).shape == (1, 384)
+        assert (await client.health()).pid == second.process.pid
+    await client.close()
+
+
+async def test_accepted_work_is_finished_when_the_engine_is_told_to_stop(tmp_path):
+    with running_engine(tmp_path / "data") as running:
+        client = EngineClient(running.settings.effective_engine_socket)
+        await until_ready(client)
+        passages = asyncio.create_task(
+            open_encoder(client).embed_passages(["words and more words " * 30] * 64)
+        )
+        await until_busy(client)
+        running.process.terminate()
+        assert (await passages).shape == (64, 384)
+        assert await asyncio.to_thread(running.process.wait, 20) == 0
+        assert not running.settings.effective_engine_socket.exists()
+        await client.close()
+
+
+async def test_vector_operations_are_refused_when_a_server_keeps_the_vectors(tmp_path):
+    with running_engine(tmp_path / "data", AGENTEX_QDRANT_URL="http://127.0.0.1:1") as running:
+        client = EngineClient(running.settings.effective_engine_socket)
+        health = await until_ready(client)
+        with pytest.raises(VectorIndexUnavailable):
+            await RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension).count()
+        await client.close()
+    assert health.points is None
+    assert not (running.settings.data_dir / "vectors").exists()
+
+
+def test_leftover_socket_is_replaced_when_nobody_listens_on_it(tmp_path):
+    path = tmp_path / "run" / "engine.sock"
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    with listening_socket(path):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(str(path))
+        with pytest.raises(EngineUnavailable), listening_socket(path):
+            pass
+    assert not path.exists()
+
+
+def test_socket_of_a_stranger_is_left_alone_when_he_answers(tmp_path):
+    path = tmp_path / "engine.sock"
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.bind(str(path))
+        stranger.listen()
+        with pytest.raises(EngineUnavailable), listening_socket(path):
+            pass
+        assert path.exists()

@@ -1,0 +1,276 @@
+"""A large index is optimised beside the running engine: nothing lost, nobody waits, any crash."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.engine.upkeep import Policy
+from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
+from kb_service.vector_index.remote import RemoteVectorIndex
+from kb_service.wire import EngineClient, IndexHealth
+from tests.kb_service.test_engine import RunningEngine, running_engine, until, until_ready
+
+# Each starts several processes, which takes long where many tests share a machine.
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
+POINTS_EACH = 25
+ENOUGH = 1500
+LOW = {"AGENTEX_INDEX_OPTIMISE_POINTS": str(ENOUGH)}
+
+
+def chunks(number: int) -> list[ChunkPoint]:
+    random = np.random.default_rng(number)
+    return [
+        ChunkPoint(
+            id=point_id(f"document-{number}", 1, index),
+            kb_id="kb",
+            document_id=f"document-{number}",
+            revision=1,
+            index=index,
+            dense=random.normal(size=DEFAULT.dimension).astype(np.float32),
+            sparse=SparseVector((number, 1_000_000 + index), (1.0, 0.5)),
+        )
+        for index in range(POINTS_EACH)
+    ]
+
+
+@dataclass
+class Writer:
+    """Writes and deletes documents; ``kept`` is what was acknowledged, ``open`` what was not."""
+
+    index: RemoteVectorIndex
+    kept: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+    next: int = 0
+
+    async def write(self, documents: int) -> None:
+        for number in range(self.next, self.next + documents):
+            self.next = number + 1
+            self.open.add(number)
+            await self.index.upsert(chunks(number))
+            self.open.discard(number)
+            self.kept.add(number)
+
+    async def delete(self, number: int) -> None:
+        self.open.add(number)
+        await self.index.delete_document(f"document-{number}")
+        self.open.discard(number)
+        self.kept.discard(number)
+
+    async def churn(self) -> None:
+        """Write and delete until something stops it."""
+        while True:
+            await self.write(3)
+            await self.delete(min(self.kept))
+            await asyncio.sleep(0.02)
+
+    async def check(self) -> None:
+        """The index holds all that was acknowledged, whole, and nothing else."""
+        listed = {entry.document_id: entry.count for entry in await self.index.documents()}
+        unsure = {f"document-{number}" for number in self.open}
+        expected = {f"document-{number}": POINTS_EACH for number in self.kept}
+        for name in unsure:
+            listed.pop(name, None)
+            expected.pop(name, None)
+        assert listed == expected
+        for number in sorted(self.kept - self.open)[::7]:
+            (point, *_) = chunks(number)
+            legs = await self.index.query(
+                kb_ids=["kb"], dense=point.dense, sparse=point.sparse, depth=3
+            )
+            assert legs.dense[0].id == point.id
+            assert {hit.document_id for hit in legs.sparse} == {point.document_id}
+
+
+def health_of(engine_health) -> IndexHealth:
+    (health,) = engine_health.indexes
+    return health
+
+
+@asynccontextmanager
+async def engine_of(
+    folder: Path, **variables: str
+) -> AsyncIterator[tuple[RunningEngine, EngineClient]]:
+    with running_engine(folder, **variables) as running:
+        client = EngineClient(running.settings.effective_engine_socket)
+        try:
+            await until_ready(client)
+            yield running, client
+        finally:
+            await client.close()
+
+
+def index_of(client: EngineClient) -> RemoteVectorIndex:
+    return RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
+
+
+def folders(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "vectors").iterdir() if path.is_dir()}
+
+
+async def moved(client: EngineClient, seconds: float = 240) -> IndexHealth:
+    return health_of(await until(client, lambda health: health_of(health).own_process, seconds))
+
+
+async def stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_path):
+    folder = tmp_path / "data"
+    async with engine_of(folder, **LOW) as (running, client):
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        churning = asyncio.create_task(writer.churn())
+        health = await moved(client)
+        assert (health.optimised, health.problem) == (True, None)
+        await asyncio.sleep(0.5)
+        await stopped(churning)
+        await writer.check()
+        assert folders(folder) == {f"{DEFAULT.name}@2"}
+        # It goes on from there, in its own process and once more after a restart.
+        await writer.write(4)
+        await writer.check()
+        assert await asyncio.to_thread(running.stop) == 0
+    async with engine_of(folder, **LOW) as (_, client):
+        writer.index = index_of(client)
+        assert not health_of(await client.health()).own_process
+        await writer.check()
+
+
+async def test_room_of_deleted_points_is_freed_and_the_index_moves_again(tmp_path):
+    folder = tmp_path / "data"
+    async with engine_of(folder, **LOW) as (_, client):
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        await moved(client)
+        for number in list(writer.kept)[: ENOUGH // POINTS_EACH // 2]:
+            await writer.delete(number)
+        await until(client, lambda _: folders(folder) == {f"{DEFAULT.name}@3"}, 240)
+        assert (health_of(await until_ready(client))).deleted == 0
+        await writer.check()
+
+
+@pytest.mark.parametrize("state", ["copying", "optimising", "replaying", "swapping", "moved"])
+async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(tmp_path, state):
+    folder = tmp_path / "data"
+    async with engine_of(folder, **LOW) as (running, client):
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        churning = asyncio.create_task(writer.churn())
+        passed = ["copying", "optimising", "replaying", "swapping"]
+
+        def is_there(health) -> bool:
+            index = health_of(health)
+            at = len(passed) if index.own_process else -1
+            at = passed.index(index.upkeep) if index.upkeep in passed else at
+            return at >= [*passed, "moved"].index(state)
+
+        await until(client, is_there, 240)
+        children = psutil.Process(running.process.pid).children(recursive=True)
+        running.process.send_signal(signal.SIGKILL)
+        await asyncio.to_thread(running.process.wait, 20)
+        await stopped(churning)
+        assert psutil.wait_procs(children, timeout=10)[1] == []
+    async with engine_of(folder, AGENTEX_INDEX_OPTIMISE_POINTS="0") as (_, client):
+        writer.index = index_of(client)
+        await writer.check()
+        assert len(folders(folder)) == 1
+
+
+async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_dies(tmp_path):
+    folder = tmp_path / "data"
+    async with engine_of(folder, **LOW) as (running, client):
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        await moved(client)
+        (host,) = hosts(running)
+        host.kill()
+        assert await asyncio.to_thread(running.process.wait, 30) == 1
+    async with engine_of(folder, AGENTEX_INDEX_OPTIMISE_POINTS="0") as (_, client):
+        writer.index = index_of(client)
+        await writer.check()
+
+
+def hosts(running: RunningEngine, module: str = "kb_service.engine.host") -> list[psutil.Process]:
+    children = psutil.Process(running.process.pid).children(recursive=True)
+    found: list[psutil.Process] = []
+    for child in children:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if module in child.cmdline():
+                found.append(child)
+    return found
+
+
+async def test_index_goes_on_and_says_why_when_the_optimiser_dies(tmp_path):
+    folder = tmp_path / "data"
+    async with engine_of(folder, **LOW) as (running, client):
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        await until(client, lambda health: health_of(health).upkeep == "optimising", 120)
+        for builder in hosts(running, "kb_service.engine.build"):
+            builder.kill()
+        health = health_of(await until(client, lambda health: bool(health_of(health).problem), 120))
+        assert health.problem == "the copy of the index could not be optimised"
+        assert (health.upkeep, health.own_process) == ("none", False)
+        await writer.check()
+        await writer.write(1)
+        await until(client, lambda _: folders(folder) == {DEFAULT.name}, 10)
+
+
+async def test_no_question_waits_long_while_an_index_is_optimised(tmp_path):
+    """The bound is generous for a busy machine; loading or optimising in place takes seconds."""
+    async with engine_of(tmp_path / "data", AGENTEX_INDEX_OPTIMISE_POINTS="4000") as (_, client):
+        writer = Writer(index_of(client))
+        await writer.write(4000 // POINTS_EACH)
+        waits: list[float] = []
+        moving = asyncio.create_task(moved(client, 240))
+        dense = chunks(1)[0].dense
+        while not moving.done():
+            began = time.monotonic()
+            await writer.index.query(kb_ids=["kb"], dense=dense, sparse=None, depth=10)
+            waits.append(time.monotonic() - began)
+            await asyncio.sleep(0.005)
+        await moving
+        assert max(waits) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("points", "written", "deleted", "optimised", "due"),
+    [
+        (49_999, 49_999, 0, False, False),
+        (50_000, 0, 0, False, True),
+        (50_000, 19_999, 0, True, False),
+        (50_000, 20_000, 0, True, True),
+        (1_000_000, 99_999, 0, True, False),
+        (1_000_000, 100_000, 0, True, True),
+        (10_000, 0, 4_999, False, False),
+        (10_000, 0, 5_000, False, True),
+        (100_000, 0, 20_000, True, False),
+        (80_000, 0, 20_000, True, True),
+    ],
+)
+def test_index_is_due_when_enough_has_changed(points, written, deleted, optimised, due):
+    health = IndexHealth(
+        model="m",
+        points=points,
+        upkeep="none",
+        written=written,
+        deleted=deleted,
+        optimised=optimised,
+        own_process=False,
+        vectors_by=None,
+        problem=None,
+    )
+    assert Policy(50_000).is_due(health) is due
+    assert not Policy(0).is_due(health)

@@ -1,0 +1,84 @@
+"""The lease on a document: what a finished try writes, and that writing it holds nobody up."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from kb_service import leases
+from kb_service.leases import Outcome
+from kb_service.models import Chunk, Document
+from kb_service.vector_index.protocol import point_id
+from tests.fixtures.bare_rows import add_document
+
+CHUNKS = 1000
+
+
+def chunks_of(document: Document, count: int) -> Iterator[Chunk]:
+    for position in range(count):
+        yield Chunk(
+            id=point_id(document.id, document.revision, position),
+            document_id=document.id,
+            knowledge_base_id=document.knowledge_base_id,
+            revision=document.revision,
+            position=position,
+            content=f"passage {position} 段落",
+            heading_path=["Part", "一"],
+        )
+
+
+async def take(database: Database, document_id: str, *, owner: str = "worker-1") -> Document:
+    async with unit_of_work(database) as work:
+        row = await leases.acquire(work, document_id, owner=owner, seconds=20)
+    assert row is not None
+    return row
+
+
+@pytest.mark.anyio
+async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(database):
+    document = await take(database, await add_document(database))
+    made, seen = 0, [0]
+
+    def counted() -> Iterator[Chunk]:
+        nonlocal made
+        for chunk in chunks_of(document, CHUNKS):
+            made += 1
+            yield chunk
+
+    async def look() -> None:
+        while True:
+            seen.append(made)
+            await asyncio.sleep(0)
+
+    looking = asyncio.create_task(look())
+    outcome = Outcome(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
+    async with unit_of_work(database) as work:
+        assert await leases.complete(work, leases.lease_of(document), outcome)
+    looking.cancel()
+    # However many there are, the event loop comes round after each hundred.
+    assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 100
+    async with database.reading() as session:
+        rows = (await session.exec(select(Chunk).order_by(col(Chunk.position)))).all()
+    assert [row.model_dump() for row in rows] == [
+        chunk.model_dump() for chunk in chunks_of(document, CHUNKS)
+    ]
+
+
+@pytest.mark.anyio
+async def test_try_that_lost_its_lease_writes_nothing(database):
+    document = await take(database, await add_document(database))
+    lease = leases.lease_of(document)
+    async with unit_of_work(database) as work:
+        await leases.hand_back(work, lease)
+    again = await take(database, document.id, owner="worker-2")
+    outcome = Outcome(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
+    async with unit_of_work(database) as work:
+        assert not await leases.complete(work, lease, outcome)
+    async with database.reading() as session:
+        assert (await session.exec(select(Chunk.id))).all() == []
+        held = await session.get_one(Document, document.id)
+    assert (held.lease_owner, held.attempt) == ("worker-2", again.attempt)

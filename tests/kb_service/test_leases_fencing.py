@@ -1,0 +1,232 @@
+"""One worker at a time holds a document, and one that lost it writes nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from kb_service import leases
+from kb_service.leases import Lease, Outcome
+from kb_service.models import Chunk, DocumentStage
+from kb_service.vector_index.protocol import point_id
+from tests.fixtures.bare_rows import add_document
+from tests.fixtures.stored import edit, reread
+
+pytestmark = pytest.mark.anyio
+LATER = timedelta(seconds=60)
+WORDS = {"reason": "corrupt_file"}
+
+
+@pytest.fixture
+async def doc_id(database: Database) -> str:
+    return await add_document(database)
+
+
+async def take(
+    database: Database, document_id: str, owner: str = "one", seconds: float = 60
+) -> Lease | None:
+    async with unit_of_work(database) as work:
+        row = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
+    return leases.lease_of(row) if row is not None else None
+
+
+async def must_take(
+    database: Database, document_id: str, owner: str = "one", seconds: float = 60
+) -> Lease:
+    lease = await take(database, document_id, owner, seconds)
+    assert lease is not None
+    return lease
+
+
+def outcome(lease: Lease, *texts: str) -> Outcome:
+    def chunks() -> Iterator[Chunk]:
+        for number, text in enumerate(texts):
+            yield Chunk(
+                id=point_id(lease.document_id, lease.revision, number),
+                document_id=lease.document_id,
+                knowledge_base_id="kb",
+                revision=lease.revision,
+                position=number,
+                content=text,
+            )
+
+    return Outcome(chunks(), len(texts), encoding="utf-8", pages=None, warnings=[])
+
+
+async def complete(database: Database, lease: Lease, *texts: str) -> bool:
+    async with unit_of_work(database) as work:
+        return await leases.complete(work, lease, outcome(lease, *texts))
+
+
+async def texts_of(database: Database, document_id: str) -> list[str]:
+    query = select(Chunk).where(Chunk.document_id == document_id).order_by(col(Chunk.position))
+    async with database.reading() as session:
+        return [row.content for row in (await session.exec(query)).all()]
+
+
+async def test_lease_counts_the_try_and_marks_the_row(database: Database, doc_id: str):
+    lease = await must_take(database, doc_id)
+    assert lease == Lease(doc_id, 1, 1, "one")
+    row = await reread(database, doc_id)
+    assert (row.status, row.stage, row.attempt) == ("processing", "parsing", 1)
+    assert row.lease_until is not None
+    assert row.lease_until > utc_now() + timedelta(seconds=30)
+
+
+async def test_held_document_can_not_be_taken_until_the_lease_ends(database: Database, doc_id: str):
+    assert await take(database, doc_id, "one") is not None
+    assert await take(database, doc_id, "two") is None
+    assert await take(database, doc_id, "one") is None
+    await edit(database, doc_id, lease_until=utc_now() - timedelta(seconds=1))
+    # A revision of its own: whoever held it may wake in the middle of writing the old one.
+    assert await take(database, doc_id, "two") == Lease(doc_id, 2, 2, "two")
+
+
+async def test_one_of_many_simultaneous_workers_gets_the_lease(database: Database, doc_id: str):
+    names = [f"worker-{number}" for number in range(6)]
+    got = await asyncio.gather(*(take(database, doc_id, name) for name in names))
+    assert len([lease for lease in got if lease is not None]) == 1
+    assert (await reread(database, doc_id)).attempt == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "completed"},
+        {"status": "failed"},
+        {"deleted_at": utc_now()},
+        {"retry_at": timedelta(minutes=1)},
+    ],
+)
+async def test_document_with_nothing_to_do_can_not_be_taken(
+    database: Database, doc_id: str, changes: dict[str, object]
+):
+    now = utc_now()
+    later = {
+        name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()
+    }
+    await edit(database, doc_id, **later)
+    assert await take(database, doc_id) is None
+    assert await take(database, "no such document") is None
+
+
+async def test_due_retry_can_be_taken(database: Database, doc_id: str):
+    await edit(database, doc_id, retry_at=utc_now() - timedelta(seconds=1))
+    assert await take(database, doc_id) is not None
+    assert (await reread(database, doc_id)).retry_at is None
+
+
+async def test_advance_renews_the_lease_and_says_how_far_it_is(database: Database, doc_id: str):
+    lease = await must_take(database, doc_id, seconds=1)
+    stage = DocumentStage.EMBEDDING
+    async with unit_of_work(database) as work:
+        assert await leases.advance(work, lease, seconds=60, stage=stage, progress=40)
+    row = await reread(database, doc_id)
+    assert (row.stage, row.progress) == ("embedding", 40)
+    assert row.lease_until is not None
+    assert row.lease_until > utc_now() + timedelta(seconds=30)
+
+
+async def test_completion_flips_the_revision_and_frees_the_row(database: Database, doc_id: str):
+    assert await complete(database, await must_take(database, doc_id), "first", "second")
+    row = await reread(database, doc_id)
+    assert (row.status, row.stage, row.progress) == ("completed", "done", 100)
+    assert (row.active_revision, row.chunk_count, row.encoding) == (1, 2, "utf-8")
+    assert (row.lease_owner, row.lease_until) == (None, None)
+    assert await texts_of(database, doc_id) == ["first", "second"]
+
+
+async def test_new_revision_replaces_the_chunks(database: Database, doc_id: str):
+    await complete(database, await must_take(database, doc_id), "old", "old too")
+    await edit(database, doc_id, status="pending", revision=2, attempt=0)
+    lease = await must_take(database, doc_id)
+    assert lease.revision == 2
+    assert await texts_of(database, doc_id) == ["old", "old too"]
+    assert await complete(database, lease, "new")
+    assert await texts_of(database, doc_id) == ["new"]
+    assert (await reread(database, doc_id)).active_revision == 2
+
+
+@pytest.mark.parametrize("loss", ["another worker", "deleted", "new revision"])
+async def test_worker_that_lost_its_lease_changes_nothing(
+    database: Database, doc_id: str, loss: str
+):
+    zombie = await must_take(database, doc_id, owner="zombie")
+    if loss == "deleted":
+        await edit(database, doc_id, deleted_at=utc_now())
+    elif loss == "new revision":
+        await edit(database, doc_id, revision=2)
+    else:
+        await edit(database, doc_id, lease_until=utc_now() - timedelta(seconds=1))
+        assert await take(database, doc_id, "other") is not None
+    before = await reread(database, doc_id)
+    async with unit_of_work(database) as work:
+        assert not await leases.advance(work, zombie, seconds=60, progress=99)
+        assert not await leases.complete(work, zombie, outcome(zombie, "text of a zombie"))
+        assert not await leases.fail(work, zombie, WORDS)
+        assert not await leases.postpone(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
+        assert not await leases.hand_back(work, zombie)
+    assert await reread(database, doc_id) == before
+    assert await texts_of(database, doc_id) == []
+
+
+async def test_worker_does_not_write_for_its_own_earlier_try(database: Database, doc_id: str):
+    first = await must_take(database, doc_id, seconds=-1)
+    second = await must_take(database, doc_id)
+    assert (first.owner, first.attempt, second.attempt) == ("one", 1, 2)
+    assert not await complete(database, first, "late")
+    assert await complete(database, second, "right")
+    assert await texts_of(database, doc_id) == ["right"]
+
+
+async def test_failure_keeps_its_reason_and_frees_the_row(database: Database, doc_id: str):
+    lease = await must_take(database, doc_id)
+    async with unit_of_work(database) as work:
+        assert await leases.fail(work, lease, WORDS)
+    row = await reread(database, doc_id)
+    assert (row.status, row.failure, row.lease_owner, row.lease_until) == (
+        "failed",
+        WORDS,
+        None,
+        None,
+    )
+
+
+async def test_postponed_document_waits_for_its_time(database: Database, doc_id: str):
+    lease = await must_take(database, doc_id)
+    at = utc_now() + LATER
+    async with unit_of_work(database) as work:
+        assert await leases.postpone(work, lease, WORDS, retry_at=at, attempt=0)
+    row = await reread(database, doc_id)
+    assert (row.status, row.stage, row.attempt, row.retry_at) == ("pending", "queued", 0, at)
+    assert await take(database, doc_id) is None
+
+
+async def test_handing_back_is_no_try(database: Database, doc_id: str):
+    lease = await must_take(database, doc_id)
+    async with unit_of_work(database) as work:
+        assert await leases.hand_back(work, lease)
+    assert (await must_take(database, doc_id, owner="two")).attempt == 1
+
+
+async def test_letting_go_of_a_deleted_document_frees_it_for_erasure(
+    database: Database, doc_id: str
+):
+    lease = await must_take(database, doc_id)
+    await edit(database, doc_id, deleted_at=utc_now())
+    async with unit_of_work(database) as work:
+        await leases.let_go(work, lease)
+    assert (await reread(database, doc_id)).lease_until is None
+
+
+async def test_letting_go_leaves_another_workers_lease(database: Database, doc_id: str):
+    zombie = await must_take(database, doc_id, owner="zombie", seconds=-1)
+    await must_take(database, doc_id, owner="other")
+    async with unit_of_work(database) as work:
+        await leases.let_go(work, zombie)
+    assert (await reread(database, doc_id)).lease_owner == "other"

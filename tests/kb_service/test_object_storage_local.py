@@ -1,0 +1,104 @@
+"""The store in the data folder: names, modes, leftovers, a full disk."""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from core.errors import ObjectStoreUnavailable, StorageFull
+from kb_service.object_storage.local import LocalObjectStore
+from tests.fixtures.stored import blocks
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalObjectStore:
+    return LocalObjectStore(tmp_path / "files")
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    "key", ["../escape", "a/b", "/etc/passwd", "a\\b", "", "..", ".incoming", "nul\x00", "a b"]
+)
+async def test_key_that_is_no_plain_name_is_refused(
+    store: LocalObjectStore, tmp_path: Path, key: str
+):
+    with pytest.raises(ValueError, match="object key"):
+        await store.write(key, blocks(b"x"))
+    with pytest.raises(ValueError, match="object key"):
+        await store.delete(key)
+    assert files_below(tmp_path) == []
+
+
+async def test_files_are_their_owners_alone(store: LocalObjectStore, tmp_path: Path):
+    await store.write(str(uuid4()), blocks(b"x"))
+    for path in (tmp_path / "files").rglob("*"):
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+
+
+async def test_bytes_and_both_folders_reach_the_disk_before_the_name_is_there(
+    store: LocalObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    root, key = tmp_path / "files", str(uuid4())
+    synced: list[tuple[Path, bool]] = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        synced.append((path, (root / key[:2] / key).exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    await store.write(key, blocks(b"x"))
+    assert [(path.parent.name, is_there) for path, is_there in synced[:1]] == [(".incoming", False)]
+    assert synced[1:] == [(root / key[:2], True), (root, True)]
+
+
+async def test_old_leftovers_are_removed_and_young_ones_stay(
+    store: LocalObjectStore, tmp_path: Path
+):
+    incoming = tmp_path / "files" / ".incoming"
+    (incoming / "old").write_bytes(b"x")
+    (incoming / "young").write_bytes(b"x")
+    past = time.time() - 7200
+    os.utime(incoming / "old", (past, past))
+    assert await store.keys() == []
+    assert [path.name for path in incoming.iterdir()] == ["young"]
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (errno.ENOSPC, StorageFull),
+        (errno.EDQUOT, StorageFull),
+        (errno.EIO, ObjectStoreUnavailable),
+    ],
+)
+async def test_disk_that_takes_no_more_leaves_nothing(
+    store: LocalObjectStore, tmp_path: Path, number: int, error: type[Exception]
+):
+    async def content() -> AsyncIterator[bytes]:
+        yield b"x" * 1000
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(error):
+        await store.write(str(uuid4()), content())
+    assert files_below(tmp_path) == []
+
+
+async def test_folder_that_is_gone_is_named(store: LocalObjectStore, tmp_path: Path):
+    (tmp_path / "files" / ".incoming").rmdir()
+    with pytest.raises(ObjectStoreUnavailable):
+        await store.ping()
+    with pytest.raises(ObjectStoreUnavailable):
+        await store.write(str(uuid4()), blocks(b"x"))

@@ -1,0 +1,134 @@
+"""The search beside the index: SQL has the last word on what is found."""
+
+from dataclasses import replace
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
+from ingestion.pipeline import ingest
+from ingestion.workbench import Workbench
+from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.retrieval.request import RetrievalOptions
+from kb_service.retrieval.search import FoundPassage, Searcher
+from kb_service.spaces import Spaces
+from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.vector_index.protocol import ChunkPoint
+from kb_service.vector_index.sparse import encode_document
+from tests.fixtures.stored import edit, upload
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def searcher(bench: Workbench) -> Searcher:
+    return Searcher(bench.database, bench.spaces, max_query_characters=50)
+
+
+async def kb_of(bench: Workbench, document: Document) -> KnowledgeBase:
+    async with bench.database.reading() as session:
+        return await session.get_one(KnowledgeBase, document.knowledge_base_id)
+
+
+async def indexed(bench: Workbench, text: str, *, kb_id: str | None = None) -> Document:
+    document = await upload(bench, text.encode(), kb_id=kb_id)
+    await ingest(bench, document.id)
+    return document
+
+
+async def find(
+    searcher: Searcher, kbs: list[KnowledgeBase], query: str = "zebra", top_k: int = 10
+) -> list[FoundPassage]:
+    request = searcher.resolve(kbs, query, RetrievalOptions(top_k=top_k))
+    return list((await searcher.search(kbs, request)).passages)
+
+
+async def test_passage_is_found_with_its_text_and_document(bench: Workbench, searcher: Searcher):
+    document = await indexed(bench, "# Zebra\n\nA zebra sleeps at noon.")
+    (found,) = await find(searcher, [await kb_of(bench, document)])
+    assert (found.chunk.document_id, found.document_name) == (document.id, "a.md")
+    assert "zebra sleeps" in found.chunk.content
+
+
+@pytest.mark.parametrize("change", ["deleted", "other revision", "never completed"])
+async def test_points_that_sql_does_not_vouch_for_are_not_found(
+    bench: Workbench, searcher: Searcher, change: str
+):
+    document = await indexed(bench, "# Zebra\n\nA zebra sleeps at noon.")
+    kb = await kb_of(bench, document)
+    changes = {
+        "deleted": {"deleted_at": utc_now()},
+        "other revision": {"active_revision": 2},
+        "never completed": {"active_revision": None},
+    }
+    await edit(bench.database, document.id, **changes[change])
+    assert await bench.spaces.default.index.count(document_id=document.id) > 0
+    assert await find(searcher, [kb]) == []
+
+
+async def test_point_filed_under_a_foreign_knowledge_base_is_not_found(
+    bench: Workbench, searcher: Searcher
+):
+    mine = await indexed(bench, "# Mine\n\nMy zebra.")
+    foreign = await indexed(bench, "# Secret\n\nA secret zebra.")
+    async with bench.database.reading() as session:
+        chunk = (
+            await session.exec(select(Chunk).where(col(Chunk.document_id) == foreign.id))
+        ).one()
+    dense = (await bench.spaces.default.encoder.embed_passages([chunk.content]))[0]
+    point = ChunkPoint(
+        id=chunk.id,
+        kb_id=mine.knowledge_base_id,
+        document_id=foreign.id,
+        revision=1,
+        index=0,
+        dense=dense,
+        sparse=encode_document(chunk.content),
+    )
+    await bench.spaces.default.index.upsert([point])
+    found = await find(searcher, [await kb_of(bench, mine)], "secret zebra")
+    assert {passage.chunk.document_id for passage in found} == {mine.id}
+
+
+async def test_disabled_knowledge_base_gives_nothing(bench: Workbench, searcher: Searcher):
+    document = await indexed(bench, "# Zebra\n\nA zebra sleeps at noon.")
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
+        row.enabled = False
+    assert await find(searcher, [await kb_of(bench, document)]) == []
+    assert await find(searcher, []) == []
+
+
+async def test_results_of_several_knowledge_bases_are_one_ranking(
+    bench: Workbench, searcher: Searcher
+):
+    first = await indexed(bench, "# Zebra\n\nA zebra sleeps at noon.")
+    second = await indexed(bench, "# Lion\n\nA lion hunts the zebra at night.")
+    kbs = [await kb_of(bench, document) for document in (first, second)]
+    found = await find(searcher, kbs, "zebra sleeps")
+    assert [passage.chunk.document_id for passage in found] == [first.id, second.id]
+    scores = [passage.hit.score for passage in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len(await find(searcher, kbs, "zebra sleeps", top_k=1)) == 1
+
+
+async def test_query_is_checked(bench: Workbench, searcher: Searcher):
+    kb = await kb_of(bench, await upload(bench, b"# A\n\nb"))
+    with pytest.raises(EmptyQuery):
+        await find(searcher, [kb], " \n ")
+    with pytest.raises(QueryTooLong) as error:
+        await find(searcher, [kb], "x" * 51)
+    assert error.value.details["max_characters"] == 50
+    assert await find(searcher, [kb], "x" * 50 + "  ") == []
+
+
+async def test_index_that_is_down_is_an_error_and_no_empty_answer(bench: Workbench, tmp_path):
+    kb = await kb_of(bench, await upload(bench, b"# A\n\nb"))
+    index = EdgeVectorIndex(tmp_path / "closed", 384)
+    space = replace(bench.spaces.default, index=index)
+    searcher = Searcher(bench.database, Spaces([space]), max_query_characters=50)
+    for query in ("zebra", "斑马"):
+        with pytest.raises(VectorIndexUnavailable):
+            await find(searcher, [kb], query)

@@ -1,0 +1,42 @@
+"""BM25 term weights for English and Chinese."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_service.vector_index.sparse import encode_document, encode_query
+
+
+def shared(document: str, query: str) -> int:
+    return len(set(encode_document(document).indices) & set(encode_query(query).indices))
+
+
+def test_chinese_words_meet_when_written_without_blanks():
+    assert shared("我们在图书馆学习计算机科学", "计算机") > 0
+    assert shared("我们在图书馆学习计算机科学", "天气预报") == 0
+
+
+def test_english_words_meet_when_inflected():
+    assert shared("The engines were running", "run engine") == 2
+
+
+def test_stop_words_are_dropped_when_a_question_has_others():
+    assert len(encode_query("what is the capital").indices) == 1
+
+
+def test_repeated_terms_weigh_one_in_a_query_and_saturate_in_a_document():
+    assert encode_query("river river river").values == (1.0,)
+    once, often = encode_document("river"), encode_document("river " * 5)
+    assert once.values[0] < often.values[0] < 2.2
+
+
+@pytest.mark.parametrize("text", ["", "   ", "!?…", "\ud800"])
+def test_vector_is_empty_when_a_text_has_no_terms(text):
+    assert encode_document(text).indices == encode_query(text).indices == ()
+
+
+@given(st.text(st.characters()))
+def test_indices_are_distinct_and_weighted_for_any_text(text):
+    vector = encode_document(text)
+    assert len(set(vector.indices)) == len(vector.indices) == len(vector.values)
+    assert all(value > 0 for value in vector.values)

@@ -1,0 +1,81 @@
+"""The token counter against the tokenizer it is made of."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb_service.text.tokens import Word, characters, token_counter
+
+COUNTER = token_counter()
+_PARTS = st.sampled_from(
+    ["word ", "x" * 101, "é", "한국", "世界", "…", "\x00", " ", "\n", "😀", "b" * 40, "不", "."]
+)
+
+
+def _words(text: str) -> list[Word]:
+    return [word for window in COUNTER.windows(text) for word in window]
+
+
+def test_count_of_plain_text_is_the_tokenizers() -> None:
+    assert COUNTER.count("Hello 世界, unbelievable!") == 6
+    assert COUNTER.offsets("Hello 世界, unbelievable!") == [
+        *((0, 5), (6, 7), (7, 8), (8, 9), (10, 22), (22, 23))
+    ]
+
+
+def test_count_is_not_cut_at_the_encoders_length() -> None:
+    assert COUNTER.count("word " * 5000) == 5000
+
+
+def test_count_is_zero_for_blanks_and_control_characters() -> None:
+    assert COUNTER.count("") == COUNTER.count(" \n\t\u3000\u200b\x01") == 0
+
+
+def test_count_of_an_overlong_word_is_its_characters() -> None:
+    assert COUNTER.count("a" * 100) <= 100
+    assert COUNTER.count("a" * 101) == 101
+    assert COUNTER.count("한" * 101) == 303
+
+
+def test_windows_tear_no_word_when_the_text_is_long() -> None:
+    text = "retrieval " * 10_000
+    words = _words(text)
+    assert len(list(COUNTER.windows(text))) > 1
+    assert {text[word.start : word.end] for word in words} == {"retrieval"}
+    assert len(words) == 10_000
+
+
+def test_windows_index_into_the_whole_text_when_given_a_part() -> None:
+    assert list(COUNTER.windows("one two three", 4, 7)) == [[Word(4, 7, 1)]]
+
+
+@pytest.mark.parametrize("length", [(1 << 15) + 40, 70_000])
+def test_count_of_an_overlong_word_across_windows_is_its_characters(length: int) -> None:
+    assert COUNTER.count("a" * length + " end") == length + 1
+
+
+def test_counter_is_made_once_per_process() -> None:
+    assert token_counter() is COUNTER
+
+
+@given(st.lists(_PARTS, max_size=40).map("".join), st.data())
+@settings(max_examples=300, deadline=None)
+def test_words_bound_the_count_of_any_run_of_words(text: str, data: st.DataObject) -> None:
+    words = _words(text)
+    assert COUNTER.count(text) == sum(word.tokens for word in words)
+    first = data.draw(st.integers(0, len(words)))
+    last = data.draw(st.integers(first, len(words)))
+    run = words[first:last]
+    if run:
+        part = text[run[0].start : run[-1].end]
+        assert COUNTER.count(part) <= sum(word.tokens for word in run)
+
+
+@given(st.text(min_size=1, max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_characters_bound_the_count_of_any_part_of_a_word(text: str) -> None:
+    for word in _words(text):
+        parts = list(characters(text, word))
+        for start in range(len(parts)):
+            tail = text[parts[start].start : word.end]
+            assert COUNTER.count(tail) <= sum(part.tokens for part in parts[start:])

@@ -1,0 +1,111 @@
+"""Whose document is next: the rule alone, and what the database says waits, on both databases."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.database.engine import Database
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from kb_service import turns
+from kb_service.models import Document
+from kb_service.turns import Waiting, next_in_turn
+from tests.fixtures.bare_rows import add_document, add_knowledge_base
+from tests.fixtures.stored import edit
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def waiting(document: str, owner: str, minutes: int) -> Waiting:
+    return Waiting(document, owner, START + timedelta(minutes=minutes))
+
+
+A1, A2, B1, C1 = (
+    waiting("a1", "a", 0),
+    waiting("a2", "a", 1),
+    waiting("b1", "b", 2),
+    waiting("c1", "c", 3),
+)
+
+
+@pytest.mark.parametrize(
+    ("held", "last_served", "following"),
+    [
+        ({}, {}, A1),
+        ({"a": 1}, {}, B1),
+        ({"a": 2, "b": 1}, {}, C1),
+        ({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 3, "c": 2}, A1),
+        ({}, {"a": 3, "b": 2, "c": 1}, C1),
+        ({"b": 5, "c": 5}, {"a": 9}, A1),
+    ],
+)
+def test_turn_goes_to_who_has_least_in_hand_then_to_who_waited_longest(
+    held: dict[str, int], last_served: dict[str, int], following: Waiting
+):
+    assert next_in_turn([C1, B1, A2, A1], held, last_served) == following
+
+
+def test_nobody_is_next_when_nothing_waits():
+    assert next_in_turn([], {"a": 1}, {}) is None
+
+
+async def look(database: Database) -> set[str]:
+    async with database.reading() as session:
+        return {one.document_id for one in await turns.oldest_waiting(session)}
+
+
+@pytest.mark.anyio
+async def test_oldest_due_document_of_each_knowledge_base_waits(database: Database):
+    async with unit_of_work(database) as work:
+        first, second = await add_knowledge_base(work), await add_knowledge_base(work)
+    now = utc_now()
+
+    async def add(kb_id: str, minutes: int, **fields: object) -> str:
+        made = now - timedelta(minutes=minutes)
+        given = {"knowledge_base_id": kb_id, "name": new_id(), "created_at": made, **fields}
+        return await add_document(database, **given)
+
+    assert await look(database) == set()
+    await add(first.id, 90, status="completed")
+    await add(first.id, 80, status="paused")
+    await add(first.id, 70, deleted_at=now)
+    await add(first.id, 60, retry_at=now + timedelta(minutes=1))
+    await add(first.id, 55, lease_until=now + timedelta(minutes=1))
+    expected = await add(first.id, 50)
+    await add(first.id, 40)
+    other = await add(second.id, 10)
+    assert await look(database) == {expected, other}
+    await edit(database, expected, status="processing", lease_until=now + timedelta(minutes=1))
+    assert expected not in await look(database)
+    async with database.reading() as session:
+        assert await turns.in_hand(session) == {first.owner_id: 1}
+    async with unit_of_work(database) as work:
+        (await work.session.get_one(type(second), second.id)).paused = True
+    assert other not in await look(database)
+
+
+@pytest.mark.anyio
+async def test_moments_beyond_any_lease_or_pause_come_from_a_clock_set_back(database: Database):
+    ahead = utc_now() + timedelta(hours=1)
+    document = await add_document(database, lease_until=ahead, retry_at=ahead)
+    assert await look(database) == {document}
+
+
+@pytest.mark.anyio
+async def test_many_documents_do_not_make_the_look_dear(database: Database):
+    """Counted in rows that the plan touches, as time means little on a busy machine."""
+    async with unit_of_work(database) as work:
+        row = await add_knowledge_base(work)
+        for number in range(2000):
+            work.session.add(
+                Document(
+                    knowledge_base_id=row.id,
+                    name=f"{number}.md",
+                    file_type="markdown",
+                    media_type="text/markdown",
+                    file_size=1,
+                    sha256="0" * 64,
+                    storage_key=new_id(),
+                )
+            )
+    assert len(await look(database)) == 1

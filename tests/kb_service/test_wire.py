@@ -1,0 +1,141 @@
+"""Frames and the client, against a small real server on a socket."""
+
+import asyncio
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import EngineUnavailable, RequestTooLarge, StorageFull
+from kb_service.wire import (
+    MAX_FRAME_BYTES,
+    Empty,
+    EngineClient,
+    MalformedFrame,
+    Request,
+    Response,
+    pack_frame,
+    read_frame,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+def reader_of(content: bytes) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    reader.feed_data(content)
+    reader.feed_eof()
+    return reader
+
+
+@given(st.dictionaries(st.text(), st.binary() | st.integers(-(2**63), 2**64 - 1) | st.text()))
+def test_frame_gives_back_its_message_when_read(body):
+    request = Request(id=7, op="embed", body=body)
+
+    async def read() -> Request:
+        return await read_frame(reader_of(pack_frame(request)), Request)
+
+    assert asyncio.run(read()) == request
+
+
+async def test_frame_is_refused_when_it_is_larger_than_the_cap():
+    with pytest.raises(RequestTooLarge):
+        pack_frame(Request(id=1, op="x", body={"data": b"0" * MAX_FRAME_BYTES}))
+
+
+async def test_frame_is_refused_when_it_has_another_shape():
+    with pytest.raises(MalformedFrame):
+        await read_frame(reader_of(pack_frame(Request(id=1, op="x", body={}))), Response)
+
+
+async def test_call_fails_within_its_time_when_nobody_listens(tmp_path):
+    client = EngineClient(tmp_path / "absent.sock")
+    started = time.monotonic()
+    with pytest.raises(EngineUnavailable):
+        await client.call("count", Empty(), Empty, timeout_seconds=0.3)
+    with pytest.raises(EngineUnavailable):
+        await client.health()
+    assert time.monotonic() - started < 2
+
+
+async def test_call_times_out_and_takes_its_request_back_when_no_answer_comes(tmp_path):
+    seen: asyncio.Queue[Request] = asyncio.Queue()
+
+    async def swallow(reader, writer):
+        try:
+            while True:
+                seen.put_nowait(await read_frame(reader, Request))
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    async with await asyncio.start_unix_server(swallow, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        with pytest.raises(EngineUnavailable):
+            await client.call("count", Empty(), Empty, timeout_seconds=0.2)
+        first, second = await seen.get(), await asyncio.wait_for(seen.get(), 5)
+        assert (first.op, second.op, second.id) == ("count", "cancel", first.id)
+        await client.close()
+
+
+async def test_request_is_sent_once_more_when_the_connection_breaks(tmp_path):
+    seen: list[str] = []
+
+    async def hang_up_first(reader, writer):
+        request = await read_frame(reader, Request)
+        seen.append(request.op)
+        if len(seen) > 1:
+            writer.write(pack_frame(Response(id=request.id, ok=True, body={})))
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_unix_server(hang_up_first, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        await client.call("count", Empty(), Empty, timeout_seconds=5)
+        await client.close()
+    assert seen == ["count", "count"]
+
+
+async def test_answers_reach_their_callers_when_they_come_out_of_order(tmp_path):
+    async def answer_backwards(reader, writer):
+        requests = [await read_frame(reader, Request) for _ in range(20)]
+        for request in reversed(requests):
+            body = {"echo": request.body["text"]}
+            writer.write(pack_frame(Response(id=request.id, ok=True, body=body)))
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    class Said(Empty):
+        text: str
+
+    class Echo(Empty):
+        echo: str
+
+    async with await asyncio.start_unix_server(answer_backwards, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        echoes = await asyncio.gather(
+            *(
+                client.call("echo", Said(text=str(number)), Echo, timeout_seconds=5)
+                for number in range(20)
+            )
+        )
+        await client.close()
+    assert [echo.echo for echo in echoes] == [str(number) for number in range(20)]
+
+
+async def test_error_of_the_engine_is_raised_as_itself_when_it_has_a_code(tmp_path):
+    async def refuse(reader, writer):
+        request = await read_frame(reader, Request)
+        code = int(StorageFull.code)
+        writer.write(pack_frame(Response(id=request.id, ok=False, body={"free": 1}, code=code)))
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_unix_server(refuse, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        with pytest.raises(StorageFull) as caught:
+            await client.call("upsert", Empty(), Empty, timeout_seconds=5)
+        await client.close()
+    assert caught.value.details == {"free": 1}

@@ -1,0 +1,211 @@
+"""The rules of the house that no type checker knows: layers, sizes, registries, generated files."""
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from core.settings import Settings
+from scripts import env_example, lengths, pin
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli", "migrations")
+# Folder -> the module that names each of its modules.
+REGISTRIES = {
+    "agents/models": "__init__.py",
+    "agents/strategies": "__init__.py",
+    "agents/tools": "__init__.py",
+    "api/routers": "__init__.py",
+    "ingestion/parsers": "__init__.py",
+    "ingestion/splitters": "__init__.py",
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+
+
+def test_import_contracts_are_kept():
+    program = Path(sys.executable).with_name("lint-imports")
+    run = subprocess.run(
+        [str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_files_and_functions_are_short():
+    assert list(lengths.find_long(ROOT)) == []
+
+
+def test_long_files_and_functions_are_found(tmp_path: Path):
+    (tmp_path / "core").mkdir()
+    (tmp_path / "tests").mkdir()
+    long_function = "def long():\n" + "    pass\n" * 50
+    (tmp_path / "core" / "a.py").write_text(long_function + "\n" * 350)
+    (tmp_path / "tests" / "b.py").write_text("\n" * 600)
+    assert list(lengths.find_long(tmp_path)) == [
+        "core/a.py:1: file of 401 lines, limit 400",
+        "core/a.py:1: long has 51 lines, limit 50",
+    ]
+
+
+def test_every_module_says_its_purpose():
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if (text := path.read_text(encoding="utf-8")).strip()
+        and ast.get_docstring(ast.parse(text)) is None
+    ]
+    assert silent == []
+
+
+def test_only_the_settings_read_the_environment():
+    readers = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if re.search(r"os\.(environ|getenv)|from os import .*(environ|getenv)", path.read_text())
+    ]
+    assert readers == ["core/settings.py"]
+
+
+def test_env_example_equals_the_settings():
+    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    assert text == env_example.render(), "python -m scripts.env_example > .env.example"
+
+
+def test_env_example_changes_nothing_when_used():
+    names = re.findall(r"^AGENTEX_", (ROOT / ".env.example").read_text(), flags=re.MULTILINE)
+    assert names == []
+    lines = (ROOT / ".env.example").read_text().replace("#AGENTEX_", "AGENTEX_")
+    values = dict(re.findall(r"^AGENTEX_(\w+)=(.*)$", lines, flags=re.MULTILINE))
+    shown = {name.lower(): value for name, value in values.items() if value}
+    assert Settings.model_validate(shown).model_dump() == Settings.model_validate({}).model_dump()
+
+
+@pytest.mark.parametrize("folder", REGISTRIES)
+def test_every_module_of_a_registry_is_reached_from_it(folder: str):
+    home = ROOT / folder
+    modules = {path.stem for path in home.glob("*.py")} - {"__init__"}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in home.glob("*.py")}
+    reached, fresh = set[str](), {REGISTRIES[folder].removesuffix(".py")}
+    while fresh:
+        name = fresh.pop()
+        reached.add(name)
+        fresh |= {other for other in modules - reached if re.search(rf"\b{other}\b", texts[name])}
+    assert modules - reached == set()
+
+
+def test_every_router_is_served():
+    routers = importlib.import_module("api.routers")
+    own = {path.stem for path in (ROOT / "api" / "routers").glob("*.py")} - {"__init__"}
+    with_router = {
+        name for name in own if hasattr(importlib.import_module(f"api.routers.{name}"), "router")
+    }
+    served = {id(router) for router in routers.ROUTERS}
+    assert {
+        name
+        for name in with_router
+        if id(importlib.import_module(f"api.routers.{name}").router) not in served
+    } == set()
+
+
+def test_every_dependency_is_pinned():
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {pin.canonical(line) for line in pins}
+    wanted = PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"]
+    assert {pin.canonical(text) for text in wanted} - pinned == set()
+    assert all(re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; .+)?", line) for line in pins)
+    assert len(pinned) == len(pins)
+
+
+def test_markers_of_pins_equal_those_of_the_dependencies():
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    with_marker = {pin.canonical(line): line.partition(" ; ")[2] for line in pins if " ; " in line}
+    assert with_marker == {
+        pin.canonical(text): text.partition(";")[2].strip()
+        for text in PROJECT["project"]["dependencies"]
+        if ";" in text
+    }
+
+
+def test_compose_sets_only_settings_that_exist():
+    known = {f"AGENTEX_{name.upper()}" for name in Settings.model_fields}
+    for service in compose()["services"].values():
+        names = {name for name in service.get("environment", {}) if name.startswith("AGENTEX_")}
+        assert names <= known
+
+
+def test_compose_scales_every_part_out():
+    services = compose()["services"]
+    assert set(services) == {
+        *("migrate", "engine", "worker", "api"),
+        *("postgres", "redis", "qdrant", "minio", "bucket"),
+    }
+    wanted = {"DATABASE_URL", "REDIS_URL", "QDRANT_URL", "OBJECT_STORE_URL", "ENGINE_SOCKET"}
+    for name in ("migrate", "engine", "worker", "api"):
+        assert {f"AGENTEX_{part}" for part in wanted} <= set(services[name]["environment"])
+        assert services[name]["command"] == ["agentex", name]
+        assert services[name]["init"] is True
+    unchecked = {name for name, service in services.items() if "healthcheck" not in service}
+    assert unchecked == {"migrate", "bucket"}
+
+
+def test_compose_has_no_secret_of_its_own():
+    for service in compose()["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD|SECRET|API_KEY|AUTH", name):
+                assert re.search(r"\$\{\w+:\?[^}]+\}", value), name
+
+
+def test_compose_volumes_are_all_declared():
+    content = compose()
+    used = {
+        volume.partition(":")[0]
+        for service in content["services"].values()
+        for volume in service.get("volumes", [])
+    }
+    assert used == set(content["volumes"])
+
+
+def test_compose_waits_only_for_services_it_has():
+    services = compose()["services"]
+    for service in services.values():
+        for name, condition in service.get("depends_on", {}).items():
+            healthy = condition["condition"] == "service_healthy"
+            assert ("healthcheck" in services[name]) == healthy
+
+
+def test_python_versions_agree():
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert PROJECT["project"]["requires-python"] == ">=3.11,<3.14"
+    assert set(re.findall(r"^FROM python:(\S+?)-slim", dockerfile, flags=re.MULTILINE)) == {"3.12"}
+
+
+def test_nothing_committed_names_this_machine():
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    names = [
+        name for name in tracked.stdout.split("\0") if name.endswith((".toml", ".txt", ".yml"))
+    ]
+    names += ["Makefile", "Dockerfile", ".ci/run"]
+    pattern = re.compile(r"file://|/opt/wheels|/tmp/|index-url\s*=|find-links")
+    assert [name for name in names if pattern.search((ROOT / name).read_text())] == []
+
+
+def test_state_words_are_stable():
+    words = importlib.import_module("cli.supervisor.part").State
+    assert json.loads(json.dumps([str(word) for word in words])) == [
+        *("waiting", "starting", "ready", "done", "external"),
+        *("restarting", "failing", "stopping", "stopped"),
+    ]
