@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from kb_service.retrieval.fusion import DEPTH, Fusion, fuse
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
+from kb_service.retrieval.ties import settled
 from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
 from kb_service.spaces import EmbeddingSpace
@@ -188,7 +189,7 @@ class Gatherer:
             weight=self._probe.weight,
             sparse_is_cut=answer.sparse_is_cut,
         )
-        return Candidates(fusion, self._vouched.alive)
+        return Candidates(await settled(self._session, fusion), self._vouched.alive)
 
     async def look_behind_filter(self) -> None:
         """Search without the filters too: what they keep out comes to be ``refused``."""

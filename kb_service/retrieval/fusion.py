@@ -114,7 +114,8 @@ def fuse(
         sparse_is_cut: there are more sparse hits behind the last one, few as these may be.
 
     Returns:
-        All chunks of the legs used, by descending fused score; ties keep the sparse order.
+        All chunks of the legs used, by descending fused score; ties keep the sparse order (see
+        ``ties.settled``).
     """
     if weight == 0 and not sparse:
         weight = _MONOLINGUAL_WEIGHT
