@@ -6,7 +6,7 @@ from datetime import timedelta
 from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, ErrorCode
+from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVector
 from core.logging import get_logger
 from ingestion.parsers.failure import ParseFailure
 from ingestion.workbench import Workbench
@@ -44,6 +44,20 @@ _INTERNAL = {
     "message_zh": "内部错误中断了处理",
     "next_action_zh": "请重试；若仍失败，请将失败时间告知管理员",
 }
+_MODEL_MISFIT = {
+    "reason": "embedding_model_misfit",
+    "message": "The embedding model sends other vectors than the server's settings say",
+    "next_action": "Ask your operator to correct AGENTEX_EMBEDDING_MODELS, then retry",
+    "message_zh": "嵌入模型返回的向量与服务器设置不符",
+    "next_action_zh": "请联系管理员修正 AGENTEX_EMBEDDING_MODELS，然后重试",
+}
+_EMBEDDING_REFUSED = {
+    "reason": "embedding_refused",
+    "message": "The embedding model's endpoint refuses this document's text",
+    "next_action": "Use smaller chunks or another embedding model, then retry",
+    "message_zh": "嵌入模型的接口拒绝了该文档的文本",
+    "next_action_zh": "请减小分块大小或更换嵌入模型，然后重试",
+}
 _FILE_MISSING = {
     "reason": "file_missing",
     "message": "The uploaded file is no longer in the server's storage",
@@ -79,6 +93,11 @@ async def _write_end(bench: Workbench, lease: Lease, document: Document, error: 
             return await _end_parse_failure(bench, lease, error)
         case FileNotFoundError():
             return await fail(bench, lease, _FILE_MISSING)
+        case InvalidVector():
+            log.error("document.misfit", document_id=lease.document_id, error=error.details)
+            return await fail(bench, lease, _MODEL_MISFIT)
+        case EmbeddingsRefused():
+            return await fail(bench, lease, _EMBEDDING_REFUSED)
         case OSError():
             return await _wait_for_service(bench, lease, document, error)
         case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:

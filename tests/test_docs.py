@@ -31,7 +31,13 @@ GUIDE = ROOT / "docs" / "guide"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # Variables of Docker Compose and of the test runner; all others are settings.
 NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL"}
-PIPELINE_REASONS = {"poison", "service_unavailable", "internal_error"}
+PIPELINE_REASONS = {
+    "poison",
+    "service_unavailable",
+    "embedding_model_misfit",
+    "embedding_refused",
+    "internal_error",
+}
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 

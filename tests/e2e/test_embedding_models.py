@@ -70,6 +70,7 @@ def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(
     document_id = user.upload(kb_id, "zebra.md", ZEBRA)
     document = user.wait(kb_id, document_id)
     assert document["status"] == "failed"
+    assert document["failure"]["reason"] == "embedding_model_misfit"
     assert server.is_ready()
     user.refused(
         ErrorCode.INVALID_VECTOR,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
+from core.errors import EmbeddingsRefused
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Document, KnowledgeBase
@@ -77,11 +78,14 @@ async def test_points_of_a_longer_try_are_gone_when_a_shorter_one_completes(benc
     assert await bench.spaces.default.index.count(document_id=document_id) == row.chunk_count < 64
 
 
-async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(bench):
+@pytest.mark.parametrize(
+    ("error", "reason"), [(ValueError, "internal_error"), (EmbeddingsRefused, "embedding_refused")]
+)
+async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(bench, error, reason):
     document_id = await put(bench)
-    await ingest(with_encoder(bench, FailingEncoder, 1, ValueError), document_id)
+    await ingest(with_encoder(bench, FailingEncoder, 1, error), document_id)
     row = await read(bench, document_id)
-    assert (row.status, row.failure["reason"]) == ("failed", "internal_error")
+    assert (row.status, row.failure["reason"]) == ("failed", reason)
     assert await bench.spaces.default.index.count(document_id=document_id) == 0
 
 
@@ -94,4 +98,4 @@ async def test_vectors_that_do_not_fit_are_no_outage(bench):
     document_id = await put(bench)
     await ingest(with_encoder(bench, Broken, 0, ValueError), document_id)
     row = await read(bench, document_id)
-    assert (row.status, row.failure["reason"]) == ("failed", "internal_error")
+    assert (row.status, row.failure["reason"]) == ("failed", "embedding_model_misfit")
