@@ -1,4 +1,4 @@
-"""Ingestion in any order: uploads, changes, deletions, crashes, stopped workers, in any interleaving.
+"""Ingestion in any order: uploads, changes, pauses, deletions, crashes, stopped workers.
 
 Whatever happens, a searched document is whole at every moment; and once everything has come to
 rest, there is exactly what one undisturbed ingestion of each document's last bytes would leave.
@@ -6,8 +6,8 @@ rest, there is exactly what one undisturbed ingestion of each document's last by
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copy
@@ -29,8 +29,10 @@ from sqlmodel import col, select
 
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
+from core.errors import Conflict
 from core.jobs import JobQueue
 from core.settings import Settings
+from ingestion.endings import clear_document
 from ingestion.erasure import erase_document
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.detect import detect
@@ -41,7 +43,7 @@ from kb_service import documents
 from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
-from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.spaces import EmbeddingSpace, Spaces
 from kb_service.text.tokens import token_counter
@@ -57,7 +59,8 @@ ROUNDS_TO_REST = 30
 NAMES = st.sampled_from(["a.md", "b.md"])
 VERSIONS = st.integers(1, 4)
 POINTS = st.integers(1, 16)
-DONE = {"completed", "failed", "cancelled"}
+ACTIONS = st.sampled_from([name for name in ActionName if name is not ActionName.DELETE])
+DONE = {"completed", "failed"}
 
 
 def content(version: int) -> bytes:
@@ -114,6 +117,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.run = world.run
         self.wanted: dict[str, tuple[str, int]] = {}
         self.ids: list[str] = []
+        self.cancelled: set[str] = set()
         self.workers = itertools.count(1)
         self.stopped: tuple[Fuse, asyncio.Task[None]] | None = None
         self.sweep = OrphanSweep(world.bench)
@@ -134,8 +138,10 @@ class AnyOrder(RuleBasedStateMachine):
             assert outcome is UploadOutcome.CREATED
             self.ids.append(row.id)
         else:
-            same = before == (row.id, version)
+            # The same bytes set going again what was cancelled.
+            same = before == (row.id, version) and row.id not in self.cancelled
             assert outcome is (UploadOutcome.UNCHANGED if same else UploadOutcome.REPLACED)
+        self.cancelled.discard(row.id)
         self.wanted[name] = (row.id, version)
 
     async def _upload(self, name: str, data: bytes) -> tuple[Document, UploadOutcome]:
@@ -154,11 +160,23 @@ class AnyOrder(RuleBasedStateMachine):
     def delete(self, name: str) -> None:
         if name in self.wanted:
             document_id, _ = self.wanted.pop(name)
-            self.run(self._delete(document_id))
+            self.run(self._act(ActionName.DELETE, document_id))
 
-    async def _delete(self, document_id: str) -> None:
+    @rule(name=NAMES, action=ACTIONS)
+    def act(self, name: str, action: ActionName) -> None:
+        if name in self.wanted:
+            document_id, _ = self.wanted[name]
+            # What the document's status does not allow is refused: here it changes nothing.
+            with suppress(Conflict):
+                self.run(self._act(action, document_id))
+                if action is ActionName.CANCEL:
+                    self.cancelled.add(document_id)
+                elif action is ActionName.RETRY:
+                    self.cancelled.discard(document_id)
+
+    async def _act(self, action: ActionName, document_id: str) -> None:
         async with unit_of_work(self.world.bench.database) as work:
-            await documents.act(work, ActionName.DELETE, self.kb_id, document_id)
+            await documents.act(work, action, self.kb_id, document_id)
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 
@@ -214,6 +232,8 @@ class AnyOrder(RuleBasedStateMachine):
         act: Callable[..., Coroutine[Any, Any, None]] = ingest
         if row is not None and row.deleted_at is not None:
             act = erase_document
+        elif row is not None and row.status == DocumentStatus.CANCELLED:
+            act = clear_document
         fuse.victim = task = asyncio.create_task(act(bench, document_id))
         await asyncio.wait({task})
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -287,13 +307,28 @@ class AnyOrder(RuleBasedStateMachine):
         assert set(self.run(self.world.bench.store.keys())) == keys
         # The next run begins with nothing.
         for document_id in [id_ for id_, _ in self.wanted.values()]:
-            self.run(self._delete(document_id))
+            self.run(self._act(ActionName.DELETE, document_id))
         self.run(self._come_to_rest())
         assert self.run(self._look()) == ([], [], {})
+
+    async def _go_on(self, rows: Sequence[Document]) -> None:
+        """Set going again what a person stopped; what was cancelled has left nothing behind."""
+        for row in rows:
+            if row.deleted_at is None and row.status == DocumentStatus.PAUSED:
+                await self._act(ActionName.RESUME, row.id)
+            elif row.deleted_at is None and row.status == DocumentStatus.CANCELLED:
+                await self._job(row.id, Fuse())
+                _, _, points = await self._look()
+                assert [number for id_, number in points if id_ == row.id] == (
+                    [row.active_revision] if row.active_revision else []
+                )
+                await self._act(ActionName.RETRY, row.id)
 
     async def _come_to_rest(self) -> None:
         for _ in range(ROUNDS_TO_REST):
             await self._end_waiting()
+            rows, _, _ = await self._look()
+            await self._go_on(rows)
             rows, _, _ = await self._look()
             open_ones = [r.id for r in rows if r.deleted_at is not None or r.status not in DONE]
             if not open_ones:
