@@ -70,7 +70,7 @@ def _json_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
         if not {"question", "document"} <= set(names):
