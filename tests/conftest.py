@@ -1,6 +1,20 @@
 """What every test may ask for; the fixtures themselves are in ``tests/fixtures``."""
 
+import os
+
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines are shared: how long an example takes says nothing. What stands in for everyone's gate
+# draws the same examples each time; new ones are drawn where somebody works.
+settings.register_profile(
+    "agentex",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    print_blob=True,
+)
+settings.load_profile("agentex")
 
 pytest.register_assert_rewrite("tests.fixtures.client")
 
