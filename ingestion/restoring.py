@@ -197,7 +197,15 @@ class Restorer:
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
                     documents.enqueue_ingest(work, Try.next_of(row))
+            await self._check_quota(work)
         return {one.row.id for one in fresh}, redone
+
+    async def _check_quota(self, work: UnitOfWork) -> None:
+        """A copy's source may have grown since its size was promised."""
+        quota, owner_id = self._bench.settings.user_quota_bytes, self._to.knowledge_base.owner_id
+        if quota:
+            await documents.take_turn(work.session, owner_id)
+            await documents.check_quota(work.session, owner_id, limit_bytes=quota)
 
     async def _write_points(self, held: Sequence[_Prepared], redone: Collection[str]) -> None:
         knowledge_base = self._to.knowledge_base

@@ -10,7 +10,13 @@ from anyio import to_thread
 
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, InvalidArchive
+from core.errors import (
+    AgentexError,
+    DatabaseUnavailable,
+    ErrorCode,
+    InvalidArchive,
+    QuotaExceeded,
+)
 from core.logging import get_logger
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
@@ -53,6 +59,13 @@ _SOURCE_GONE = {
     "next_action": "Start again from one that is there",
     "message_zh": "要复制的知识库或要导入的文件已不存在",
     "next_action_zh": "请选择现有的知识库或文件重新开始",
+}
+_QUOTA = {
+    "reason": "quota_exceeded",
+    "message": "The files are more than the storage quota has room for",
+    "next_action": "Delete documents, or ask your operator for a larger quota, and start again",
+    "message_zh": "文件超出存储配额",
+    "next_action_zh": "请删除一些文档或联系管理员提高配额，然后重新开始",
 }
 _INTERNAL = {
     "reason": "internal_error",
@@ -118,6 +131,8 @@ async def _end_badly(
         case InvalidArchive():
             reason = str(error.details.get("error"))
             await _fail(bench, row, lease, {**_INVALID, "message": reason})
+        case QuotaExceeded():
+            await _fail(bench, row, lease, _QUOTA)
         case _SourceGone() | FileNotFoundError():
             await _fail(bench, row, lease, _SOURCE_GONE)
         case OSError():
@@ -257,7 +272,7 @@ async def _live_source(bench: Workbench, row: Transfer) -> _Source:
     return _Source(
         contents=live.contents,
         questions=[QuestionDraft(question.text, question.expected) for question in rows],
-        document_count=await live.document_count(),
+        document_count=(await live.extent()).documents,
         embedding_model=origin.embedding_model,
     )
 

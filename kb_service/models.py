@@ -235,8 +235,9 @@ class Transfer(Table, table=True):
 
     ``kind`` is ``import`` or ``copy``, ``source`` the storage key of the file or the id of the
     knowledge base copied from. ``facts`` are for people: the new one's name, the number of
-    documents, and whether they are embedded anew. The row outlives its knowledge base, so that
-    its owner can read why it failed.
+    documents, and whether they are embedded anew. ``original_bytes`` are promised to it within
+    its owner's quota. The row outlives its knowledge base, so that its owner can read why it
+    failed.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -244,6 +245,7 @@ class Transfer(Table, table=True):
     knowledge_base_id: str = Field(max_length=ID_LENGTH, index=True)
     kind: str = Field(max_length=20)
     source: str = Field(max_length=200)
+    original_bytes: int = Field(default=0, sa_type=BigInteger)
     status: str = Field(default=DocumentStatus.PENDING.value, max_length=20)
     progress: int = 0
     facts: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)

@@ -34,6 +34,23 @@ class TransferLease:
 
 
 @dataclass(frozen=True)
+class Cargo:
+    """What a transfer brings.
+
+    Args:
+        kind: ``IMPORT`` or ``COPY``.
+        source: the storage key of the file, or the id of the knowledge base copied from.
+        original_bytes: size of the documents' files together.
+        facts: for people.
+    """
+
+    kind: str
+    source: str
+    original_bytes: int
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class TransferListing:
     """One page of transfers and how many there are in all."""
 
@@ -51,29 +68,21 @@ def enqueue(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
     work.enqueue(JOB, {"transfer_id": transfer_id}, key=key(transfer_id, attempt))
 
 
-async def begin(
-    work: UnitOfWork,
-    knowledge_base: KnowledgeBase,
-    *,
-    kind: str,
-    source: str,
-    facts: Mapping[str, Any],
-) -> Transfer:
+async def begin(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: Cargo) -> Transfer:
     """Write a transfer into a new knowledge base, and the job that carries it out.
 
     Args:
         work: the transaction.
         knowledge_base: new, switched off until everything is there.
-        kind: ``IMPORT`` or ``COPY``.
-        source: the storage key of the file, or the id of the knowledge base copied from.
-        facts: for people.
+        cargo: what is brought.
     """
     row = Transfer(
         owner_id=knowledge_base.owner_id,
         knowledge_base_id=knowledge_base.id,
-        kind=kind,
-        source=source,
-        facts=dict(facts),
+        kind=cargo.kind,
+        source=cargo.source,
+        original_bytes=cargo.original_bytes,
+        facts=dict(cargo.facts),
     )
     work.session.add(row)
     await work.session.flush()

@@ -28,7 +28,7 @@ from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
-from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken
+from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
 from kb_service import documents, knowledge_bases, transfers
 from kb_service.models import Transfer
 from kb_service.portable import arrival
@@ -36,6 +36,7 @@ from kb_service.portable.arrival import Arrival
 from kb_service.portable.live import LiveSource, Stores
 from kb_service.portable.reading import Archive, limits_of
 from kb_service.portable.writing import write
+from kb_service.transfers import Cargo
 
 router = APIRouter(prefix="/api/v1", tags=["transfers"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -156,6 +157,7 @@ def _stores(services: Services) -> Stores:
         ErrorCode.INVALID_ARCHIVE,
         ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
         ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
         ErrorCode.STORAGE_FULL,
     ),
 )
@@ -179,27 +181,32 @@ async def import_knowledge_base(
             archive.settings,
             archive.manifest.dimension,
             services.spaces,
-            documents=archive.counts.documents,
+            extent=archive.extent,
             name=name,
         )
         stored = await documents.store_upload(
             services.store, read_blocks(form.file), max_bytes=settings.max_import_bytes
         )
     try:
-        return await _begin(services, principal, planned, (transfers.IMPORT, stored.storage_key))
-    except (InvalidRequest, KnowledgeBaseNameTaken):
+        cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
+        return await _begin(services, principal, planned, cargo)
+    except (InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded):
         # After any other failure a row may be there; a file that has none is the sweeper's.
         await services.store.delete(stored.storage_key)
         raise
 
 
 async def _begin(
-    services: Services, principal: Principal, planned: Arrival, source: tuple[str, str]
+    services: Services, principal: Principal, planned: Arrival, cargo: Cargo
 ) -> Envelope[TransferAnswer]:
-    kind, key = source
+    quota = services.settings.user_quota_bytes
     async with unit_of_work(services.database, services.queue.push) as work:
+        if quota:
+            await documents.take_turn(work.session, principal.user_id)
         row = await arrival.create(work, principal, planned)
-        transfer = await transfers.begin(work, row, kind=kind, source=key, facts=planned.facts)
+        transfer = await transfers.begin(work, row, cargo)
+        if quota:
+            await documents.check_quota(work.session, principal.user_id, limit_bytes=quota)
         return _answer(transfer)
 
 
@@ -210,6 +217,7 @@ async def _begin(
         ErrorCode.INVALID_REQUEST,
         ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
         ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.QUOTA_EXCEEDED,
         ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
     ),
 )
@@ -224,10 +232,10 @@ async def copy_knowledge_base(
         source.settings,
         source.dimension,
         services.spaces,
-        documents=await source.document_count(),
+        extent=await source.extent(),
         name=body.name or f"{row.name} (copy)",
     )
-    return await _begin(services, principal, planned, (transfers.COPY, row.id))
+    return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
 
 
 @router.get(

@@ -41,7 +41,7 @@ from kb_service.documents.progress import (
     summarise,
     why_waiting,
 )
-from kb_service.documents.quota import Storage, storage_of
+from kb_service.documents.quota import Storage, check_quota, storage_of, take_turn
 from kb_service.documents.reading import (
     SORT_FIELDS,
     DocumentListing,
@@ -77,6 +77,7 @@ __all__ = [
     "add",
     "change",
     "changed_since",
+    "check_quota",
     "checked_attributes",
     "clean_name",
     "clear_key",
@@ -100,6 +101,7 @@ __all__ = [
     "stored_keys",
     "summarise",
     "take_in",
+    "take_turn",
     "unshown_revisions",
     "why_waiting",
 ]

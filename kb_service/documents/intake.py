@@ -96,7 +96,7 @@ async def take_in(
         intake.document.attributes = upload.attributes
         work.session.add(intake.document)
     if quota_bytes and intake.outcome is not UploadOutcome.UNCHANGED:
-        await quota.check(work.session, knowledge_base.owner_id, limit_bytes=quota_bytes)
+        await quota.check_quota(work.session, knowledge_base.owner_id, limit_bytes=quota_bytes)
     return intake
 
 

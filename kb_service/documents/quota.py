@@ -1,4 +1,4 @@
-"""How many bytes of files a user keeps, and that an upload does not lead beyond the quota."""
+"""How many bytes of files a user keeps, and that nothing new leads beyond the quota."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.models import User
 from core.errors import QuotaExceeded
-from kb_service.models import Document, KnowledgeBase
+from kb_service.models import Document, DocumentStatus, KnowledgeBase, Transfer
+
+_OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class Storage:
     """What the knowledge bases of a user hold.
 
     Args:
-        used_bytes: size of the files, of older revisions too until they are deleted.
+        used_bytes: size of the files, of older revisions too until they are deleted, and of what
+            imports and copies under way are still to bring.
         documents: how many they are.
     """
 
@@ -37,11 +40,27 @@ async def storage_of(session: AsyncSession, owner_id: str) -> Storage:
         )
     )
     used, count = (await session.exec(query)).one()
-    return Storage(int(used), int(count))
+    return Storage(int(used) + await _promised(session, owner_id), int(count))
+
+
+async def _promised(session: AsyncSession, owner_id: str) -> int:
+    """Bytes that transfers under way have room for and did not bring yet."""
+    brought = (
+        select(func.coalesce(func.sum(col(Document.file_size)), 0))
+        .where(
+            col(Document.knowledge_base_id) == col(Transfer.knowledge_base_id),
+            col(Document.deleted_at).is_(None),
+        )
+        .scalar_subquery()
+    )
+    query = select(Transfer.original_bytes, brought).where(
+        col(Transfer.owner_id) == owner_id, col(Transfer.status).in_(_OPEN)
+    )
+    return sum(max(0, size - int(there)) for size, there in (await session.exec(query)).all())
 
 
 async def take_turn(session: AsyncSession, owner_id: str) -> None:
-    """Let the uploads of one user pass the quota one after the other.
+    """Let what one user brings pass the quota one after the other.
 
     On SQLite the transaction is the only writer anyway.
     """
@@ -49,8 +68,13 @@ async def take_turn(session: AsyncSession, owner_id: str) -> None:
     await session.exec(query)
 
 
-async def check(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
+async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
     """Pass when what the transaction wrote keeps the quota; its caller had :func:`take_turn`.
+
+    Args:
+        session: the transaction's.
+        owner_id: whose files count.
+        limit_bytes: most that they may keep.
 
     Raises:
         QuotaExceeded: it does not; the transaction must not be committed.

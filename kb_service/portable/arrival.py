@@ -12,9 +12,10 @@ from core.errors import InvalidArchive
 from kb_service import knowledge_bases
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
-from kb_service.portable.records import Settings
+from kb_service.portable.records import Extent, Settings
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.spaces import Spaces
+from kb_service.transfers import Cargo
 
 
 @dataclass(frozen=True)
@@ -25,32 +26,36 @@ class Arrival:
         name: of the new one.
         settings: as they travelled.
         embedding_model: the one it gets here.
-        documents: how many there are.
+        extent: how much there is.
     """
 
     name: str
     settings: Settings
     embedding_model: str
-    documents: int
+    extent: Extent
 
     @property
     def embeds_anew(self) -> bool:
         """Whether its model is not served here, so that its documents are indexed anew."""
         return self.embedding_model != self.settings.embedding_model
 
+    def cargo(self, kind: str, source: str) -> Cargo:
+        """What a transfer of this kind from there brings."""
+        return Cargo(kind, source, self.extent.original_bytes, self.facts)
+
     @property
     def facts(self) -> Mapping[str, Any]:
         """For people, on the transfer's row."""
         return {
             "name": self.name,
-            "documents": self.documents,
+            "documents": self.extent.documents,
             "embeds_anew": self.embeds_anew,
             "embedding_model": self.embedding_model,
         }
 
 
 def plan(
-    settings: Settings, dimension: int, spaces: Spaces, *, documents: int, name: str | None = None
+    settings: Settings, dimension: int, spaces: Spaces, *, extent: Extent, name: str | None = None
 ) -> Arrival:
     """Decide how a knowledge base is taken over.
 
@@ -58,7 +63,7 @@ def plan(
         settings: as they travelled.
         dimension: length of its vectors.
         spaces: the models served here.
-        documents: how many there are.
+        extent: how much there is.
         name: another name than it had.
 
     Raises:
@@ -72,7 +77,7 @@ def plan(
         name=knowledge_bases.clean_name(settings.name if name is None else name),
         settings=settings,
         embedding_model=(space or spaces.default).model.name,
-        documents=documents,
+        extent=extent,
     )
 
 

@@ -22,6 +22,7 @@ from kb_service.portable.records import (
     Content,
     DocumentEntry,
     DocumentState,
+    Extent,
     PointEntry,
     QuestionEntry,
     Settings,
@@ -95,9 +96,15 @@ class LiveSource:
         """The length of the vectors."""
         return self._stores.spaces.of(self._knowledge_base.embedding_model).model.dimension
 
-    async def document_count(self) -> int:
-        """How many documents there are now."""
-        return len(await self._document_ids())
+    async def extent(self) -> Extent:
+        """How many documents there are now, and how large."""
+        query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
+            col(Document.knowledge_base_id) == self._knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+        )
+        async with self._stores.database.reading() as session:
+            documents, size = (await session.exec(query)).one()
+        return Extent(documents, int(size))
 
     async def questions(self) -> list[QuestionEntry]:
         """The saved questions, one entry for each expected passage."""

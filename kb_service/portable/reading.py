@@ -24,6 +24,7 @@ from kb_service.portable.records import (
     Content,
     Counts,
     DocumentEntry,
+    Extent,
     Manifest,
     Part,
     PointEntry,
@@ -76,6 +77,11 @@ class Archive:
     def counts(self) -> Counts:
         """How much there is."""
         return self.manifest.counts
+
+    @property
+    def extent(self) -> Extent:
+        """How many documents there are, and how large."""
+        return Extent(self.counts.documents, self.counts.original_bytes)
 
     def _read_manifest(self) -> Manifest:
         content = self._read(names.MANIFEST)

@@ -85,6 +85,14 @@ class Manifest(Part):
     counts: Counts
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How many documents there are, and the size of their files together."""
+
+    documents: int
+    original_bytes: int
+
+
 class DocumentEntry(Part):
     """A document.
 

@@ -115,6 +115,7 @@ def upgrade() -> None:
         sa.Column("knowledge_base_id", sa.String(length=36), nullable=False),
         sa.Column("kind", sa.String(length=20), nullable=False),
         sa.Column("source", sa.String(length=200), nullable=False),
+        sa.Column("original_bytes", sa.BigInteger(), nullable=False),
         sa.Column("status", sa.String(length=20), nullable=False),
         sa.Column("progress", sa.Integer(), nullable=False),
         sa.Column("facts", sa.JSON(), nullable=False),

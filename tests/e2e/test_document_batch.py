@@ -133,5 +133,14 @@ def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Serve
     assert (storage["limit_bytes"], storage["documents"]) == (1000, 1)
     user.delete(f"/knowledge-bases/{kb}/documents/{first}")
     assert user.put_file(kb, "b.md", SHORT + b"y" * 700)["outcome"] == "created"
+    details = user.refused(ErrorCode.QUOTA_EXCEEDED, "POST", f"/knowledge-bases/{kb}/copy", json={})
+    assert details["limit_bytes"] == 1000
+    exported = user.request("GET", f"/knowledge-bases/{kb}/export").content
+    sent = {"files": {"file": ("kb.akb", exported)}, "data": {"name": "again"}}
+    files = limited.files
+    response = user.request("POST", "/knowledge-bases/import", **sent)
+    check_error(response, ErrorCode.QUOTA_EXCEEDED)
+    assert limited.files <= files
+    assert [base["id"] for base in user.get("/knowledge-bases")["items"]] == [kb]
     another = limited.person()
     assert another.put_file(another.create_kb(), "a.md", SHORT)["outcome"] == "created"

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -67,12 +68,13 @@ def chinese(*animals: str) -> str:
     )
 
 
-# No text twice: what equal passages are found in is the index's choice.
 TEXTS = {
     "en.md": english("zebra", "lion", "otter", "heron"),
     "zh.md": chinese("斑马", "狮子", "水獭", "苍鹭"),
     "mixed.md": english("badger", "falcon") + "\n\n" + chinese("刺猬", "猎鹰"),
 }
+# The same texts in several places: their order must not be the index's choice.
+REPEATED = TEXTS | {f"{n}.md": english("otter") + "\n\n" + chinese("斑马") for n in range(4)}
 QUERIES = (
     "When does the otter hunt in the desert?",
     "zebra river",
@@ -81,13 +83,13 @@ QUERIES = (
 )
 
 
-async def filled(bench: Workbench, **fields: Any) -> str:
+async def filled(bench: Workbench, texts: Mapping[str, str] = TEXTS, **fields: Any) -> str:
     """A knowledge base with indexed documents in both languages and saved questions."""
     async with unit_of_work(bench.database) as work:
         row = await add_knowledge_base(work, chunk_size=64, chunk_overlap=8, **fields)
         expected = [{"document": "en.md", "text": "hunts in the desert"}, {"document": "zh.md"}]
         await questions.add(work, row, [QuestionDraft("When?", expected)])
-    for name, text in TEXTS.items():
+    for name, text in texts.items():
         document = await upload(bench, text.encode(), name=name, kb_id=row.id)
         await ingest(bench, document.id)
         assert (await reread(bench.database, document.id)).status == DocumentStatus.COMPLETED
@@ -118,7 +120,7 @@ async def check_equal(bench: Workbench, source_id: str, target_id: str) -> None:
 async def test_import_finds_what_the_source_finds_to_the_last_bit(
     bench: Workbench, splitter: SplitterName
 ):
-    kb_id = await filled(bench, splitter=splitter.value)
+    kb_id = await filled(bench, REPEATED, splitter=splitter.value)
     transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
     assert (transfer.status, transfer.progress, transfer.failure) == ("completed", 100, None)
     assert transfer.facts["embeds_anew"] is False
@@ -132,7 +134,7 @@ async def test_import_finds_what_the_source_finds_to_the_last_bit(
 
 
 async def test_copy_finds_what_the_source_finds_to_the_last_bit(bench: Workbench):
-    kb_id = await filled(bench)
+    kb_id = await filled(bench, REPEATED)
     transfer = await finished(bench, await begin_copy(bench, kb_id))
     assert transfer.status == "completed"
     await check_equal(bench, kb_id, transfer.knowledge_base_id)
@@ -142,7 +144,7 @@ async def test_copy_finds_what_the_source_finds_to_the_last_bit(bench: Workbench
         for id_ in (kb_id, transfer.knowledge_base_id)
         for row in await documents_of(bench, id_)
     }
-    assert len(keys) == 6
+    assert len(keys) == 2 * len(REPEATED)
     assert keys == set(await bench.store.keys())
 
 
@@ -334,6 +336,21 @@ async def test_file_that_waits_for_its_import_is_not_swept(bench: Workbench):
     assert await sweep.run() == (0, 0)
     assert await sweep.run() == (0, 0)
     assert transfer.source in await bench.store.keys()
+
+
+async def test_copy_whose_source_outgrew_the_quota_ends_and_leaves_nothing(bench: Workbench):
+    kb_id = await filled(bench)
+    transfer = await begin_copy(bench, kb_id)
+    size = transfer.original_bytes
+    assert size == sum(row.file_size for row in await documents_of(bench, kb_id))
+    await upload(bench, b"x" * size, name="grown.md", kb_id=kb_id)
+    limited = replace(
+        bench, settings=bench.settings.model_copy(update={"user_quota_bytes": 3 * size})
+    )
+    failed = await finished(limited, transfer)
+    assert failed.failure
+    assert (failed.status, failed.failure["reason"]) == ("failed", "quota_exceeded")
+    assert await documents_of(bench, transfer.knowledge_base_id) == []
 
 
 async def test_copy_of_what_became_private_fails(bench: Workbench):
