@@ -34,7 +34,7 @@ class DrainingServer(uvicorn.Server):
                 app,
                 host=settings.host,
                 port=settings.port,
-                loop="asyncio",
+                loop="uvloop",
                 http="httptools",
                 log_config=None,
                 access_log=False,

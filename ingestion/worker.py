@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import cast
 
+import uvloop
 from arq.connections import RedisSettings
 from arq.typing import WorkerCoroutine
 from arq.worker import Worker, func
@@ -174,7 +175,7 @@ def main() -> None:
     """The worker process: ``python -m ingestion.worker``."""
     settings = get_settings()
     configure_logging(settings, part="worker")
-    asyncio.run(work(settings))
+    uvloop.run(work(settings))
 
 
 if __name__ == "__main__":

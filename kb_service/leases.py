@@ -17,8 +17,8 @@ from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, Kn
 # Making and sending rows holds up the event loop: about 15 ms for this many.
 _CHUNKS_PER_INSERT = 100
 
-LONGEST_LEASE = timedelta(minutes=10)
-LONGEST_PAUSE = timedelta(minutes=10)
+LONGEST_LEASE = LONGEST_PAUSE = timedelta(minutes=10)
+Moment = datetime | ColumnElement[datetime]
 OPEN_STATUSES = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 
@@ -37,17 +37,17 @@ def is_held(document: Document, now: datetime) -> bool:
     return document.lease_until is not None and now <= document.lease_until
 
 
-def is_free(now: datetime) -> ColumnElement[bool]:
-    """The documents that no worker has in hand."""
+def is_free(now: Moment, longest: Moment) -> ColumnElement[bool]:
+    """The documents that no worker has in hand; ``longest`` is ``LONGEST_LEASE`` from now."""
     # What lies further ahead than any lease was written before a clock was set back.
     until = col(Document.lease_until)
-    return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
+    return or_(until.is_(None), until < now, until > longest)
 
 
-def is_due(now: datetime) -> ColumnElement[bool]:
-    """The documents whose time for the next try has come."""
+def is_due(now: Moment, longest: Moment) -> ColumnElement[bool]:
+    """The documents whose next try may begin; ``longest`` is ``LONGEST_PAUSE`` from now."""
     at = col(Document.retry_at)
-    return or_(at.is_(None), at <= now, at > now + LONGEST_PAUSE)
+    return or_(at.is_(None), at <= now, at > longest)
 
 
 def _may_work() -> ColumnElement[bool]:
@@ -79,8 +79,8 @@ async def acquire(
             col(Document.id) == document_id,
             col(Document.status).in_(OPEN_STATUSES),
             col(Document.deleted_at).is_(None),
-            is_free(now),
-            is_due(now),
+            is_free(now, now + LONGEST_LEASE),
+            is_due(now, now + LONGEST_PAUSE),
             _may_work(),
         )
         .values(
@@ -121,7 +121,7 @@ async def expire(work: UnitOfWork, failure: dict[str, str]) -> int:
         .where(
             col(Document.status) == DocumentStatus.PROCESSING.value,
             col(Document.deleted_at).is_(None),
-            is_free(now),
+            is_free(now, now + LONGEST_LEASE),
         )
         .values(
             status=DocumentStatus.PENDING.value,
@@ -142,7 +142,7 @@ async def abandoned(session: AsyncSession) -> Sequence[str]:
         col(Document.status) == DocumentStatus.CANCELLED.value,
         col(Document.lease_owner).is_not(None),
         col(Document.deleted_at).is_(None),
-        is_free(now),
+        is_free(now, now + LONGEST_LEASE),
     )
     return (await session.exec(query)).all()
 

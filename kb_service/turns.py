@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import ColumnElement, ScalarSelect, func
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, func
 from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from core.database.clock import database_now
-from kb_service.leases import is_due, is_free
+from core.database.types import UtcDateTime
+from kb_service.leases import LONGEST_LEASE, LONGEST_PAUSE, is_due, is_free
 from kb_service.models import Document, DocumentStatus, KnowledgeBase
 
 
@@ -30,25 +33,38 @@ async def oldest_waiting(session: AsyncSession) -> Sequence[Waiting]:
     the cost grows with their number and not with that of the documents.
     """
     now = await database_now(session)
+    moments = {"now": now, "lease": now + LONGEST_LEASE, "pause": now + LONGEST_PAUSE}
+    return [Waiting(*row) for row in (await session.exec(_oldest_waiting(), params=moments)).all()]
+
+
+@cache
+def _oldest_waiting() -> Select[str, str, datetime]:
+    # Built once: building it takes longer than asking it, and workers ask for every document.
+    now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
     bases = select(_first_base().label("id")).cte("bases", recursive=True)
     bases = bases.union_all(select(_first_base(bases.c.id)).where(bases.c.id.is_not(None)))
     oldest = (
         select(Document.id)
-        .where(col(Document.knowledge_base_id) == bases.c.id, *_waits(), is_free(now), is_due(now))
+        .where(
+            col(Document.knowledge_base_id) == bases.c.id,
+            col(Document.status) == DocumentStatus.PENDING.value,
+            col(Document.deleted_at).is_(None),
+            is_free(now, lease),
+            is_due(now, pause),
+        )
         .order_by(col(Document.created_at), col(Document.id))
         .limit(1)
         .correlate(bases)
         .scalar_subquery()
     )
     found = aliased(Document)
-    query = (
+    return (
         select(col(found.id), col(KnowledgeBase.owner_id), col(found.created_at))
         .select_from(bases)
         .join(KnowledgeBase, col(KnowledgeBase.id) == bases.c.id)
         .join(found, col(found.id) == oldest)
         .where(col(KnowledgeBase.paused).is_(False), col(KnowledgeBase.deleted_at).is_(None))
     )
-    return [Waiting(*row) for row in (await session.exec(query)).all()]
 
 
 def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
@@ -62,16 +78,14 @@ def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
     return query.order_by(col(one.knowledge_base_id)).limit(1).scalar_subquery()
 
 
-def _waits() -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(Document.status) == DocumentStatus.PENDING.value,
-        col(Document.deleted_at).is_(None),
-    )
-
-
 async def in_hand(session: AsyncSession) -> dict[str, int]:
     """How many documents of each owner are in the hands of any worker."""
-    query = (
+    return dict((await session.exec(_in_hand())).all())
+
+
+@cache
+def _in_hand() -> Select[str, int]:
+    return (
         select(col(KnowledgeBase.owner_id), func.count())
         .join(Document, col(Document.knowledge_base_id) == col(KnowledgeBase.id))
         .where(
@@ -80,7 +94,6 @@ async def in_hand(session: AsyncSession) -> dict[str, int]:
         )
         .group_by(col(KnowledgeBase.owner_id))
     )
-    return dict((await session.exec(query)).all())
 
 
 def next_in_turn(

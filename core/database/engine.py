@@ -1,9 +1,9 @@
 """The connection to the database, SQLite or PostgreSQL, and its sessions."""
 
-import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.database.write_turn import WriteTurn
 from core.errors import DatabaseFull, DatabaseUnavailable
 from core.settings import Settings
 
@@ -38,9 +39,7 @@ class Database:
         self.is_sqlite = url.startswith("sqlite")
         self.engine = _create_engine(url, self.is_sqlite)
         self._reading = self.engine.execution_options(**{_READ_ONLY: True})
-        # SQLite has one writer. Those of this process queue here: in its own waiting room they
-        # would sleep and try again, in no order, and some give up while others go first.
-        self._turn = asyncio.Lock() if self.is_sqlite else None
+        self._turn = WriteTurn(_file_of(self.engine)) if self.is_sqlite else None
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
@@ -75,15 +74,12 @@ class Database:
         if self._turn is None:
             yield
             return
-        try:
-            async with asyncio.timeout(_LOCKED_SECONDS):
-                await self._turn.acquire()
-        except TimeoutError as error:
-            raise DatabaseUnavailable from error
-        try:
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._turn.taken(_LOCKED_SECONDS))
+            except (TimeoutError, OSError) as error:
+                raise DatabaseUnavailable from error
             yield
-        finally:
-            self._turn.release()
 
     async def ping(self) -> None:
         """Ask the database for one row.
@@ -97,6 +93,8 @@ class Database:
     async def close(self) -> None:
         """Give back all connections."""
         await self.engine.dispose()
+        if self._turn is not None:
+            self._turn.close()
 
 
 def open_database(settings: Settings) -> Database:
@@ -124,6 +122,12 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
+
+
+def _file_of(engine: AsyncEngine) -> Path | None:
+    """The file of a SQLite database; None for one that lives in memory."""
+    name = engine.url.database
+    return Path(name) if name and name != ":memory:" else None
 
 
 async def _connect(session: AsyncSession) -> None:

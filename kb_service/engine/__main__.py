@@ -1,8 +1,9 @@
 """``python -m kb_service.engine``: the engine process."""
 
-import asyncio
 import signal
 import sys
+
+import uvloop
 
 from core.logging import configure_logging
 from core.settings import get_settings
@@ -17,7 +18,7 @@ def main() -> int:
     configure_logging(settings, part="engine")
     engine = Engine(settings, lambda: load(settings))
     stop_on = (signal.SIGTERM, signal.SIGINT)
-    return asyncio.run(serve(settings.effective_engine_socket, engine, stop_on=stop_on))
+    return uvloop.run(serve(settings.effective_engine_socket, engine, stop_on=stop_on))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ Loading a large shard holds Python's interpreter lock for longer than a question
 optimised shard is loaded here, while the engine still answers from the old one.
 """
 
-import asyncio
 import signal
 import sys
 from pathlib import Path
+
+import uvloop
 
 from core.logging import configure_logging
 from core.settings import get_settings
@@ -41,7 +42,7 @@ def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> i
         return Holdings(encoders={}, shards={model: Shard(Path(folder), int(dimension))})
 
     engine = Engine(settings, load)
-    return asyncio.run(serve(Path(socket), engine, stop_on=(signal.SIGTERM,)))
+    return uvloop.run(serve(Path(socket), engine, stop_on=(signal.SIGTERM,)))
 
 
 if __name__ == "__main__":

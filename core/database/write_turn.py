@@ -1,0 +1,90 @@
+"""The writers of one SQLite file take turns, in this process and between processes.
+
+SQLite lets one write at a time, and lets the others sleep for up to a tenth of a second before
+they look again, in no order. Here those of a process queue, and processes take turns at two file
+locks: who waits for the second one holds the first, so that a process with much to write can't
+pass one that waits. The kernel frees both when a process dies.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+_LOOK_SECONDS = 0.001
+
+
+class WriteTurn:
+    """Turns of this process at a database file.
+
+    Args:
+        path: the file; its locks lie beside it. None for one that no other process has.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._mine = asyncio.Lock()
+        self._files = () if path is None else tuple(map(path.with_name, _names(path)))
+        self._open: list[int] = []
+
+    @asynccontextmanager
+    async def taken(self, seconds: float) -> AsyncGenerator[None]:
+        """Hold the turn.
+
+        Raises:
+            TimeoutError: it did not come in this time.
+            OSError: the locks can't be opened.
+        """
+        async with asyncio.timeout(seconds):
+            await self._enter()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def close(self) -> None:
+        """Give up the lock files."""
+        for descriptor in self._open:
+            os.close(descriptor)
+        self._open.clear()
+
+    async def _enter(self) -> None:
+        await self._mine.acquire()
+        try:
+            await self._enter_files()
+        except BaseException:
+            self._mine.release()
+            raise
+
+    async def _enter_files(self) -> None:
+        if not self._files:
+            return
+        if not self._open:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._open = [os.open(file, flags, 0o600) for file in self._files]
+        queue, door = self._open
+        await _lock(queue)
+        try:
+            await _lock(door)
+        finally:
+            fcntl.flock(queue, fcntl.LOCK_UN)
+
+    def _leave(self) -> None:
+        if self._open:
+            fcntl.flock(self._open[1], fcntl.LOCK_UN)
+        self._mine.release()
+
+
+def _names(path: Path) -> tuple[str, str]:
+    return f"{path.name}-queue", f"{path.name}-turn"
+
+
+async def _lock(descriptor: int) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(_LOOK_SECONDS)
+        else:
+            return

@@ -1,0 +1,116 @@
+"""Writers of one SQLite file take turns, across processes too, and none is passed over."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.database.write_turn import WriteTurn
+from core.errors import DatabaseUnavailable
+from tests.fixtures.processes import ROOT
+
+pytestmark = pytest.mark.anyio
+
+# Holds the turn again and again without a pause, and says when it begins.
+GREEDY = """
+import asyncio, sys
+from pathlib import Path
+from core.database.write_turn import WriteTurn
+
+async def main():
+    turn = WriteTurn(Path(sys.argv[1]))
+    print("begun", flush=True)
+    while True:
+        async with turn.taken(10):
+            await asyncio.sleep(float(sys.argv[2]))
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def greedy(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", GREEDY, str(tmp_path / "db"), "0.02"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+async def test_two_of_one_process_never_hold_it_together(tmp_path: Path):
+    turns = [WriteTurn(tmp_path / "db"), WriteTurn(tmp_path / "db")]
+    holders = 0
+
+    async def hold(turn: WriteTurn) -> None:
+        nonlocal holders
+        async with turn.taken(10):
+            holders += 1
+            assert holders == 1
+            await asyncio.sleep(0.001)
+            holders -= 1
+
+    await asyncio.gather(*(hold(turns[number % 2]) for number in range(40)))
+
+
+async def test_a_process_that_never_pauses_does_not_keep_others_out(tmp_path: Path, greedy):
+    turn = WriteTurn(tmp_path / "db")
+    for _ in range(20):
+        # Each comes in after one turn of the other's; ten seconds would be five hundred of them.
+        async with turn.taken(10):
+            await asyncio.sleep(0)
+    assert greedy.poll() is None
+
+
+async def test_a_killed_holder_gives_it_up(tmp_path: Path, greedy):
+    os.kill(greedy.pid, signal.SIGKILL)
+    greedy.wait()
+    async with WriteTurn(tmp_path / "db").taken(1):
+        pass
+
+
+async def test_who_waits_too_long_is_told_and_leaves_nothing_locked(tmp_path: Path):
+    first, second = WriteTurn(tmp_path / "db"), WriteTurn(tmp_path / "db")
+    async with first.taken(1):
+        with pytest.raises(TimeoutError):
+            async with second.taken(0.05):
+                pass
+    async with second.taken(1):
+        pass
+    async with first.taken(1):
+        pass
+
+
+async def test_a_writer_that_fails_gives_its_turn_back(tmp_path: Path):
+    turn = WriteTurn(tmp_path / "db")
+    with pytest.raises(ValueError, match="no"):
+        async with turn.taken(1):
+            raise ValueError("no")
+    async with turn.taken(1):
+        pass
+
+
+async def test_database_in_memory_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    async with WriteTurn(None).taken(1):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+async def test_locks_that_can_not_be_made_make_the_database_unavailable(tmp_path: Path):
+    (tmp_path / "db-turn").mkdir()
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'db'}")
+    with pytest.raises(DatabaseUnavailable):
+        async with unit_of_work(database):
+            pass
+    started = time.monotonic()
+    await database.close()
+    assert time.monotonic() - started < 5
