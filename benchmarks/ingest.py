@@ -24,7 +24,7 @@ from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
 from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
 
 # Documents and paragraphs (of about 150 tokens) in each.
-_SHAPES = ((200, 1), (40, 10))
+_SHAPES = ((200, 1), (40, 10), (20, 40))
 _CHUNK_TOKENS = 200
 _ROUNDS = 3
 

@@ -1,6 +1,7 @@
 """What every test may ask for; the fixtures themselves are in ``tests/fixtures``."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +27,11 @@ pytest_plugins = (
     "tests.fixtures.agents",
     "tests.fixtures.bench",
 )
+
+
+# A shell that runs the tests in the background has switched Ctrl-C off for all they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

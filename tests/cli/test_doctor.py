@@ -9,6 +9,7 @@ from core.settings import get_settings
 from tests.cli.conftest import Agentex
 from tests.cli.test_client import free_port
 from tests.fixtures.contract_server import Contract
+from tests.fixtures.processes import redis_program
 
 
 def findings(said) -> dict[str, dict]:
@@ -16,6 +17,7 @@ def findings(said) -> dict[str, dict]:
 
 
 def test_doctor_finds_all_well_on_a_working_machine(agentex: Agentex, server: Contract):
+    redis_program()
     said = agentex("doctor", "--json")
     found = findings(said)
     assert said.code == 0, said.out

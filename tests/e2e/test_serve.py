@@ -104,6 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Serving]:
+    redis_program()
     with serving(folder, "--port", "0") as run:
         run.wait_ready()
         yield run
