@@ -2,11 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from threading import Lock
 
 from anyio import to_thread
+from sqlalchemy import bindparam
 from sqlmodel import case, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
@@ -53,14 +56,11 @@ class FeatureCache:
         missing = {id_: version for id_, version in versions if id_ not in found}
         if not missing:
             return found
-        # The text only where it is needed: it is the larger part of a row.
-        text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
-        query = select(Chunk.id, Chunk.version, Chunk.terms, text).where(
-            col(Chunk.id).in_(list(missing))
-        )
         made: dict[Version, Terms] = {}
         texts: dict[str, str] = {}
-        for id_, version, packed, content in (await session.exec(query)).all():
+        for id_, version, packed, content in (
+            await session.exec(_stored(), params={"ids": list(missing)})
+        ).all():
             if version != missing[id_]:
                 continue
             terms = unpack_terms(packed)
@@ -75,6 +75,15 @@ class FeatureCache:
             made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
         self.add(made)
         return found | {id_: terms for (id_, _), terms in made.items()}
+
+
+@cache
+def _stored() -> Select[str, int, bytes | None, str | None]:
+    # The text only where it is needed: it is the larger part of a row.
+    text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
+    return select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text).where(
+        col(Chunk.id).in_(bindparam("ids", expanding=True))
+    )
 
 
 async def _load_texts(session: AsyncSession, chunk_ids: Sequence[str]) -> dict[str, str]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
+from sqlalchemy import bindparam
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.reasons import Reason
@@ -63,14 +66,20 @@ class Selection:
 
 async def load_passages(session: AsyncSession, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
-    query = (
-        select(Chunk, Document.name)
+    ids = {"ids": [hit.id for hit in hits]}
+    found = (await session.exec(_passages(), params=ids)).all()
+    rows = {chunk.id: (chunk, name) for chunk, name in found}
+    return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
+
+
+@cache
+def _passages() -> Select[Chunk, str]:
+    return (
+        select(Chunk, col(Document.name))
         .join(Document, col(Document.id) == col(Chunk.document_id))
-        .where(col(Chunk.id).in_([hit.id for hit in hits]))
+        .where(col(Chunk.id).in_(bindparam("ids", expanding=True)))
         .options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
     )
-    rows = {chunk.id: (chunk, name) for chunk, name in (await session.exec(query)).all()}
-    return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
 
 
 async def second_rerank(

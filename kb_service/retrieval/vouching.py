@@ -2,21 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement
-from sqlmodel import and_, case, col, literal, or_, select
+from sqlalchemy import ColumnElement, bindparam
+from sqlmodel import case, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
-
-_VERDICTS = (
-    Reason.NOT_ACTIVE,
-    Reason.CHUNK_DISABLED,
-    Reason.FILTER,
-    Reason.SHOWN,
-)
-_FOREIGN, _MOVED = -1, -2
 
 
 @dataclass(frozen=True)
@@ -70,24 +66,78 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return Vouched({}, {})
-    # As a column, not a condition: SQLite would go through all documents of the knowledge base.
-    query = (
-        select(Chunk.id, Chunk.version, _verdict(scope))
-        .join(Document, col(Document.id) == col(Chunk.document_id))
-        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
-        .where(col(Chunk.id).in_(ids))
-    )
+    query = _facts(is_shadow=scope.is_shadow)
+    if scope.condition is not None:
+        # As a column, not a condition: SQLite would go through all documents of the base.
+        passes = case((scope.condition, True), else_=False)
+        query = cast("Select[*tuple[Any, ...]]", query.add_columns(passes))
     alive: dict[str, int] = {}
     refused: dict[str, Reason] = {}
     is_moved = False
-    for id_, version, number in (await session.exec(query)).all():
-        if number in {_FOREIGN, _MOVED}:
-            is_moved = is_moved or number == _MOVED
-        elif _VERDICTS[number] is Reason.SHOWN:
-            alive[id_] = version
-        else:
-            refused[id_] = _VERDICTS[number]
+    for row in (await session.exec(query, params={"ids": ids})).all():
+        facts = _Facts(*row)
+        verdict = _verdict(facts, scope)
+        if verdict is Reason.SHOWN:
+            alive[facts.chunk_id] = facts.version
+        elif verdict is not None:
+            refused[facts.chunk_id] = verdict
+        elif not scope.is_shadow:
+            is_moved = is_moved or _has_other_generation(facts, scope)
     return Vouched(alive, refused, is_moved)
+
+
+class _Facts(NamedTuple):
+    """What decides about a chunk; ``shown`` is the revision that searches of this kind see."""
+
+    chunk_id: str
+    version: int
+    revision: int
+    enabled: bool
+    knowledge_base_id: str
+    generation: int
+    deleted_at: datetime | None
+    shown: int | None
+    passes: bool = True
+
+
+@cache
+def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
+    # Built once: building it takes as long as asking it, and every search asks it.
+    shown = col(Document.shadow_revision if is_shadow else Document.active_revision)
+    columns: tuple[Any, ...] = (
+        Chunk.id,
+        Chunk.version,
+        Chunk.revision,
+        Chunk.enabled,
+        Document.knowledge_base_id,
+        KnowledgeBase.generation,
+        Document.deleted_at,
+        shown,
+    )
+    return (
+        cast("Select[*tuple[Any, ...]]", select(*columns))
+        .join(Document, col(Document.id) == col(Chunk.document_id))
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(col(Chunk.id).in_(bindparam("ids", expanding=True)))
+    )
+
+
+def _verdict(facts: _Facts, scope: Scope) -> Reason | None:
+    """Whether a chunk may be shown; None for one that this search has nothing to do with."""
+    if facts.knowledge_base_id not in scope.generations or facts.deleted_at is not None:
+        return None
+    if not scope.is_shadow and _has_other_generation(facts, scope):
+        return None
+    if facts.shown is None or facts.shown != facts.revision:
+        return Reason.NOT_ACTIVE
+    if not facts.enabled:
+        return Reason.CHUNK_DISABLED
+    return Reason.SHOWN if facts.passes else Reason.FILTER
+
+
+def _has_other_generation(facts: _Facts, scope: Scope) -> bool:
+    asked = scope.generations.get(facts.knowledge_base_id, facts.generation)
+    return facts.deleted_at is None and asked != facts.generation
 
 
 async def has_flipped(session: AsyncSession, revisions: Mapping[str, int], scope: Scope) -> bool:
@@ -119,34 +169,6 @@ async def is_moved(session: AsyncSession, generations: dict[str, int]) -> bool:
         col(KnowledgeBase.id).in_(list(generations))
     )
     return any(generations[id_] != now for id_, now in (await session.exec(query)).all())
-
-
-def _verdict(scope: Scope) -> ColumnElement[int]:
-    revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
-    numbers = {reason: literal(number) for number, reason in enumerate(_VERDICTS)}
-    tests = [
-        (col(Document.knowledge_base_id).not_in(list(scope.generations)), literal(_FOREIGN)),
-        (col(Document.deleted_at).is_not(None), literal(_FOREIGN)),
-        (revision.is_(None), numbers[Reason.NOT_ACTIVE]),
-        (revision != col(Chunk.revision), numbers[Reason.NOT_ACTIVE]),
-        (col(Chunk.enabled).is_(False), numbers[Reason.CHUNK_DISABLED]),
-    ]
-    if not scope.is_shadow:
-        tests.insert(2, (_other_generation(scope.generations), literal(_MOVED)))
-    if scope.condition is None:
-        return case(*tests, else_=numbers[Reason.SHOWN])
-    return case(*tests, (scope.condition, numbers[Reason.SHOWN]), else_=numbers[Reason.FILTER])
-
-
-def _other_generation(generations: dict[str, int]) -> ColumnElement[bool]:
-    by_number: dict[int, list[str]] = {}
-    for id_, number in generations.items():
-        by_number.setdefault(number, []).append(id_)
-    same = [
-        and_(col(KnowledgeBase.generation) == number, col(KnowledgeBase.id).in_(ids))
-        for number, ids in by_number.items()
-    ]
-    return ~or_(*same)
 
 
 async def matching_documents(session: AsyncSession, scope: Scope) -> list[str]:
