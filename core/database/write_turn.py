@@ -4,16 +4,24 @@ SQLite lets one write at a time, and lets the others sleep for up to a tenth of 
 they look again, in no order. Here those of a process queue, and processes take turns at two file
 locks: who waits for the second one holds the first, so that a process with much to write can't
 pass one that waits. The kernel frees both when a process dies.
+
+Turns are a courtesy: SQLite itself sees to it that there is one writer. Where a process holds a
+lock and does not move, because somebody has stopped it, the others go on without turns.
 """
 
 import asyncio
 import fcntl
 import os
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 _LOOK_SECONDS = 0.001
+# Longer than any write takes that is not of very many rows.
+_PATIENCE_SECONDS = 0.5
+# How long turns are not waited for after they have stood still once.
+_WITHOUT_SECONDS = 2.0
 
 
 class WriteTurn:
@@ -27,10 +35,15 @@ class WriteTurn:
         self._mine = asyncio.Lock()
         self._files = () if path is None else tuple(map(path.with_name, _names(path)))
         self._open: list[int] = []
+        self._holds_files = False
+        self._without_until = 0.0
 
     @asynccontextmanager
     async def taken(self, seconds: float) -> AsyncGenerator[None]:
         """Hold the turn.
+
+        Args:
+            seconds: how long to wait for others of this process.
 
         Raises:
             TimeoutError: it did not come in this time.
@@ -58,20 +71,28 @@ class WriteTurn:
             raise
 
     async def _enter_files(self) -> None:
-        if not self._files:
+        if not self._files or time.monotonic() < self._without_until:
             return
         if not self._open:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._open = [os.open(file, flags, 0o600) for file in self._files]
-        queue, door = self._open
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await self._enter_door(*self._open)
+        except TimeoutError:
+            self._without_until = time.monotonic() + _WITHOUT_SECONDS
+
+    async def _enter_door(self, queue: int, door: int) -> None:
         await _lock(queue)
         try:
             await _lock(door)
         finally:
             fcntl.flock(queue, fcntl.LOCK_UN)
+        self._holds_files = True
 
     def _leave(self) -> None:
-        if self._open:
+        if self._holds_files:
+            self._holds_files = False
             fcntl.flock(self._open[1], fcntl.LOCK_UN)
         self._mine.release()
 

@@ -77,15 +77,27 @@ async def test_a_killed_holder_gives_it_up(tmp_path: Path, greedy):
         pass
 
 
+async def test_a_stopped_holder_keeps_nobody_out(tmp_path: Path, greedy):
+    turn = WriteTurn(tmp_path / "db")
+    os.kill(greedy.pid, signal.SIGSTOP)
+    started = time.monotonic()
+    for _ in range(50):
+        async with turn.taken(10):
+            pass
+    # Patience is lost once, not fifty times.
+    assert time.monotonic() - started < 10
+    os.kill(greedy.pid, signal.SIGCONT)
+
+
 async def test_who_waits_too_long_is_told_and_leaves_nothing_locked(tmp_path: Path):
-    first, second = WriteTurn(tmp_path / "db"), WriteTurn(tmp_path / "db")
-    async with first.taken(1):
+    turn = WriteTurn(tmp_path / "db")
+    async with turn.taken(1):
         with pytest.raises(TimeoutError):
-            async with second.taken(0.05):
+            async with turn.taken(0.05):
                 pass
-    async with second.taken(1):
+    async with turn.taken(1):
         pass
-    async with first.taken(1):
+    async with WriteTurn(tmp_path / "db").taken(1):
         pass
 
 

@@ -5,7 +5,6 @@ import random
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
@@ -61,17 +60,6 @@ def check_all_completed(server: Server, caller: Api, kb_id: str, ids: list[str])
 
 def redis_of(server: Server) -> Redis:
     return Redis.from_url(server.settings.effective_redis_url)
-
-
-@contextmanager
-def frozen(server: Server, part: str) -> Iterator[None]:
-    """Stop a part for a while, as a busy or swapping machine does."""
-    pid = server.parts[part]["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def test_killed_worker_loses_and_doubles_nothing(healthy: Server):
@@ -145,7 +133,7 @@ def test_emptied_redis_loses_nothing(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
     kb_id = caller.create_kb()
-    with frozen(server, "worker"):
+    with server.frozen("worker"):
         ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=3)) for number in range(6)]
         with redis_of(server) as redis:
             assert redis.zcard("agentex:jobs") > 0
@@ -157,7 +145,7 @@ def test_upload_is_taken_while_redis_is_frozen_and_processed_later(healthy_embed
     server = healthy_embedded
     caller = server.person()
     kb_id = caller.create_kb()
-    with frozen(server, "redis"):
+    with server.frozen("redis"):
         started = time.monotonic()
         document_id = caller.upload(kb_id, "a.md", text(1, parts=2))
         assert time.monotonic() - started < 8
@@ -182,7 +170,7 @@ def test_job_of_a_worker_that_died_before_its_lease_is_started_again(healthy: Se
     document_id = ""
     if act == "erase":
         document_id = caller.ingest(kb_id, "a.md", text(1, parts=1))
-    with frozen(healthy, "worker"), redis_of(healthy) as redis:
+    with healthy.frozen("worker"), redis_of(healthy) as redis:
         if act == "ingest":
             document_id = caller.upload(kb_id, "a.md", text(1, parts=1))
             key = f"document.ingest:{document_id}:1:1"
@@ -206,7 +194,7 @@ def test_worker_frozen_beyond_its_lease_and_woken_again_does_no_harm(healthy_emb
     ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=40)) for number in range(3)]
     rows = f"/knowledge-bases/{kb_id}/documents"
     eventually(lambda: caller.get(rows, status="processing")["items"], pause=0.01)
-    with frozen(server, "worker"):
+    with server.frozen("worker"):
         query = "SELECT count(*) AS n FROM document WHERE lease_until > :now AND knowledge_base_id = :kb"
 
         def leases_ended() -> bool:

@@ -1,7 +1,6 @@
 """Outages: a queue emptied under load, a frozen vector store, a full disk, a worker that lags."""
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -36,15 +35,6 @@ def text(number: int, *, parts: int = 3) -> str:
 def statuses(server: Server, kb_id: str) -> dict[str, str]:
     rows = server.sql("SELECT id, status FROM document WHERE knowledge_base_id = :kb", kb=kb_id)
     return {row["id"]: row["status"] for row in rows}
-
-
-@contextmanager
-def frozen(pid: int) -> Iterator[None]:
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def test_redis_emptied_again_and_again_under_load_loses_nothing(installation: Server):
@@ -90,7 +80,7 @@ def test_frozen_vector_store_takes_uploads_and_never_answers_with_an_empty_searc
     caller = installation.person()
     kb_id = caller.create_kb()
     ids = {caller.ingest(kb_id, "0.md", text(0))}
-    with frozen(installation.parts["engine"]["pid"]):
+    with installation.frozen("engine"):
         until = time.monotonic() + FROZEN_SECONDS
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(search, caller, kb_id) for _ in range(4)]
@@ -166,11 +156,10 @@ def test_worker_stopped_beyond_its_lease_while_another_one_finishes_does_no_harm
 ):
     caller = installation.person()
     kb_id = caller.create_kb()
-    zombie = installation.parts["worker"]["pid"]
     ids = {caller.upload(kb_id, f"{n}.md", text(n, parts=40)) for n in range(4)}
     held = "SELECT id, lease_owner FROM document WHERE knowledge_base_id = :kb AND status = 'processing'"
     eventually(lambda: installation.sql(held, kb=kb_id), pause=0.01)
-    with frozen(zombie):
+    with installation.frozen("worker"):
         left: Any = {row["id"] for row in installation.sql(held, kb=kb_id)}
         assert left
         deleted = left.pop()
