@@ -4,11 +4,9 @@ Both run in this process and take turns.
 """
 
 from benchmarks import baseline
+from benchmarks.alone import Alone
 from benchmarks.generated import paragraphs, questions
 from benchmarks.table import Row, median_ms, seconds, show, taking_turns
-from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
-from kb_service.embeddings.minilm.encoder import open_minilm
 
 _ROUNDS = 4
 _TEXTS = 96
@@ -17,8 +15,7 @@ _QUERIES = 25
 
 def run() -> list[Row]:
     """Passages per second, and the median time of one question."""
-    ours = open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
-    ours.warm_up()
+    ours = Alone()
     texts = paragraphs(_TEXTS)
     asked = questions(texts, _QUERIES)
     cosines = (ours.encode(texts) * baseline.encode(texts)).sum(axis=1)
@@ -28,7 +25,7 @@ def run() -> list[Row]:
         rounds=_ROUNDS,
     )
     quick, late = taking_turns(
-        lambda: median_ms(lambda text: ours.encode([text]), asked),
+        lambda: median_ms(ours.encode_question, asked),
         lambda: median_ms(lambda text: baseline.encode([text]), asked),
         rounds=_ROUNDS,
     )

@@ -16,12 +16,10 @@ from llama_index.core import MockEmbedding, SimpleDirectoryReader, VectorStoreIn
 from llama_index.core.node_parser import SentenceSplitter
 
 from benchmarks import baseline
+from benchmarks.alone import Alone
 from benchmarks.generated import paragraphs
 from benchmarks.product import Product, Upload, logged_in, running_product
 from benchmarks.table import Row, seconds, show
-from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
-from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
 
 # Documents and paragraphs (of about 150 tokens) in each.
 _SHAPES = ((200, 1), (40, 10), (20, 40))
@@ -55,7 +53,7 @@ def _index(folder: Path) -> None:
     )
 
 
-def _compare(product: Product, encoder: MiniLm, documents: int, per_document: int) -> list[Row]:
+def _compare(product: Product, encoder: Alone, documents: int, per_document: int) -> list[Row]:
     """Take turns; the least disturbed round of each counts."""
     passages = paragraphs(documents * per_document)
     texts = [
@@ -83,8 +81,7 @@ def _compare(product: Product, encoder: MiniLm, documents: int, per_document: in
 
 def run() -> list[Row]:
     """Documents per second of both shapes."""
-    encoder = open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
-    encoder.warm_up()
+    encoder = Alone()
     texts = paragraphs(8)
     baseline.encode(texts)
     with running_product() as product:

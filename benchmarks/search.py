@@ -12,13 +12,11 @@ import time
 from collections.abc import Sequence
 
 from benchmarks import baseline
+from benchmarks.alone import Alone
 from benchmarks.filled import fill
 from benchmarks.generated import paragraphs, questions
 from benchmarks.product import Product, Session, logged_in, running_product
 from benchmarks.table import Row, median_ms, percentile, show
-from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
-from kb_service.embeddings.minilm.encoder import open_minilm
 
 _SIZES = (1_000, 10_000)
 _LARGE = 100_000
@@ -39,8 +37,7 @@ async def _ask(session: Session, kb_id: str, asked: Sequence[str]) -> tuple[list
 
 
 async def _measure(product: Product, sizes: Sequence[int]) -> list[Row]:
-    encoder = open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
-    encoder.warm_up()
+    encoder = Alone()
     texts = paragraphs(max(sizes))
     asked = questions(texts[: min(sizes)], _QUERIES)
     baseline.encode(asked[:2])
@@ -55,7 +52,7 @@ async def _measure(product: Product, sizes: Sequence[int]) -> list[Row]:
             rounds = [
                 (
                     await _ask(session, kb_id, asked),
-                    median_ms(lambda text: encoder.encode([text]), asked),
+                    median_ms(encoder.encode_question, asked),
                     median_ms(lambda text: baseline.encode([text]), asked),
                 )
                 for _ in range(_ROUNDS)

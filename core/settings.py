@@ -257,6 +257,14 @@ class Settings(BaseSettings):
         """The Unix socket on which the engine listens."""
         return self.engine_socket or self.runtime_dir / "engine.sock"
 
+    @property
+    def effective_encoder_threads(self) -> int:
+        """Processor threads that encode: those this process may use, unless fewer are set."""
+        if self.encoder_threads:
+            return self.encoder_threads
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+
 
 def _variable(name: str) -> str | None:
     return os.environ.get(name) or dotenv_values(".env").get(name)

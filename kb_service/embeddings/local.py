@@ -1,13 +1,19 @@
 """What an encoder offers that runs in this process."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Executor
 from typing import Protocol
 
 from kb_service.embeddings.protocol import Vectors
 
+_MOST_LANES = 4
+
+Unit = Callable[[], None]
+"""A piece of work that needs no order: any thread may do it, beside others of its kind."""
+
 
 class LocalEncoder(Protocol):
-    """Encodes on the one thread that owns it, pausing where something more urgent may go first."""
+    """Encodes in steps, so that something more urgent may go first."""
 
     @property
     def backend(self) -> str:
@@ -16,15 +22,53 @@ class LocalEncoder(Protocol):
 
     def encode_in_steps(
         self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[None, None, Vectors]:
-        """Encode, pausing before each batch.
+    ) -> Generator[Sequence[Unit] | None, None, Vectors]:
+        """Encode, pausing before each step.
 
         Args:
             texts: any strings.
             whole: True for passages, which may be longer than the model's window; False for
                 questions, which are cut at it.
 
+        Yields:
+            Units that must be done before the generator goes on, or None for a mere pause.
+
         Returns:
             ``float32`` of shape (len(texts), dimension), rows of length 1 (the generator's value).
         """
         ...
+
+
+def lanes_of(threads: int) -> int:
+    """How many batches are encoded at a time on so many threads.
+
+    A thread each is the cheapest way to encode: two on one batch take half as much processor time
+    again, and one of them spins while another program has its core. But each lane takes 20 MB, so
+    that on a large machine a few lanes have several threads each.
+    """
+    return min(threads, _MOST_LANES)
+
+
+def encode_at_once(
+    encoder: LocalEncoder, texts: Sequence[str], *, whole: bool, pool: Executor | None = None
+) -> Vectors:
+    """Encode while the caller waits; see ``LocalEncoder.encode_in_steps``.
+
+    Args:
+        encoder: does it.
+        texts: any strings.
+        whole: as there.
+        pool: does the units; None for the caller's own thread.
+    """
+    steps = encoder.encode_in_steps(texts, whole=whole)
+    while True:
+        try:
+            units = next(steps) or ()
+        except StopIteration as stop:
+            return stop.value
+        # Listed, so that a unit's error is raised here.
+        list(map(_do, units) if pool is None else pool.map(_do, units))
+
+
+def _do(unit: Unit) -> None:
+    unit()

@@ -23,7 +23,7 @@ _SPECIAL_TOKENS = 2
 
 
 class TorchEncoder:
-    """A ``LocalEncoder`` around a loaded model. Not thread-safe: one thread owns it.
+    """A ``LocalEncoder`` around a loaded model, without units: the engine's thread owns it.
 
     Args:
         model: its capabilities; ``source`` says where it is.

@@ -1,4 +1,4 @@
-"""The engine: loads encoders and shards on its thread and answers requests in order of urgency."""
+"""The engine: loads encoders and shards and answers requests in order of urgency."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from core.errors import AgentexError, ShuttingDown
 from core.logging import get_logger
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.local import lanes_of
 from kb_service.engine.holdings import Holdings
 from kb_service.engine.operations import Part, Task, parse
 from kb_service.engine.schedule import Schedule, Steps
@@ -30,7 +31,7 @@ _MOST_UNFLUSHED = 8192
 
 
 class Engine:
-    """Encoders and shards behind one thread.
+    """Encoders and shards behind one thread, with lanes beside it that encode passages.
 
     Args:
         settings: times, and when an index is optimised.
@@ -41,7 +42,9 @@ class Engine:
         self._settings = settings
         self._open = load
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
-        self._schedule = Schedule(self._thread)
+        width = lanes_of(settings.effective_encoder_threads)
+        self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
+        self._schedule = Schedule(self._thread, self._lanes, width)
         self._holdings: Holdings | None = None
         self._indexes: dict[str, ServedIndex] = {}
         policy = Policy(settings.index_optimise_points)
@@ -149,6 +152,7 @@ class Engine:
             with contextlib.suppress(OSError):
                 index.save_record()
         self._thread.shutdown()
+        self._lanes.shutdown()
 
     async def _locally(self, task: Task) -> Message:
         if self._holdings is None:

@@ -35,7 +35,7 @@ def load(settings: Settings) -> Holdings:
         for model in served(settings):
             _open_shard(holdings, settings, model)
     backend = choose_backend(cpu_flags())
-    encoder = open_minilm(settings.cache_dir, backend, settings.encoder_threads)
+    encoder = open_minilm(settings.cache_dir, backend, settings.effective_encoder_threads)
     encoder.warm_up()
     holdings.encoders[DEFAULT.name] = encoder
     for model in served(settings):

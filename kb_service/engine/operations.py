@@ -1,6 +1,6 @@
 """The engine's operations: which body each takes, how urgent it is, what it does in steps."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, TypeVar
@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from core.errors import InvalidRequest
+from kb_service.embeddings.local import Unit
 from kb_service.embeddings.messages import EmbedReply, EmbedRequest, pack_vectors
 from kb_service.engine.holdings import Holdings
 from kb_service.engine.schedule import Steps
@@ -69,7 +70,7 @@ class _Operation(Generic[_Body]):
 
     shape: type[_Body]
     part: Part
-    work: Callable[[Holdings, _Body], Generator[None, None, Message]]
+    work: Callable[[Holdings, _Body], Generator[Sequence[Unit] | None, None, Message]]
     urgent: Callable[[_Body], bool]
 
     def parse(self, request: Request) -> Task:
@@ -98,7 +99,9 @@ def parse(request: Request) -> Task:
         raise InvalidRequest("body", "not the body of this operation") from error
 
 
-def _embed(holdings: Holdings, body: EmbedRequest) -> Generator[None, None, EmbedReply]:
+def _embed(
+    holdings: Holdings, body: EmbedRequest
+) -> Generator[Sequence[Unit] | None, None, EmbedReply]:
     encoder = holdings.encoder(body.model)
     return pack_vectors((yield from encoder.encode_in_steps(body.texts, whole=body.is_passage)))
 

@@ -1,51 +1,65 @@
-"""Work for the one thread that owns encoder and shard: questions first, ingestion in slices."""
+"""Who goes first: one thread owns the shards, lanes beside it encode passages."""
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-# Work that pauses wherever something more urgent may go first; its return value is the answer.
-Steps = Generator[None, None, object]
+from kb_service.embeddings.local import Unit
+
+Steps = Generator[Sequence[Unit] | None, None, object]
+"""Work that pauses wherever something more urgent may go first; its return value is the answer.
+
+It yields None for a mere pause, or units that must be done before it goes on.
+"""
 
 # A search asks twice: its question's vector, then the passages near it. Long enough for the way
-# between, short against the step of about 25 ms that it would wait for otherwise.
+# between, short against a step of an encoder that has no units.
 _FOLLOW_UP_SECONDS = 0.005
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Job:
     steps: Steps
     answer: asyncio.Future[object]
+    units: deque[Unit] = field(default_factory=deque[Unit])
+    busy_lanes: int = 0
 
 
 class Schedule:
-    """Two queues in front of one thread.
+    """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
-    An urgent job runs to its end, and so does the one that follows it at once, as the second half
-    of a search does. The others take turns, one step each, so that neither a question nor a small
-    document waits for a large one. A job whose caller is gone is dropped at its next step.
+    An urgent job runs on the thread to its end, its units too, and so does the one that follows
+    it at once, as the second half of a search does. The others take turns, one step or one unit
+    each, so that neither a question nor a small document waits for a large one. A job whose
+    caller is gone is dropped at its next step.
 
     Args:
-        thread: Runs every step; must have exactly one thread.
+        thread: runs every step; must have exactly one thread.
+        lanes: runs units, as many at a time as it has threads.
+        width: how many threads those are.
     """
 
-    def __init__(self, thread: Executor) -> None:
+    def __init__(self, thread: Executor, lanes: Executor, width: int) -> None:
         self._thread = thread
+        self._lanes = lanes
+        self._width = width
         self._urgent: deque[_Job] = deque()
         self._patient: deque[_Job] = deque()
-        self._under_way = 0
+        self._divided: deque[_Job] = deque()
+        self._open = 0
         self._wake = asyncio.Event()
+        self._wake_lanes = asyncio.Event()
         self._urgent_came = asyncio.Event()
         self._last_work = time.monotonic()
 
     @property
     def waiting(self) -> int:
         """Jobs in the queues and under way."""
-        return len(self._urgent) + len(self._patient) + self._under_way
+        return self._open
 
     @property
     def idle_seconds(self) -> float:
@@ -59,10 +73,21 @@ class Schedule:
         if urgent:
             self._urgent_came.set()
         self._wake.set()
-        return await job.answer
+        self._open += 1
+        try:
+            return await job.answer
+        finally:
+            self._open -= 1
+            self._last_work = time.monotonic()
 
     async def work(self) -> None:
         """Serve the queues until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._serve_thread())
+            for _ in range(self._width):
+                group.create_task(self._serve_lane())
+
+    async def _serve_thread(self) -> None:
         while True:
             if self._urgent:
                 await self._advance(self._urgent.popleft(), whole=True)
@@ -84,33 +109,75 @@ class Schedule:
         return bool(self._urgent)
 
     async def _advance(self, job: _Job, *, whole: bool) -> None:
-        if job.answer.cancelled():
+        if job.answer.done():
             job.steps.close()
             return
         loop = asyncio.get_running_loop()
-        self._under_way = 1
         try:
-            done, value = await loop.run_in_executor(self._thread, _step, job.steps, whole)
+            step = await loop.run_in_executor(self._thread, _step, job.steps, whole)
         # A process edge: whatever a job raises is its caller's answer, never the loop's end.
         except Exception as error:  # noqa: BLE001
-            with suppress(asyncio.InvalidStateError):
-                job.answer.set_exception(error)
+            _break(job, error)
             return
-        finally:
-            self._under_way = 0
-            self._last_work = time.monotonic()
-        if not done:
+        if not step.is_last:
+            job.units.extend(step.units)
+            self._queue_again(job)
+        elif not job.answer.done():
+            job.answer.set_result(step.value)
+
+    def _queue_again(self, job: _Job) -> None:
+        if job.units:
+            self._divided.append(job)
+            self._wake_lanes.set()
+        elif not job.busy_lanes:
             self._patient.append(job)
-        elif not job.answer.cancelled():
-            job.answer.set_result(value)
+            self._wake.set()
+
+    async def _serve_lane(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if not self._divided:
+                self._wake_lanes.clear()
+                await self._wake_lanes.wait()
+                continue
+            job = self._divided.popleft()
+            unit = job.units.popleft()
+            if job.units:
+                self._divided.append(job)
+            job.busy_lanes += 1
+            try:
+                if not job.answer.done():
+                    await loop.run_in_executor(self._lanes, unit)
+            except Exception as error:  # noqa: BLE001 - as for the thread's steps
+                _break(job, error)
+            finally:
+                job.busy_lanes -= 1
+            if not job.units:
+                self._queue_again(job)
 
 
-def _step(steps: Steps, whole: bool) -> tuple[bool, object]:
+def _break(job: _Job, error: Exception) -> None:
+    if not job.answer.done():
+        job.answer.set_exception(error)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How a step ended: with units to be done, or for good with the job's value."""
+
+    units: Sequence[Unit] = ()
+    is_last: bool = False
+    value: object = None
+
+
+def _step(steps: Steps, whole: bool) -> _Step:
     """One step, or all of them; a generator's end can't pass through a future as such."""
     try:
-        next(steps)
+        units = next(steps)
         while whole:
-            next(steps)
+            for unit in units or ():
+                unit()
+            units = next(steps)
     except StopIteration as stop:
-        return True, stop.value
-    return False, None
+        return _Step(is_last=True, value=stop.value)
+    return _Step(units or ())

@@ -1,15 +1,43 @@
-"""The engine's one thread: who goes first."""
+"""The engine's thread and lanes: who goes first."""
 
 import asyncio
+import inspect
+import threading
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 
 import pytest
 
-from kb_service.engine.schedule import Schedule
+from kb_service.embeddings.local import Unit
+from kb_service.engine.schedule import Schedule, Steps
 
 pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def working_schedule(lanes: int = 1):
+    """A schedule at work."""
+    with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(lanes) as pool:
+        schedule = Schedule(thread, pool, lanes)
+        working = asyncio.create_task(schedule.work())
+        try:
+            yield schedule
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+
+
+def divided(units: list[Unit]) -> Steps:
+    """A job of one step with these units."""
+    yield units
+    return "done"
+
+
+def fail() -> None:
+    """A unit that breaks."""
+    raise ZeroDivisionError
 
 
 def steps(order: list[str], name: str, count: int) -> Generator[None, None, object]:
@@ -23,9 +51,7 @@ def steps(order: list[str], name: str, count: int) -> Generator[None, None, obje
 
 async def test_both_halves_of_a_search_go_before_the_next_step_of_an_ingestion():
     order: list[str] = []
-    with ThreadPoolExecutor(1) as thread:
-        schedule = Schedule(thread)
-        working = asyncio.create_task(schedule.work())
+    async with working_schedule() as schedule:
         ingesting = asyncio.create_task(schedule.run(steps(order, "i", 100), urgent=False))
         await asyncio.sleep(0.02)
         for _ in range(5):
@@ -33,7 +59,6 @@ async def test_both_halves_of_a_search_go_before_the_next_step_of_an_ingestion()
             assert await schedule.run(steps(order, "q", 1), urgent=True) == "q"
         assert not ingesting.done()
         assert await ingesting == "i"
-        working.cancel()
     text = "".join(order)
     assert text.count("eq") == 5
     # What comes after a search is not held up for more searches.
@@ -43,9 +68,7 @@ async def test_both_halves_of_a_search_go_before_the_next_step_of_an_ingestion()
 
 async def test_ingestion_goes_on_under_questions_without_end():
     order: list[str] = []
-    with ThreadPoolExecutor(1) as thread:
-        schedule = Schedule(thread)
-        working = asyncio.create_task(schedule.work())
+    async with working_schedule() as schedule:
 
         async def ask() -> None:
             while True:
@@ -55,5 +78,75 @@ async def test_ingestion_goes_on_under_questions_without_end():
         asking = asyncio.create_task(ask())
         assert await schedule.run(steps(order, "i", 20), urgent=False) == "i"
         asking.cancel()
-        working.cancel()
     assert order.count("e") > 1
+
+
+async def test_units_of_one_job_run_side_by_side_before_it_goes_on():
+    both = threading.Barrier(2)
+
+    async with working_schedule(lanes=2) as schedule:
+        # Each unit waits for the other: one lane alone would never get past the first.
+        job = divided([lambda: both.wait(10) and None] * 6)
+        assert await schedule.run(job, urgent=False) == "done"
+    assert not both.broken
+
+
+async def test_jobs_share_a_lane_unit_by_unit():
+    order: list[str] = []
+    begin = threading.Event()
+
+    def units(name: str) -> list[Unit]:
+        return [lambda: begin.wait(10) and order.append(name)] * 20
+
+    async with working_schedule() as schedule:
+        jobs = [
+            asyncio.create_task(schedule.run(divided(units(name)), urgent=False)) for name in "ab"
+        ]
+        await asyncio.sleep(0.1)
+        begin.set()
+        await asyncio.gather(*jobs)
+    # The first may have begun before the second came.
+    assert "".join(order[:20]).count("b") >= 9
+
+
+async def test_a_question_does_not_wait_for_the_units_of_an_ingestion():
+    free = threading.Event()
+    async with working_schedule() as schedule:
+        slow = asyncio.create_task(
+            schedule.run(divided([lambda: free.wait(10) and None]), urgent=False)
+        )
+        await asyncio.sleep(0.05)
+        asked = divided([lambda: None])
+        assert await asyncio.wait_for(schedule.run(asked, urgent=True), 5) == "done"
+        assert not slow.done()
+        free.set()
+        assert await slow == "done"
+
+
+async def test_a_unit_that_fails_ends_its_own_job_only():
+    async with working_schedule(lanes=2) as schedule:
+        with pytest.raises(ZeroDivisionError):
+            await schedule.run(divided([fail, *[lambda: None] * 5]), urgent=False)
+        assert await schedule.run(divided([lambda: None] * 5), urgent=False) == "done"
+        assert schedule.waiting == 0
+
+
+async def test_the_units_of_a_caller_who_left_are_dropped():
+    done: list[int] = []
+    free = threading.Event()
+
+    def unit() -> None:
+        free.wait(10)
+        done.append(1)
+
+    async with working_schedule() as schedule:
+        job = divided([unit] * 50)
+        left = asyncio.create_task(schedule.run(job, urgent=False))
+        await asyncio.sleep(0.05)
+        left.cancel()
+        await asyncio.wait({left})
+        free.set()
+        assert await schedule.run(divided([lambda: None]), urgent=False) == "done"
+        assert schedule.waiting == 0
+    assert len(done) <= 1
+    assert inspect.getgeneratorstate(job) == inspect.GEN_CLOSED

@@ -5,6 +5,7 @@
 # pyright: reportUnknownArgumentType=false
 
 import platform
+import threading
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kb_service.embeddings.local import lanes_of
 from kb_service.embeddings.minilm.mapped import give_back_mapped
 from kb_service.embeddings.protocol import Vectors
 
@@ -67,7 +69,13 @@ def choose_backend(flags: frozenset[str]) -> Backend:
 
 
 def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
-    """Load the converted model; ``threads`` 0 means all cores."""
+    """Load the converted model.
+
+    Args:
+        backend: the runtime.
+        folder: has the file.
+        threads: on which ``lanes_of(threads)`` calls at a time are computed.
+    """
     path = folder / backend.model_file
     if backend is Backend.OPENVINO_BF16:
         return _load_openvino(path, threads)
@@ -79,18 +87,20 @@ def _load_openvino(path: Path, threads: int) -> Forward:
     import openvino  # noqa: PLC0415
 
     options: dict[str, object] = {
-        "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": "bf16",
+        "NUM_STREAMS": lanes_of(threads),
+        "INFERENCE_NUM_THREADS": threads,
     }
-    if threads:
-        options["INFERENCE_NUM_THREADS"] = threads
-    request = openvino.Core().compile_model(path, "CPU", options).create_infer_request()
+    compiled = openvino.Core().compile_model(path, "CPU", options)
     give_back_mapped(path.with_suffix(".bin"))
+    own = threading.local()
 
     def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
-        request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)
-        # A view into the request's own memory: read before the next call overwrites it.
-        return request.get_output_tensor(0).data
+        if not hasattr(own, "request"):
+            own.request = compiled.create_infer_request()
+        own.request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)
+        # A view into the request's own memory: read before this thread's next call.
+        return own.request.get_output_tensor(0).data
 
     return forward
 
@@ -99,7 +109,7 @@ def _load_onnxruntime(path: Path, threads: int) -> Forward:
     import onnxruntime  # noqa: PLC0415
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = max(1, threads // lanes_of(threads))
     session = onnxruntime.InferenceSession(
         path.as_posix(), options, providers=["CPUExecutionProvider"]
     )

@@ -2,20 +2,23 @@
 
 import math
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.embeddings.local import Unit, encode_at_once, lanes_of
 from kb_service.embeddings.minilm.backends import Backend, Forward, load_forward
 from kb_service.embeddings.minilm.files import TOKENIZER, prepare
 from kb_service.embeddings.protocol import Vectors
 
-# Padded tokens of one batch. 512 is as fast as 4,096 and takes about 25 ms on two cores, the
-# longest that a query has to wait for a passage batch under way.
-_BATCH_TOKENS = 512
+# Padded tokens of one batch, which one thread encodes. Larger ones cost more per token, because
+# the layers' outputs no longer fit a core's cache: 42 us at 256, 60 us at 512.
+_BATCH_TOKENS = 384
 # The model's window without [CLS] and [SEP].
 _WINDOW_TOKENS = DEFAULT.window_tokens - 2
 # Bounds the work one absurd text can cause; splitters stay far below.
@@ -34,20 +37,21 @@ class _Window:
 
 
 class MiniLm:
-    """all-MiniLM-L6-v2 on one backend. Not thread-safe: one thread owns it.
+    """all-MiniLM-L6-v2 on one backend; each batch is one thread's, and any thread may encode.
 
     Args:
         folder: What ``files.prepare`` returned for this backend.
         backend: The runtime and its number format.
-        threads: Encoder threads; 0 means all cores.
+        threads: Processor threads to encode on; ``lanes_of(threads)`` batches at a time.
     """
 
     name = DEFAULT.name
     dimension = DEFAULT.dimension
     languages = DEFAULT.languages
 
-    def __init__(self, folder: Path, backend: Backend, threads: int = 0) -> None:
+    def __init__(self, folder: Path, backend: Backend, threads: int = 1) -> None:
         self.backend = backend
+        self._lanes = lanes_of(threads)
         self._forward: Forward = load_forward(backend, folder, threads)
         self._tokenizer: Tokenizer = Tokenizer.from_file(str(TOKENIZER))
         # tokenizer.json cuts at 128 and pads; both are done here, for the model's 256.
@@ -60,22 +64,22 @@ class MiniLm:
 
     def warm_up(self) -> None:
         """Run one input per usual query length, so that no question pays for building kernels."""
-        for length in range(8, _WARM_UP_TOKENS + 1, 8):
-            self._pool([_Window(0, [self._first] * length)])
+        lengths = range(8, _WARM_UP_TOKENS + 1, 8)
+        # Each of the runtime's streams builds its own; side by side, all of them get to.
+        inputs = [[_Window(0, [self._first] * length)] for length in lengths] * self._lanes
+        with ThreadPoolExecutor(self._lanes) as pool:
+            list(pool.map(self._pool, inputs))
 
-    def encode(self, texts: Sequence[str], *, whole: bool = False) -> Vectors:
-        """Encode at once; see ``encode_in_steps``."""
-        steps = self.encode_in_steps(texts, whole=whole)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                return stop.value
+    def encode(
+        self, texts: Sequence[str], *, whole: bool = False, pool: Executor | None = None
+    ) -> Vectors:
+        """Encode at once, on the caller's thread or on a pool's; see ``encode_in_steps``."""
+        return encode_at_once(self, texts, whole=whole, pool=pool)
 
     def encode_in_steps(
         self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[None, None, Vectors]:
-        """Encode, pausing before each batch so that a question can go first.
+    ) -> Generator[Sequence[Unit], None, Vectors]:
+        """Encode in units of one batch each, so that a question can go first.
 
         Args:
             texts: Any strings; lone surrogates become ``?``.
@@ -87,10 +91,17 @@ class MiniLm:
         Returns:
             ``float32`` of shape (len(texts), 384), rows of length 1 (generator's return value).
         """
+        batches: list[list[_Window]] = []
+        yield [lambda: batches.extend(_batches(self._windows(texts, whole)))]
+        pooled: dict[int, Vectors] = {}
+
+        def pool(number: int) -> None:
+            pooled[number] = self._pool(batches[number])
+
+        yield [partial(pool, number) for number in range(len(batches))]
         sums = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for batch in _batches(self._windows(texts, whole)):
-            yield
-            np.add.at(sums, [window.text for window in batch], self._pool(batch))
+        for number, batch in enumerate(batches):
+            np.add.at(sums, [window.text for window in batch], pooled[number])
         return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
 
     def _windows(self, texts: Sequence[str], whole: bool) -> list[_Window]:
@@ -118,8 +129,8 @@ class MiniLm:
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
 
-def open_minilm(cache_dir: Path, backend: Backend, threads: int = 0) -> MiniLm:
-    """Prepare the files where needed and load the encoder.
+def open_minilm(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLm:
+    """Prepare the files where needed and load the encoder; see ``MiniLm``.
 
     Raises:
         EngineUnavailable: The conversion failed.

@@ -1,0 +1,30 @@
+"""Our own encoder in this process, on as many threads as the engine gives it."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from core.settings import get_settings
+from kb_service.embeddings.local import lanes_of
+from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.protocol import Vectors
+
+
+class Alone:
+    """What the engine's encoder does when nothing else goes on: the bound of all that uses it."""
+
+    def __init__(self) -> None:
+        settings = get_settings()
+        threads = settings.effective_encoder_threads
+        self._encoder = open_minilm(settings.cache_dir, choose_backend(cpu_flags()), threads)
+        self._encoder.warm_up()
+        self._pool = ThreadPoolExecutor(lanes_of(threads))
+        self.backend = self._encoder.backend
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Passages, batches side by side."""
+        return self._encoder.encode(texts, pool=self._pool)
+
+    def encode_question(self, text: str) -> Vectors:
+        """One question, on one thread as the engine does it."""
+        return self._encoder.encode([text])
