@@ -102,6 +102,9 @@ def _load_openvino(path: Path, threads: int) -> Forward:
         # A view into the request's own memory: read before this thread's next call.
         return own.request.get_output_tensor(0).data
 
+    # OpenVINO's binding makes tables of its own at its first call. Two threads that make them at
+    # once wait for each other for ever: one has Python's lock, the other the tables'.
+    forward(np.ones((1, 8), dtype=np.int64), np.ones((1, 8), dtype=np.int64))
     return forward
 
 
