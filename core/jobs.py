@@ -20,6 +20,7 @@ from core.database.outbox import OutboxJob
 from core.database.types import utc_now
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
+from core.wake_ups import wake_workers
 
 log = get_logger(__name__)
 
@@ -71,6 +72,7 @@ class JobQueue:
 
     def __init__(self, database: Database, redis: Redis) -> None:
         self._database = database
+        self._redis = redis
         self._arq = ArqRedis(
             cast(ConnectionPool, redis.connection_pool),
             job_serializer=serialize_job,
@@ -78,12 +80,20 @@ class JobQueue:
             default_queue_name=QUEUE_NAME,
         )
 
-    async def push(self, jobs: Sequence[OutboxJob]) -> None:
+    async def push(self, jobs: Sequence[OutboxJob], *, wake: bool = False) -> None:
         """Hand jobs to the workers and take them from the outbox.
 
         A Redis or a database that does not answer is no error, as what the jobs are about was
         committed: the rows stay, and the sweeper comes back.
+
+        Args:
+            jobs: committed rows of the outbox.
+            wake: also let the workers look into SQL for what waits there.
         """
+        if wake:
+            with suppress(RedisError, OSError):
+                async with asyncio.timeout(_PUSH_SECONDS):
+                    await wake_workers(self._redis)
         pushed: list[str] = []
         with suppress(RedisError, OSError):
             for job in jobs:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from anyio import to_thread
@@ -40,28 +41,45 @@ async def ingest(bench: Workbench, document_id: str) -> None:
         bench: the worker's connections.
         document_id: what to process; doing it twice or on two workers has one effect.
     """
-    document = await take(bench, document_id)
-    if document is not None:
-        await work_on(bench, document)
+    taken = await take(bench, document_id)
+    if taken is not None:
+        await work_on(bench, taken)
 
 
-async def take(bench: Workbench, document_id: str) -> Document | None:
-    """Take the lease on a document; None when another has it or there is nothing to do."""
+@dataclass(frozen=True)
+class Taken:
+    """A document whose lease was just taken, and the settings that it is made with."""
+
+    document: Document
+    making: Generation
+
+
+async def take(bench: Workbench, document_id: str) -> Taken | None:
+    """Take the lease on a document; None when another has it or there is nothing to do.
+
+    The number of the settings it is made with is noted on what is returned.
+    """
     async with unit_of_work(bench.database) as work:
-        return await leases.acquire(
+        document = await leases.acquire(
             work, document_id, owner=bench.owner, seconds=bench.settings.lease_seconds
         )
+        if document is None:
+            return None
+        knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
+    making = generations.to_be_made(knowledge_base, document.generation)
+    document.generation = making.number
+    return Taken(document, making)
 
 
-async def work_on(bench: Workbench, document: Document) -> None:
+async def work_on(bench: Workbench, taken: Taken) -> None:
     """Process a document whose lease was just taken; the outcome is on its row."""
+    document = taken.document
     lease = leases.lease_of(document)
     if document.attempt > bench.settings.ingest_attempts:
         await fail(bench, lease, POISON)
         return
     try:
-        making = await _settings_for(bench, document)
-        flip = await _keep_lease(bench, lease, _process(bench, lease, document, making))
+        flip = await _keep_lease(bench, lease, _process(bench, lease, taken))
     except asyncio.CancelledError:
         async with unit_of_work(bench.database) as work:
             await leases.hand_back(work, lease)
@@ -133,16 +151,8 @@ class _Progress:
         self._written = time.monotonic()
 
 
-async def _settings_for(bench: Workbench, document: Document) -> Generation:
-    """The settings that the document is made with; notes their number on it."""
-    async with bench.database.reading() as session:
-        knowledge_base = await session.get_one(KnowledgeBase, document.knowledge_base_id)
-    making = generations.to_be_made(knowledge_base, document.generation)
-    document.generation = making.number
-    return making
-
-
-async def _process(bench: Workbench, lease: Lease, document: Document, making: Generation) -> Flip:
+async def _process(bench: Workbench, lease: Lease, taken: Taken) -> Flip:
+    document, making = taken.document, taken.making
     progress = _Progress(bench, lease)
     parsed = await _parse(bench, document)
     await progress.reach(DocumentStage.SPLITTING, 0)

@@ -21,7 +21,6 @@ from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidArchive
 from ingestion.workbench import Workbench
 from kb_service import documents
-from kb_service.documents import Try
 from kb_service.documents.intake import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.portable.records import (
@@ -196,7 +195,7 @@ class Restorer:
                 row = Document(**one.row.model_dump())
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
-                    documents.enqueue_ingest(work, Try.next_of(row))
+                    work.wake_workers()
             await self._check_quota(work)
         return {one.row.id for one in fresh}, redone
 

@@ -6,10 +6,9 @@ from contextlib import suppress
 
 from core.errors import AgentexError
 from core.logging import get_logger
-from ingestion.pipeline import take, work_on
+from ingestion.pipeline import Taken, take, work_on
 from ingestion.workbench import Workbench
 from kb_service import turns
-from kb_service.models import Document
 
 log = get_logger(__name__)
 
@@ -56,7 +55,7 @@ class Slots:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _try_take(self) -> tuple[Document, str] | None:
+    async def _try_take(self) -> tuple[Taken, str] | None:
         try:
             return await self._take()
         except (AgentexError, OSError) as error:
@@ -66,7 +65,7 @@ class Slots:
             log.exception("slots.crashed")
         return None
 
-    async def _take(self) -> tuple[Document, str] | None:
+    async def _take(self) -> tuple[Taken, str] | None:
         async with self._bench.database.reading() as session:
             waiting = await turns.oldest_waiting(session)
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
@@ -77,12 +76,12 @@ class Slots:
         if following is None:
             return None
         self._note_turn(following.owner_id)
-        document = await take(self._bench, following.document_id)
-        if document is None:
+        taken = await take(self._bench, following.document_id)
+        if taken is None:
             # Another worker was faster: there may be more.
             self._bench.wake.set()
             return None
-        return document, following.owner_id
+        return taken, following.owner_id
 
     def _may_hold_another(self, owner_id: str) -> bool:
         return self._held[owner_id] < max(1, self._most - 1)
@@ -93,9 +92,9 @@ class Slots:
             self._last_served.clear()
         self._last_served[owner_id] = self._turn
 
-    def _begin(self, document: Document, owner_id: str) -> None:
+    def _begin(self, taken: Taken, owner_id: str) -> None:
         self._held[owner_id] += 1
-        task = asyncio.create_task(self._work(document))
+        task = asyncio.create_task(self._work(taken))
         self._tasks.add(task)
 
         def end(done: asyncio.Task[None]) -> None:
@@ -105,11 +104,12 @@ class Slots:
 
         task.add_done_callback(end)
 
-    async def _work(self, document: Document) -> None:
+    async def _work(self, taken: Taken) -> None:
+        document_id = taken.document.id
         try:
-            await work_on(self._bench, document)
+            await work_on(self._bench, taken)
         except (AgentexError, OSError) as error:
             # The lease ends by itself, and the document waits again.
-            log.warning("document.left", document_id=document.id, cause=type(error).__name__)
+            log.warning("document.left", document_id=document_id, cause=type(error).__name__)
         except Exception:
-            log.exception("document.left", document_id=document.id)
+            log.exception("document.left", document_id=document_id)

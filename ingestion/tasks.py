@@ -10,7 +10,6 @@ from kb_service import documents, knowledge_bases, reindexing, transfers
 
 
 async def _wake(bench: Workbench, _payload: JobPayload) -> None:
-    # Which document is next is read from SQL: the message only says that one waits.
     bench.wake.set()
 
 

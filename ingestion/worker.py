@@ -10,6 +10,7 @@ import uvloop
 from arq.connections import RedisSettings
 from arq.typing import WorkerCoroutine
 from arq.worker import Worker, func
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from core.database.engine import open_database
@@ -27,6 +28,7 @@ from core.jobs import (
 from core.logging import configure_logging, get_logger
 from core.redis import open_redis
 from core.settings import Settings, get_settings
+from core.wake_ups import wake_ups
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.recognition import Recognition
 from ingestion.reconciler import OrphanSweep, requeue
@@ -42,6 +44,7 @@ from kb_service.wire import EngineClient
 log = get_logger(__name__)
 
 _BEAT_SECONDS = 4
+_LISTEN_AGAIN_SECONDS = 1
 _SWEEP_SECONDS = 600
 _POLL_SECONDS = 0.1
 _BENCH = "bench"
@@ -116,6 +119,7 @@ async def work(settings: Settings) -> None:
             asyncio.create_task(_every(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(bench)),
             asyncio.create_task(_every(_SWEEP_SECONDS, sweep.run)),
+            asyncio.create_task(_every(_LISTEN_AGAIN_SECONDS, lambda: _listen(bench, redis))),
             asyncio.create_task(slots.run()),
         ]
         worker = Worker(
@@ -150,6 +154,11 @@ async def work(settings: Settings) -> None:
             await worker.close()
             await withdraw(redis, bench.owner)
             await redis.aclose()
+
+
+async def _listen(bench: Workbench, redis: Redis) -> None:
+    async for _ in wake_ups(redis):
+        bench.wake.set()
 
 
 async def _reconcile(bench: Workbench) -> None:

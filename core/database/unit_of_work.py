@@ -1,14 +1,21 @@
 """One request or job = one transaction; jobs are pushed after it was committed."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.engine import Database
 from core.database.outbox import OutboxJob
 
-AfterCommit = Callable[[Sequence[OutboxJob]], Awaitable[None]]
+
+class AfterCommit(Protocol):
+    """What is done with the jobs and the wake-up of a transaction that was committed."""
+
+    async def __call__(self, jobs: Sequence[OutboxJob], *, wake: bool) -> None:
+        """Push the jobs, and wake the workers if they are to be woken."""
+        ...
 
 
 class UnitOfWork:
@@ -17,6 +24,7 @@ class UnitOfWork:
     def __init__(self, session: AsyncSession) -> None:
         self.session = session
         self.jobs: list[OutboxJob] = []
+        self.wakes_workers = False
 
     def enqueue(self, name: str, payload: Mapping[str, str | int], *, key: str) -> None:
         """Write a job into the outbox of this transaction.
@@ -29,6 +37,13 @@ class UnitOfWork:
         job = OutboxJob(name=name, key=key, payload=dict(payload))
         self.session.add(job)
         self.jobs.append(job)
+
+    def wake_workers(self) -> None:
+        """Let the workers look into SQL for what waits there, as soon as this is committed.
+
+        Nothing is written for it: workers look by themselves too, every second.
+        """
+        self.wakes_workers = True
 
 
 @asynccontextmanager
@@ -47,5 +62,5 @@ async def unit_of_work(
     async with database.writing() as session:
         work = UnitOfWork(session)
         yield work
-    if work.jobs and after_commit is not None:
-        await after_commit(work.jobs)
+    if after_commit is not None and (work.jobs or work.wakes_workers):
+        await after_commit(work.jobs, wake=work.wakes_workers)

@@ -12,7 +12,7 @@ from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import Conflict, DocumentNotFound
 from kb_service.documents.intake import begin_revision
-from kb_service.documents.jobs import Try, enqueue_clear, enqueue_erase, enqueue_ingest
+from kb_service.documents.jobs import enqueue_clear, enqueue_erase
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
@@ -30,7 +30,7 @@ def _pause(_work: UnitOfWork, document: Document) -> None:
 
 def _resume(work: UnitOfWork, document: Document) -> None:
     _rest(document, DocumentStatus.PENDING)
-    enqueue_ingest(work, Try.next_of(document))
+    work.wake_workers()
 
 
 def _cancel(work: UnitOfWork, document: Document) -> None:

@@ -13,7 +13,6 @@ from core.errors import DocumentNameTaken, KnowledgeBaseNotFound
 from kb_service.documents import quota
 from kb_service.documents.attributes import Attributes
 from kb_service.documents.files import FileType, StoredFile
-from kb_service.documents.jobs import Try, enqueue_ingest
 from kb_service.documents.names import numbered_names
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
@@ -170,7 +169,7 @@ async def add(
     file: StoredFile,
     file_type: FileType,
 ) -> Document:
-    """Write the row of a stored file under a free name, and the job that will index it."""
+    """Write the row of a stored file under a free name, where the workers find it."""
     document = Document(
         knowledge_base_id=knowledge_base.id,
         name=name,
@@ -183,7 +182,7 @@ async def add(
     )
     work.session.add(document)
     await work.session.flush()
-    enqueue_ingest(work, Try.next_of(document))
+    work.wake_workers()
     return document
 
 
@@ -216,4 +215,4 @@ def begin_revision(work: UnitOfWork, document: Document) -> None:
         document.lease_owner = None
     document.updated_at = utc_now()
     work.session.add(document)
-    enqueue_ingest(work, Try.next_of(document))
+    work.wake_workers()

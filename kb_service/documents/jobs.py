@@ -1,43 +1,15 @@
-"""The jobs that documents set off: a try of the processing, and the erasure."""
+"""The jobs that documents set off.
 
-from dataclasses import dataclass
+Processing is none of them: a document that waits is found in SQL, and workers are only woken.
+"""
 
-from core.database.types import new_id
 from core.database.unit_of_work import UnitOfWork
 from kb_service.models import Document
 
+# Written by versions that had a job for each document; what is left of theirs wakes a worker.
 INGEST_JOB = "document.ingest"
 ERASE_JOB = "document.erase"
 CLEAR_JOB = "document.clear"
-
-
-@dataclass(frozen=True)
-class Try:
-    """A document's next try: ``attempt`` counts those of this revision that were begun before."""
-
-    id: str
-    revision: int
-    attempt: int
-
-    @classmethod
-    def next_of(cls, document: Document) -> "Try":
-        """The one that this row waits for."""
-        return cls(document.id, document.revision, document.attempt)
-
-    @property
-    def key(self) -> str:
-        """Its key in the queue."""
-        return f"{INGEST_JOB}:{self.id}:{self.revision}:{self.attempt + 1}"
-
-
-def enqueue_ingest(work: UnitOfWork, document: Try) -> None:
-    """Put a document's next try into the outbox."""
-    work.enqueue(INGEST_JOB, {"document_id": document.id}, key=document.key)
-
-
-def enqueue_wake_up(work: UnitOfWork) -> None:
-    """Let a worker look for documents that wait, without saying for which."""
-    work.enqueue(INGEST_JOB, {}, key=f"{INGEST_JOB}:{new_id()}")
 
 
 def clear_key(document_id: str, revision: int) -> str:

@@ -5,7 +5,6 @@ from sqlmodel import col
 
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
-from kb_service.documents.jobs import enqueue_wake_up
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 
@@ -40,7 +39,7 @@ def resume_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     if not knowledge_base.paused:
         return
     _set_paused(work, knowledge_base, to=False)
-    enqueue_wake_up(work)
+    work.wake_workers()
 
 
 def _set_paused(work: UnitOfWork, knowledge_base: KnowledgeBase, *, to: bool) -> None:

@@ -34,14 +34,13 @@ class LocalObjectStore:
         """Write to a temporary file, force it to disk, then move it to its place."""
         temporary = self._incoming / f"{secrets.token_hex(16)}"
         try:
-            descriptor = await to_thread.run_sync(_create, temporary)
-            try:
-                async for block in content:
-                    await to_thread.run_sync(_write_all, descriptor, block)
-                await to_thread.run_sync(os.fsync, descriptor)
-            finally:
-                os.close(descriptor)
-            await to_thread.run_sync(_publish, temporary, self._path(key))
+            held = b""
+            async for block in content:
+                if held:
+                    await to_thread.run_sync(_append, temporary, held)
+                held = block
+            # Most files are one block: then this is the only way to a thread and back.
+            await to_thread.run_sync(_finish, temporary, held, self._path(key))
         except OSError as error:
             if error.errno in DISK_FULL:
                 raise StorageFull from error
@@ -83,17 +82,21 @@ class LocalObjectStore:
         return [path.name for folder in folders for path in folder.iterdir()]
 
 
-def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+def _append(path: Path, block: bytes, *, sync: bool = False) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        view = memoryview(block)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if sync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _write_all(descriptor: int, block: bytes) -> None:
-    view = memoryview(block)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _publish(temporary: Path, target: Path) -> None:
+def _finish(temporary: Path, last_block: bytes, target: Path) -> None:
+    _append(temporary, last_block, sync=True)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary.rename(target)
     _sync_folder(target.parent)

@@ -1,12 +1,15 @@
 """Job payloads are JSON, and one key is one job."""
 
+import asyncio
 import base64
 import json
 import zlib
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from core.database.engine import Database
 from core.database.outbox import OutboxJob
@@ -19,6 +22,7 @@ from core.jobs import (
     queue_depth,
     serialize_job,
 )
+from core.wake_ups import wake_ups
 
 pytestmark = pytest.mark.anyio
 # What a pickle that runs a command looks like; nothing here loads it.
@@ -26,7 +30,7 @@ PICKLE = base64.b64decode("gASVIQAAAAAAAACMBXBvc2l4lIwGc3lzdGVtlJOUjAR0cnVllIWUU
 
 
 def test_payload_is_json():
-    job = {"t": 1, "f": "document.ingest", "a": [{"document_id": "d"}], "k": {}, "et": 5}
+    job = {"t": 1, "f": "document.erase", "a": [{"document_id": "d"}], "k": {}, "et": 5}
     assert deserialize_job(serialize_job(job)) == job
     assert serialize_job(job).startswith(b"{")
 
@@ -40,7 +44,7 @@ def test_what_is_not_json_is_not_loaded(raw: bytes):
 async def enqueue(database: Database, *keys: str) -> list[OutboxJob]:
     async with unit_of_work(database) as work:
         for key in keys:
-            work.enqueue("document.ingest", {"document_id": key}, key=key)
+            work.enqueue("document.erase", {"document_id": key}, key=key)
         return work.jobs
 
 
@@ -57,6 +61,31 @@ async def test_what_lies_in_redis_is_json(database: Database, redis: Redis):
     await JobQueue(database, redis).push(await enqueue(database, "a"))
     raw = await redis.get("arq:job:a")
     assert deserialize_job(raw)["a"] == [{"document_id": "a"}]
+
+
+async def test_who_listens_is_woken_at_once_and_at_every_wake_up(database: Database, redis: Redis):
+    queue = JobQueue(database, redis)
+    listening = wake_ups(redis)
+    # What came before anybody listened must not be missed.
+    await asyncio.wait_for(anext(listening), 10)
+    for _ in range(2):
+        await queue.push([], wake=True)
+        await asyncio.wait_for(anext(listening), 10)
+    await queue.push([])
+    again = asyncio.ensure_future(anext(listening))
+    assert not (await asyncio.wait({again}, timeout=0.3))[0]
+    again.cancel()
+    await asyncio.wait({again})
+    assert await queue_depth(redis) == 0
+
+
+async def test_redis_that_is_down_is_no_reason_to_fail_a_wake_up(
+    database: Database, tmp_path: Path
+):
+    async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
+        await JobQueue(database, nobody).push([], wake=True)
+        with pytest.raises(RedisError):
+            await anext(wake_ups(nobody))
 
 
 async def test_workers_that_live_are_counted(redis: Redis):

@@ -30,18 +30,18 @@ async def count(database: Database, table: type[Role | OutboxJob | StoredSigning
 async def test_rows_and_jobs_are_committed_together_and_then_pushed(database: Database):
     seen: list[tuple[int, int]] = []
 
-    async def push(jobs: Sequence[OutboxJob]) -> None:
+    async def push(jobs: Sequence[OutboxJob], *, wake: bool) -> None:
         seen.append((len(jobs), await count(database, Role)))
 
     async with unit_of_work(database, push) as work:
         work.session.add(role())
-        work.enqueue("document.ingest", {"document_id": "d", "n": 1}, key="k")
+        work.enqueue("document.erase", {"document_id": "d", "n": 1}, key="k")
         assert seen == []
     assert seen == [(1, 1)]
     async with database.reading() as session:
         job = (await session.exec(select(OutboxJob))).one()
     assert (job.name, job.key, job.payload) == (
-        "document.ingest",
+        "document.erase",
         "k",
         {"document_id": "d", "n": 1},
     )
@@ -50,13 +50,13 @@ async def test_rows_and_jobs_are_committed_together_and_then_pushed(database: Da
 async def test_exception_keeps_neither_row_nor_job_and_pushes_nothing(database: Database):
     pushed: list[object] = []
 
-    async def push(jobs: Sequence[OutboxJob]) -> None:
+    async def push(jobs: Sequence[OutboxJob], *, wake: bool) -> None:
         pushed.extend(jobs)
 
     async def fail() -> None:
         async with unit_of_work(database, push) as work:
             work.session.add(role())
-            work.enqueue("document.ingest", {}, key="k")
+            work.enqueue("document.erase", {}, key="k")
             await work.session.flush()
             raise LookupError
 
@@ -93,12 +93,12 @@ async def test_broken_constraint_at_the_commit_reaches_the_caller_and_pushes_not
         work.session.add(role())
     pushed: list[object] = []
 
-    async def push(jobs: Sequence[OutboxJob]) -> None:
+    async def push(jobs: Sequence[OutboxJob], *, wake: bool) -> None:
         pushed.extend(jobs)
 
     async def collide() -> None:
         async with unit_of_work(database, push) as work:
-            work.enqueue("document.ingest", {}, key="k")
+            work.enqueue("document.erase", {}, key="k")
             work.session.add(role())
 
     with pytest.raises(IntegrityError):
@@ -107,8 +107,23 @@ async def test_broken_constraint_at_the_commit_reaches_the_caller_and_pushes_not
     assert await count(database, OutboxJob) == 0
 
 
+async def test_workers_are_woken_after_the_commit_and_nothing_is_written_for_it(
+    database: Database,
+):
+    seen: list[tuple[int, bool, int]] = []
+
+    async def push(jobs: Sequence[OutboxJob], *, wake: bool) -> None:
+        seen.append((len(jobs), wake, await count(database, Role)))
+
+    async with unit_of_work(database, push) as work:
+        work.session.add(role())
+        work.wake_workers()
+    assert seen == [(0, True, 1)]
+    assert await count(database, OutboxJob) == 0
+
+
 async def test_work_without_jobs_pushes_nothing(database: Database):
-    async def push(jobs: Sequence[OutboxJob]) -> None:
+    async def push(jobs: Sequence[OutboxJob], *, wake: bool) -> None:
         raise AssertionError
 
     async with unit_of_work(database, push) as work:

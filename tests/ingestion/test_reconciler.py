@@ -42,10 +42,17 @@ async def empty_outbox(bench: Workbench) -> None:
             await work.session.delete(job)
 
 
-async def lost(bench: Workbench, **changes: object) -> Document:
-    """A document whose job is in no queue and no outbox."""
+async def erasure(bench: Workbench) -> str:
+    """The key of an erasure that was just written into the outbox."""
     document = await upload(bench, TEXT)
-    await empty_outbox(bench)
+    async with unit_of_work(bench.database) as work:
+        documents.enqueue_erase(work, document.id)
+    return documents.erase_key(document.id)
+
+
+async def lost(bench: Workbench, **changes: object) -> Document:
+    """A document that was last heard of a while ago."""
+    document = await upload(bench, TEXT)
     await age(bench, document.id, **changes)
     return document
 
@@ -102,7 +109,7 @@ async def test_leases_are_not_judged_by_a_clock_that_was_just_set(
 
 
 async def test_outbox_left_by_a_crash_is_pushed(bench: Workbench):
-    document = await upload(bench, TEXT)
+    key = await erasure(bench)
     assert await bench.queue.sweep() == 0
     assert len(await outbox(bench)) == 1
     async with unit_of_work(bench.database) as work:
@@ -110,12 +117,12 @@ async def test_outbox_left_by_a_crash_is_pushed(bench: Workbench):
             job.created_at = utc_now() - LONG_AGO
     await requeue(bench)
     assert await outbox(bench) == []
-    assert await bench.queue.queued_keys() == {documents.Try.next_of(document).key}
+    assert await bench.queue.queued_keys() == {key}
     assert await requeue(bench) == 0
 
 
 async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(bench: Workbench, tmp_path: Path):
-    await upload(bench, TEXT)
+    await erasure(bench)
     jobs = await outbox(bench)
     async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
         await JobQueue(bench.database, nobody).push(jobs)
@@ -125,10 +132,11 @@ async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(bench: Workbench
 
 
 async def test_job_of_a_dead_worker_is_freed_and_one_in_hand_is_not(bench: Workbench, redis: Redis):
-    for document in [await upload(bench, TEXT) for _ in range(2)]:
-        await redis.set(f"arq:in-progress:{documents.Try.next_of(document).key}", "1")
+    keys = [await erasure(bench) for _ in range(2)]
+    for key in keys:
+        await redis.set(f"arq:in-progress:{key}", "1")
     await bench.queue.push(await outbox(bench))
-    shown = documents.Try.next_of(document).key
+    shown = keys[1]
     await redis.set(f"agentex:running:{shown}", "1")
     assert await bench.queue.release_abandoned() == 1
     left = [key.decode() async for key in redis.scan_iter("arq:in-progress:*")]
@@ -137,9 +145,8 @@ async def test_job_of_a_dead_worker_is_freed_and_one_in_hand_is_not(bench: Workb
 
 
 async def test_job_that_was_taken_a_moment_ago_is_not_freed(bench: Workbench, redis: Redis):
-    document = await upload(bench, TEXT)
+    key = await erasure(bench)
     await bench.queue.push(await outbox(bench))
-    key = documents.Try.next_of(document).key
     await redis.set(f"arq:in-progress:{key}", "1")
     freeing = asyncio.create_task(bench.queue.release_abandoned())
     await asyncio.sleep(0.3)

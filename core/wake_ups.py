@@ -1,0 +1,37 @@
+"""Wakes the workers: a message that says no more than that something waits in SQL."""
+
+# redis has partial types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from collections.abc import AsyncGenerator
+
+from redis.asyncio import Redis
+
+_CHANNEL = "agentex:wake"
+_LISTEN_SECONDS = 5.0
+
+
+async def wake_workers(redis: Redis) -> None:
+    """Wake every worker that listens.
+
+    Raises:
+        RedisError: nobody was woken; workers look by themselves too, every second.
+    """
+    await redis.publish(_CHANNEL, b"")
+
+
+async def wake_ups(redis: Redis) -> AsyncGenerator[None]:
+    """Gives something each time the workers are to look, and once at the beginning.
+
+    Raises:
+        RedisError: the connection broke; what was published meanwhile is lost.
+    """
+    async with redis.pubsub() as channel:
+        await channel.subscribe(_CHANNEL)
+        yield
+        while True:
+            message = await channel.get_message(
+                ignore_subscribe_messages=True, timeout=_LISTEN_SECONDS
+            )
+            if message is not None:
+                yield
