@@ -1,5 +1,6 @@
 """Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,11 @@ from core.settings import Settings
 from kb_service.embeddings.catalogue import EmbeddingModel, served
 from kb_service.embeddings.open import counter_of, open_encoder, open_endpoint_encoder
 from kb_service.embeddings.protocol import Encoder
+from kb_service.embeddings.remote import RemoteEncoder
 from kb_service.text.tokens import TokenCounter
 from kb_service.vector_index.open import open_vector_index
-from kb_service.vector_index.protocol import VectorIndex
+from kb_service.vector_index.protocol import Answered, Question, VectorIndex
+from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient
 
 
@@ -31,6 +34,27 @@ class EmbeddingSpace:
     encoder: Encoder
     index: VectorIndex
     counter: TokenCounter
+
+    async def ask(self, question: Question) -> Answered:
+        """Encode a question and ask both legs, at once where one process does both.
+
+        Raises:
+            EngineUnavailable: the encoder did not answer.
+            VectorIndexUnavailable: the index did not answer.
+        """
+        if isinstance(self.index, RemoteVectorIndex) and isinstance(self.encoder, RemoteEncoder):
+            return await self.index.search(question)
+        started = time.perf_counter()
+        dense = (await self.encoder.embed_queries([question.text]))[0]
+        encoded = time.perf_counter()
+        legs = await self.index.query(
+            kb_ids=question.kb_ids,
+            dense=dense,
+            sparse=question.sparse,
+            depth=question.depth,
+            document_ids=question.document_ids,
+        )
+        return Answered(legs, dense, encoded - started)
 
 
 class Spaces(Mapping[str, EmbeddingSpace]):

@@ -36,6 +36,9 @@ _HEALTH_SECONDS = 2.0
 _CONNECT_SECONDS = 3.0
 _RETRY_SECONDS = 0.05
 
+# Encoders read no more of one text.
+_MAX_CHARACTERS = 100_000
+
 UpkeepState = Literal["none", "copying", "optimising", "replaying", "swapping"]
 
 _LENGTH = struct.Struct(">I")
@@ -146,6 +149,11 @@ def pack_frame(message: Message) -> bytes:
     if len(content) > MAX_FRAME_BYTES:
         raise RequestTooLarge(limit=MAX_FRAME_BYTES)
     return _LENGTH.pack(len(content)) + content
+
+
+def readable(text: str) -> str:
+    """A text as encoders are sent it: lone surrogates can't be written to the wire."""
+    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 async def read_frame(reader: asyncio.StreamReader, shape: type[_Reply]) -> _Reply:

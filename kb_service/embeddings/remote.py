@@ -6,13 +6,11 @@ from typing import Literal
 from kb_service.embeddings.catalogue import EmbeddingModel
 from kb_service.embeddings.messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.embeddings.protocol import Vectors
-from kb_service.wire import INGEST_SECONDS, QUERY_SECONDS, EngineClient
+from kb_service.wire import INGEST_SECONDS, QUERY_SECONDS, EngineClient, readable
 
 # One request keeps the engine busy for about two seconds, far below the time limit, and gives
 # it enough texts to sort by length.
 _TEXTS_PER_REQUEST = 256
-# The encoder reads no more of one text.
-_MAX_CHARACTERS = 100_000
 
 
 class RemoteEncoder:
@@ -50,14 +48,9 @@ class RemoteEncoder:
     ) -> Vectors:
         replies: list[EmbedReply] = []
         for start in range(0, len(texts), _TEXTS_PER_REQUEST):
-            part = [_utf8(text) for text in texts[start : start + _TEXTS_PER_REQUEST]]
+            part = [readable(text) for text in texts[start : start + _TEXTS_PER_REQUEST]]
             request = EmbedRequest(model=self.name, role=role, texts=part)
             replies.append(
                 await self._engine.call("embed", request, EmbedReply, timeout_seconds=seconds)
             )
         return join_vectors(replies, self.dimension)
-
-
-def _utf8(text: str) -> str:
-    # Lone surrogates can't be written to the wire.
-    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
@@ -13,11 +14,13 @@ from core.logging import get_logger
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.local import lanes_of
+from kb_service.embeddings.messages import EmbedReply, EmbedRequest
 from kb_service.engine.holdings import Holdings
 from kb_service.engine.operations import Part, Task, parse
 from kb_service.engine.schedule import Schedule, Steps
 from kb_service.engine.served_index import Place, ServedIndex
 from kb_service.engine.upkeep import Policy, Upkeep
+from kb_service.vector_index.messages import QueryReply, SearchReply, SearchRequest
 from kb_service.vector_index.shard import Shard, presync
 from kb_service.wire import EncoderHealth, EngineHealth, IndexHealth, Message, Request
 
@@ -103,7 +106,11 @@ class Engine:
         try:
             await self._ready.wait()
             index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
-            return await (self._locally(task) if index is None else index.answer(task))
+            if index is None:
+                return await self._locally(task)
+            if task.part is Part.READS_BOTH and not index.is_here:
+                return await self._search_elsewhere(task.request, index)
+            return await index.answer(task)
         finally:
             self._answering -= 1
             if not self._answering:
@@ -161,6 +168,21 @@ class Engine:
         if not isinstance(answer, Message):
             raise TypeError(task.request.op)
         return answer
+
+    async def _search_elsewhere(self, request: Request, index: ServedIndex) -> Message:
+        """Encode a question here and ask the process that has the shard."""
+        body = SearchRequest.model_validate(request.body)
+        started = time.perf_counter()
+        wanted = EmbedRequest(model=body.model, role="query", texts=[body.question])
+        embedding = request.model_copy(update={"op": "embed", "body": wanted.model_dump()})
+        embedded = EmbedReply.model_validate((await self._locally(parse(embedding))).model_dump())
+        encoding_ms = 1000 * (time.perf_counter() - started)
+        body = body.encoded(embedded.data)
+        asking = request.model_copy(update={"op": "query", "body": body.model_dump()})
+        legs = QueryReply.model_validate((await index.answer(parse(asking))).model_dump())
+        return SearchReply(
+            dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
+        )
 
     def _local_place(self, model: str) -> Place:
         async def close() -> None:

@@ -1,5 +1,6 @@
 """The engine's operations: which body each takes, how urgent it is, what it does in steps."""
 
+import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -23,6 +24,8 @@ from kb_service.vector_index.messages import (
     PointsRequest,
     QueryReply,
     QueryRequest,
+    SearchReply,
+    SearchRequest,
     UpsertRequest,
     pack_documents,
     pack_leg,
@@ -35,6 +38,7 @@ from kb_service.wire import Empty, Message, Request
 AnyBody = (
     EmbedRequest
     | QueryRequest
+    | SearchRequest
     | CountRequest
     | UpsertRequest
     | DeleteDocumentRequest
@@ -50,6 +54,7 @@ class Part(Enum):
 
     ENCODER = auto()
     READS_INDEX = auto()
+    READS_BOTH = auto()
     WRITES_INDEX = auto()
 
 
@@ -129,6 +134,18 @@ def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, Quer
     return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
 
 
+def _search(
+    holdings: Holdings, body: SearchRequest
+) -> Generator[Sequence[Unit] | None, None, SearchReply]:
+    started = time.perf_counter()
+    encoder = holdings.encoder(body.model)
+    vectors = yield from encoder.encode_in_steps([body.question], whole=False)
+    vector = pack_vectors(vectors).data
+    encoding_ms = 1000 * (time.perf_counter() - started)
+    legs = yield from _query(holdings, body.encoded(vector))
+    return SearchReply(dense=legs.dense, sparse=legs.sparse, vector=vector, encoding_ms=encoding_ms)
+
+
 def _delete_document(
     holdings: Holdings, body: DeleteDocumentRequest
 ) -> Generator[None, None, Empty]:
@@ -183,6 +200,7 @@ def _for_queries(body: EmbedRequest) -> bool:
 _OPERATIONS = {
     "embed": _Operation(EmbedRequest, Part.ENCODER, _embed, _for_queries),
     "query": _Operation(QueryRequest, Part.READS_INDEX, _query, _always),
+    "search": _Operation(SearchRequest, Part.READS_BOTH, _search, _always),
     "count": _Operation(CountRequest, Part.READS_INDEX, _count, _always),
     "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),
     "delete_document": _Operation(

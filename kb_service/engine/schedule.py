@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kb_service.embeddings.local import Unit
@@ -15,10 +14,6 @@ Steps = Generator[Sequence[Unit] | None, None, object]
 
 It yields None for a mere pause, or units that must be done before it goes on.
 """
-
-# A search asks twice: its question's vector, then the passages near it. Long enough for the way
-# between, short against a step of an encoder that has no units.
-_FOLLOW_UP_SECONDS = 0.005
 
 
 @dataclass(eq=False)
@@ -32,10 +27,9 @@ class _Job:
 class Schedule:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too, and so does the one that follows
-    it at once, as the second half of a search does. The others take turns, one step or one unit
-    each, so that neither a question nor a small document waits for a large one. A job whose
-    caller is gone is dropped at its next step.
+    An urgent job runs on the thread to its end, its units too. The others take turns, one step or
+    one unit each, so that neither a question nor a small document waits for a large one. A job
+    whose caller is gone is dropped at its next step.
 
     Args:
         thread: runs every step; must have exactly one thread.
@@ -53,7 +47,6 @@ class Schedule:
         self._open = 0
         self._wake = asyncio.Event()
         self._wake_lanes = asyncio.Event()
-        self._urgent_came = asyncio.Event()
         self._last_work = time.monotonic()
 
     @property
@@ -70,8 +63,6 @@ class Schedule:
         """Queue a job and wait for its value; cancelling the caller takes it back."""
         job = _Job(steps, asyncio.get_running_loop().create_future())
         (self._urgent if urgent else self._patient).append(job)
-        if urgent:
-            self._urgent_came.set()
         self._wake.set()
         self._open += 1
         try:
@@ -91,22 +82,11 @@ class Schedule:
         while True:
             if self._urgent:
                 await self._advance(self._urgent.popleft(), whole=True)
-                if self._patient and await self._is_followed():
-                    await self._advance(self._urgent.popleft(), whole=True)
             elif self._patient:
                 await self._advance(self._patient.popleft(), whole=False)
             else:
                 self._wake.clear()
                 await self._wake.wait()
-
-    async def _is_followed(self) -> bool:
-        """Whether an urgent job waits, or comes in a moment."""
-        if not self._urgent:
-            self._urgent_came.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FOLLOW_UP_SECONDS):
-                    await self._urgent_came.wait()
-        return bool(self._urgent)
 
     async def _advance(self, job: _Job, *, whole: bool) -> None:
         if job.answer.done():

@@ -15,7 +15,7 @@ from kb_service.retrieval.ties import settled
 from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
 from kb_service.spaces import EmbeddingSpace
-from kb_service.vector_index.protocol import Legs, ScoredChunk
+from kb_service.vector_index.protocol import Legs, Question, ScoredChunk
 from kb_service.vector_index.sparse import encode_query
 
 PUSHED_DOCUMENTS = 1000
@@ -39,6 +39,11 @@ class Stopwatch:
     def add(self, part: str, since: float) -> None:
         """Count the time since a moment of ``time.perf_counter``."""
         self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - since
+
+    def shift(self, part: str, seconds: float, *, out_of: str) -> None:
+        """Count seconds to one part that are counted to another."""
+        self.spent[part] = self.spent.get(part, 0.0) + seconds
+        self.spent[out_of] = self.spent.get(out_of, 0.0) - seconds
 
     def timings(self) -> Timings:
         """The sums in milliseconds."""
@@ -90,15 +95,17 @@ class Probe:
             depth: points asked of each leg.
             documents: only in these; None: in all.
         """
-        dense = await self._encoded() if self.with_dense else None
         started = time.perf_counter()
-        legs = await self.space.index.query(
-            kb_ids=self._scopes,
-            dense=dense,
-            sparse=self._sparse,
-            depth=depth,
-            document_ids=documents,
-        )
+        if self.with_dense and self._dense is None:
+            legs = await self._ask_first(depth, documents)
+        else:
+            legs = await self.space.index.query(
+                kb_ids=self._scopes,
+                dense=self._dense if self.with_dense else None,
+                sparse=self._sparse,
+                depth=depth,
+                document_ids=documents,
+            )
         self.watch.add("index", started)
         return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
@@ -112,13 +119,12 @@ class Probe:
             sparse = _best([*sparse, *answer.legs.sparse])
         return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _encoded(self) -> NDArray[np.float32]:
-        dense = self._dense
-        if dense is None:
-            started = time.perf_counter()
-            dense = self._dense = (await self.space.encoder.embed_queries([self._query]))[0]
-            self.watch.add("encode", started)
-        return dense
+    async def _ask_first(self, depth: int, documents: Sequence[str] | None) -> Legs:
+        question = Question(self._query, self._sparse, self._scopes, depth, documents)
+        answered = await self.space.ask(question)
+        self._dense = answered.dense
+        self.watch.shift("encode", answered.encoding_seconds, out_of="index")
+        return answered.legs
 
 
 def _best(hits: list[ScoredChunk]) -> list[ScoredChunk]:

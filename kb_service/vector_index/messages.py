@@ -44,6 +44,30 @@ class QueryRequest(Message):
     sparse_values: bytes
 
 
+class SearchRequest(Message):
+    """One question as text: it is encoded, and both legs are asked."""
+
+    model: str
+    kb_ids: list[str]
+    document_ids: list[str] | None = None
+    depth: int
+    question: str
+    sparse_indices: bytes
+    sparse_values: bytes
+
+    def encoded(self, vector: bytes) -> "QueryRequest":
+        """The same question with its vector, as the index takes it."""
+        return QueryRequest(
+            model=self.model,
+            kb_ids=self.kb_ids,
+            document_ids=self.document_ids,
+            depth=self.depth,
+            dense=vector,
+            sparse_indices=self.sparse_indices,
+            sparse_values=self.sparse_values,
+        )
+
+
 class LegReply(Message):
     """The hits of one leg by columns, best first."""
 
@@ -59,6 +83,15 @@ class QueryReply(Message):
 
     dense: LegReply
     sparse: LegReply
+
+
+class SearchReply(Message):
+    """Both legs, the question's vector, and how long the encoding took."""
+
+    dense: LegReply
+    sparse: LegReply
+    vector: bytes
+    encoding_ms: float
 
 
 class DeleteDocumentRequest(Message):
@@ -195,7 +228,7 @@ def pack_leg(hits: Sequence[ScoredChunk]) -> LegReply:
     )
 
 
-def unpack_legs(reply: QueryReply) -> Legs:
+def unpack_legs(reply: QueryReply | SearchReply) -> Legs:
     """Both legs of a reply."""
     return Legs(dense=_unpack_leg(reply.dense), sparse=_unpack_leg(reply.sparse))
 

@@ -70,6 +70,37 @@ class IndexedDocument:
     count: int
 
 
+NO_TERMS = SparseVector((), ())
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of both legs at once.
+
+    Args:
+        text: what the dense leg is asked, not encoded yet.
+        sparse: what the sparse leg is asked.
+        kb_ids: see ``VectorIndex.query``, as for the others.
+        depth: hits of each leg.
+        document_ids: only in these; None: in all.
+    """
+
+    text: str
+    sparse: SparseVector
+    kb_ids: Sequence[str]
+    depth: int
+    document_ids: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Both legs, the question's vector, and the seconds that its encoding took."""
+
+    legs: Legs
+    dense: NDArray[np.float32]
+    encoding_seconds: float
+
+
 def point_id(document_id: str, revision: int, index: int) -> str:
     """The id of a chunk, equal each time the same revision is indexed."""
     return str(uuid5(NAMESPACE, f"{document_id}:{revision}:{index}"))

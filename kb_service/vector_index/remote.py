@@ -16,12 +16,22 @@ from kb_service.vector_index.messages import (
     PointsRequest,
     QueryReply,
     QueryRequest,
+    SearchReply,
+    SearchRequest,
     pack_points,
     unpack_documents,
     unpack_legs,
     unpack_points,
 )
-from kb_service.vector_index.protocol import ChunkPoint, IndexedDocument, Legs, SparseVector
+from kb_service.vector_index.protocol import (
+    NO_TERMS,
+    Answered,
+    ChunkPoint,
+    IndexedDocument,
+    Legs,
+    Question,
+    SparseVector,
+)
 from kb_service.vector_index.validation import check_points, check_query
 from kb_service.wire import (
     FLOAT32,
@@ -30,6 +40,7 @@ from kb_service.wire import (
     UINT32,
     Empty,
     EngineClient,
+    readable,
 )
 
 # About 3 MB on the wire.
@@ -74,7 +85,7 @@ class RemoteVectorIndex:
         check_query(dense, sparse, self._dimension)
         if not kb_ids:
             return Legs(dense=[], sparse=[])
-        terms = sparse or SparseVector((), ())
+        terms = sparse or NO_TERMS
         request = QueryRequest(
             model=self._model,
             kb_ids=list(kb_ids),
@@ -87,6 +98,28 @@ class RemoteVectorIndex:
         return unpack_legs(
             await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS)
         )
+
+    async def search(self, question: Question) -> Answered:
+        """Encode a question and ask both legs, on one way to the engine and back.
+
+        Raises:
+            EngineUnavailable: no answer, or no encoder of this model.
+            VectorIndexUnavailable: the shard failed.
+        """
+        request = SearchRequest(
+            model=self._model,
+            kb_ids=list(question.kb_ids),
+            depth=question.depth,
+            document_ids=None if question.document_ids is None else list(question.document_ids),
+            question=readable(question.text),
+            sparse_indices=np.asarray(question.sparse.indices, dtype=UINT32).tobytes(),
+            sparse_values=np.asarray(question.sparse.values, dtype=FLOAT32).tobytes(),
+        )
+        reply = await self._engine.call(
+            "search", request, SearchReply, timeout_seconds=QUERY_SECONDS
+        )
+        dense = np.frombuffer(reply.vector, dtype=FLOAT32).astype(np.float32)
+        return Answered(unpack_legs(reply), dense, reply.encoding_ms / 1000)
 
     async def delete_document(
         self, document_id: str, *, revisions: Collection[int] | None = None

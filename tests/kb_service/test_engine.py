@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,9 @@ from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
 from kb_service.engine.listening import listening_socket
+from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
+from kb_service.vector_index.sparse import encode_document, encode_query
 from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineClient, EngineHealth
 from tests.fixtures.processes import ROOT, wait_until
 
@@ -177,6 +179,31 @@ async def test_embedding_over_the_wire_keeps_order_when_many_tasks_ask(client):
     # Batches of another shape round differently in bf16, by about 1e-5.
     assert ((together * np.concatenate(apart)).sum(1) > 0.999).all()
     assert (await encoder.embed_queries([])).shape == (0, 384)
+
+
+async def test_search_with_text_is_the_search_with_its_vector(engine, client):
+    index = RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
+    encoder = open_encoder(client)
+    texts = ["The ferry crosses at noon.", "Bread needs yeast.", "渡轮中午出发。"]
+    terms = [encode_document(text) for text in texts]
+    await index.upsert(
+        [
+            ChunkPoint(point_id("d", 1, n), "ferry", "d", 1, n, vector, sparse)
+            for n, (vector, sparse) in enumerate(
+                zip(await encoder.embed_passages(texts), terms, strict=True)
+            )
+        ]
+    )
+    text = "When does the ferry leave?"
+    question = Question(text, encode_query(text), ["ferry"], 10)
+    answered = await index.search(question)
+    (vector,) = await encoder.embed_queries([text])
+    legs = await index.query(kb_ids=["ferry"], dense=vector, sparse=encode_query(text), depth=10)
+    assert answered.legs == legs
+    assert next(hit.id for hit in legs.dense) == point_id("d", 1, 0)
+    assert np.array_equal(answered.dense, vector)
+    assert 0 < answered.encoding_seconds < 60
+    assert (await index.search(replace(question, kb_ids=["elsewhere"]))).legs == Legs([], [])
 
 
 async def test_question_overtakes_passages_when_both_wait(client):

@@ -15,7 +15,7 @@ import pytest
 
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.engine.upkeep import Policy
-from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
+from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient, IndexHealth
 from tests.kb_service.test_engine import RunningEngine, running_engine, until, until_ready
@@ -139,6 +139,12 @@ async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_pat
         await writer.check()
         assert folders(folder) == {f"{DEFAULT.name}@2"}
         # It goes on from there, in its own process and once more after a restart.
+        question = Question("A question as text", SparseVector((1,), (1.0,)), ["kb"], 10)
+        answered = await writer.index.search(question)
+        assert answered.legs == await writer.index.query(
+            kb_ids=["kb"], dense=answered.dense, sparse=question.sparse, depth=10
+        )
+        assert len(answered.legs.dense) == 10
         await writer.write(4)
         await writer.check()
         assert await asyncio.to_thread(running.stop) == 0
