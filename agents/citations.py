@@ -1,7 +1,7 @@
 """Passages that a search gives, and the numbered citations an answer points at them with."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -66,6 +66,37 @@ class Retriever(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentSpan:
+    """Part of a document as it is searched now.
+
+    Attributes:
+        passages: Those that touch the part, in the document's order.
+        length: Characters of the whole document's extracted text.
+    """
+
+    document_name: str
+    passages: tuple[Passage, ...]
+    length: int
+
+
+class DocumentReader(Protocol):
+    """Reads in the documents of one run's knowledge bases, those that the caller may see."""
+
+    async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
+        """A part of a document.
+
+        Args:
+            document: its id, or its name where that is unique.
+            start: first character that is wanted.
+            end: one past the last.
+
+        Raises:
+            core.errors.DocumentNotFound: no such document that the caller may search.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """What ``[number]`` in an answer stands for.
 
@@ -108,3 +139,21 @@ class Citation:
         if self.retrieval_id:
             data["retrieval_id"] = self.retrieval_id
         return data
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedClaim:
+    """A statement of an answer that its sources do not bear out.
+
+    Attributes:
+        text: The statement, without its marks.
+        reason: ``uncited`` names no source, ``no_source`` names a number that no passage has,
+            ``not_in_source`` says what the cited passages do not.
+    """
+
+    text: str
+    reason: Literal["uncited", "no_source", "not_in_source"]
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The statement as JSON data."""
+        return {"text": self.text, "reason": self.reason}

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agents.citations import Citation
+from agents.citations import Citation, UnsupportedClaim
 
 WireEvent = dict[str, JsonValue]
 """What ``agents.agui`` makes of an event: AG-UI 1.0, camelCase keys, absent fields left out."""
@@ -60,6 +60,8 @@ class TextEnded:
         invalid_numbers: Cited numbers that no retrieved passage has.
         stopped: The message was cut off by a stop or an error.
         truncated: The model ran into its output limit.
+        ended_by: The budget that ended the run before the answer was complete, or nothing.
+        unsupported: Statements of the answer that no source bears out.
     """
 
     message_id: str
@@ -67,6 +69,8 @@ class TextEnded:
     invalid_numbers: tuple[int, ...] = ()
     stopped: bool = False
     truncated: bool = False
+    ended_by: str = ""
+    unsupported: tuple[UnsupportedClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,7 @@ class Citations:
 
     citations: tuple[Citation, ...]
     invalid_numbers: tuple[int, ...] = ()
+    unsupported: tuple[UnsupportedClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

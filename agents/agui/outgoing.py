@@ -142,6 +142,10 @@ def _metadata(event: TextEnded) -> dict[str, JsonValue]:
         metadata["stopped"] = True
     if event.truncated:
         metadata["truncated"] = True
+    if event.ended_by:
+        metadata["ended_by"] = event.ended_by
+    if event.unsupported:
+        metadata["unsupported_claims"] = [claim.to_json() for claim in event.unsupported]
     return metadata
 
 
@@ -187,11 +191,14 @@ def _state(event: StateSnapshot | StateDelta | Citations) -> BaseEvent:
             # Validated, because the operation models' constructors differ by operation.
             patch = [{"op": o.op, "path": o.path, "value": o.value} for o in operations]
             return StateDeltaEvent.model_validate({"delta": patch})
-        case Citations(citations, invalid_numbers):
+        case Citations(citations, invalid_numbers, unsupported):
             patch = [{"op": "add", "path": "/citations", "value": _citations_json(citations)}]
             if invalid_numbers:
                 value: JsonValue = list(invalid_numbers)
                 patch.append({"op": "add", "path": "/invalid_citations", "value": value})
+            if unsupported:
+                claims: JsonValue = [claim.to_json() for claim in unsupported]
+                patch.append({"op": "add", "path": "/unsupported_claims", "value": claims})
             return StateDeltaEvent.model_validate({"delta": patch})
 
 

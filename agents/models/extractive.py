@@ -108,6 +108,11 @@ def _condensed(text: str) -> str:
     return f"{text[:half]} {text[-half:]}"
 
 
+def is_command(question: str) -> bool:
+    """Whether the question names a tool to call: ``/tool name {json}``."""
+    return _SLASH_COMMAND.match(question.strip()) is not None
+
+
 def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
     """The quotes that answer the question; also the offline grade of the passages."""
     sources = [

@@ -18,7 +18,7 @@ from agents.runs.clock import now_ms
 from agents.runs.driver import LEASE_SECONDS, DriverContext, RunDriver
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun, RunLease
-from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES, start
+from agents.strategies import DEFAULT_AGENT_TYPE, require_known, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.tables import ChatSession, RunStatus
 from core.accounts.access import Principal
@@ -31,7 +31,6 @@ from core.errors import (
     InvalidRunInput,
     RunLost,
     ShuttingDown,
-    UnknownAgentType,
 )
 from core.logging import get_logger
 from kb_service import knowledge_bases
@@ -43,6 +42,8 @@ log = get_logger(__name__)
 _POLL_SECONDS = 0.5
 _STOP_SECONDS = 1.7
 _STOP_POLL_SECONDS = 0.02
+# The rest is for the answer, so that a run that takes long still ends in one.
+_ACTING_SHARE = 0.8
 DEFAULT_MODEL_ID = "default"
 
 
@@ -62,7 +63,7 @@ class RunService:
         self._database = database
         self._searcher = searcher
         self._model = model
-        self._limits = Limits(timeout_seconds=timeout_seconds)
+        self._limits = Limits(timeout_seconds, acting_seconds=_ACTING_SHARE * timeout_seconds)
         self._context = DriverContext(database, f"api:{new_id()}", self._announce)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -113,8 +114,7 @@ class RunService:
         config = {} if thread is None else thread.config
         options = request.options
         agent_type = options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
-        if not isinstance(agent_type, str) or agent_type not in STRATEGIES:
-            raise UnknownAgentType(agent_type=str(agent_type)[:100], known=sorted(STRATEGIES))
+        agent_type = require_known(agent_type)
         known_models = {None, "", DEFAULT_MODEL_ID, self._model.name}
         if options.model_id not in known_models:
             known = sorted(name for name in known_models if name)

@@ -1,9 +1,4 @@
-"""The prompts of agentic RAG. Retrieved text never stands in a system message."""
-
-import json
-from collections.abc import Sequence
-
-from agents.requests import ContextItem
+"""The prompts of agentic RAG."""
 
 DECIDE = """You answer questions from the user's own knowledge bases.
 - For greetings, thanks, small talk, or questions about this conversation itself: answer directly \
@@ -34,18 +29,3 @@ of the documents; else empty"}"""
 
 STANDALONE = """Rewrite the user's last message as one search query that makes sense without the \
 conversation. Answer with the query and nothing else."""
-
-
-def delimited(tag: str, text: str) -> str:
-    """Untrusted JSON text between tags that it can't close."""
-    # Legal inside JSON strings, and JSON has no angle brackets elsewhere.
-    escaped = text.replace("<", "\\u003c").replace(">", "\\u003e")
-    return f"<{tag}>\n{escaped}\n</{tag}>"
-
-
-def question_with_context(question: str, context: Sequence[ContextItem]) -> str:
-    """The question, followed by what the caller's page knows, as data."""
-    if not context:
-        return question
-    items = [{"description": item.description, "value": item.value} for item in context]
-    return f"{question}\n\n{delimited('context', json.dumps(items, ensure_ascii=False))}"

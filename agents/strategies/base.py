@@ -14,7 +14,7 @@ from workflows.errors import WorkflowCancelledByUser
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.citations import Citation, Retriever
+from agents.citations import Citation, DocumentReader, Retriever
 from agents.events import Failed, Finished, RunEvent, StepFinished, StepStarted, Usage
 from agents.models.port import ChatModel, Message, ModelUsage
 from agents.requests import ContextItem
@@ -33,13 +33,25 @@ class Limits:
     """Bounds of one run.
 
     Attributes:
+        acting_seconds: After this long no more is thought or done, only answered.
+        max_turns: Turns of the model in which it may call tools.
+        max_tokens: Tokens, in and out, after which it is only answered.
         max_searches: Rounds of retrieval, the first one included.
+        max_plan_steps: Steps of one plan.
+        max_replans: Changes of a plan.
+        max_attempts: Attempts at an answer, the first one included.
         history_messages: Earlier messages a model is given.
         evidence_characters: Longest text of passages in one prompt.
     """
 
     timeout_seconds: float = 300
+    acting_seconds: float = 240
+    max_turns: int = 24
+    max_tokens: int = 400_000
     max_searches: int = 3
+    max_plan_steps: int = 8
+    max_replans: int = 2
+    max_attempts: int = 3
     top_k: int = 8
     history_messages: int = 20
     evidence_characters: int = 40_000
@@ -52,12 +64,14 @@ class StrategyInput:
     Attributes:
         history: Earlier user and assistant messages of the thread, oldest first.
         retriever: None when no knowledge base is selected.
+        documents: Reads in the documents that the retriever searches.
         state: The shared state the caller sent.
     """
 
     question: str
     model: ChatModel
     retriever: Retriever | None
+    documents: DocumentReader | None = None
     history: tuple[Message, ...] = ()
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()
@@ -81,6 +95,12 @@ class Strategy(Workflow):
         self.usage = Usage(provider=inputs.model.provider, model=inputs.model.name)
         self.citations: tuple[Citation, ...] = ()
         self.failure: AgentexError | None = None
+        self._parent: Strategy | None = None
+
+    @property
+    def is_chinese(self) -> bool:
+        """Whether what we say ourselves is said in Chinese: in the language of the question."""
+        return is_cjk_dominant(self.inputs.question)
 
     @abstractmethod
     def opening(self) -> RunEvent:
@@ -99,6 +119,26 @@ class Strategy(Workflow):
             reasoning_tokens=self.usage.reasoning_tokens + usage.reasoning_tokens,
             cached_prompt_tokens=self.usage.cached_prompt_tokens + usage.cached_prompt_tokens,
         )
+        if self._parent is not None:
+            self._parent.spend(usage)
+
+    async def run_inside(self, parent: "Strategy") -> None:
+        """Run as a part of another strategy's step: its events and its tokens are the parent's.
+
+        Raises:
+            AgentexError: why it broke off.
+        """
+        self.channel, self._parent = parent.channel, parent
+        handler = self.run()
+        try:
+            await handler.stop_event_result()
+        finally:
+            # The parent was stopped: what runs inside it is a task of its own.
+            if not handler.is_done():
+                await handler.cancel_run(timeout=1.0)
+        if self.failure is not None:
+            raise self.failure
+        parent.citations = self.citations
 
     async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
         """Run the body of a step between its two step events.

@@ -26,6 +26,7 @@ from agents.events import (
 _UNFINISHED_RESULT = {
     "cancelled": "Cancelled: the run was stopped.",
     "failed": "Not finished: the run broke off.",
+    "budget": "Not run: the time for this run was used up.",
 }
 
 
@@ -69,7 +70,7 @@ class OpenEntities:
             case _:
                 pass
 
-    def closing(self, why: Literal["cancelled", "failed"]) -> list[RunEvent]:
+    def closing(self, why: Literal["cancelled", "failed", "budget"]) -> list[RunEvent]:
         """The events that close everything open, innermost first."""
         closing: list[RunEvent] = [ThoughtEnded(message_id) for message_id in self._thoughts]
         closing += [TextEnded(message_id, stopped=True) for message_id in self._texts]

@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from agents.citations import Retriever
+from agents.citations import DocumentReader, Retriever
 from agents.evidence import Evidence
 from agents.models.port import ToolSpec
 from core.errors import AgentexError
@@ -53,11 +53,13 @@ class ToolScope:
     Attributes:
         retriever: None when no knowledge base is selected.
         top_k: Passages per search, where the knowledge bases do not say.
+        documents: None when no knowledge base is selected.
     """
 
     retriever: Retriever | None
     evidence: Evidence
     top_k: int
+    documents: DocumentReader | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field, JsonValue
 
 from agents import sessions
+from agents.strategies import STRATEGIES, require_known
 from agents.tables import ChatMessage, ChatSession
 from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
@@ -24,7 +25,7 @@ _MAX_MESSAGES = 200
 class SessionConfig(Body):
     """How questions of a session are answered when a run does not say otherwise."""
 
-    agent_type: Text | None = Field(default=None, max_length=50, examples=["agentic_rag"])
+    agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
     model_id: Text | None = Field(default=None, max_length=200)
     knowledge_base_ids: list[Text] | None = Field(default=None, max_length=100)
     mcp_connection_ids: list[Text] | None = Field(default=None, max_length=100)
@@ -89,6 +90,8 @@ def _message(row: ChatMessage) -> MessageAnswer:
 
 
 def _config(config: SessionConfig) -> dict[str, JsonValue]:
+    if config.agent_type is not None:
+        require_known(config.agent_type)
     return config.model_dump(exclude_none=True)
 
 
@@ -105,7 +108,11 @@ async def list_sessions(
     return page_of(items, total=listing.total, page=page.number, page_size=page.size)
 
 
-@router.post("", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post(
+    "",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_AGENT_TYPE),
+)
 async def create_session(
     body: SessionBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[SessionAnswer]:
@@ -128,7 +135,9 @@ async def read_session(
 @router.put(
     "/{session_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_AGENT_TYPE, ErrorCode.SESSION_NOT_FOUND
+    ),
 )
 async def change_session(
     session_id: Text, body: SessionChangeBody, principal: CurrentPrincipal, work: Writing

@@ -3,9 +3,19 @@
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+from agents.agui.json_patch import apply_patch
 from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import verify
-from agents.events import Citations, RunEvent, TextDelta, TextEnded, ToolCallResult, WireEvent
+from agents.events import (
+    Citations,
+    RunEvent,
+    TextDelta,
+    TextEnded,
+    ThoughtDelta,
+    ToolCallResult,
+    ToolCallStarted,
+    WireEvent,
+)
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
 
@@ -18,9 +28,9 @@ def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
     return [mapper.started(), *(wire for event in events for wire in mapper.translate(event))]
 
 
-async def run(inputs: StrategyInput) -> list[RunEvent]:
+async def run(inputs: StrategyInput, agent_type: str = "agentic_rag") -> list[RunEvent]:
     """All events of the run; their wire form passes the verifier."""
-    events = [event async for event in start("agentic_rag", inputs).events()]
+    events = [event async for event in start(agent_type, inputs).events()]
     verify(to_wire(events), thread_id=THREAD, run_id=RUN, state=inputs.state)
     return events
 
@@ -49,3 +59,27 @@ def ended_text(events: Sequence[RunEvent]) -> TextEnded:
 
 def citations_of(events: Sequence[RunEvent]) -> Citations:
     return only(events, Citations)
+
+
+def state_of(events: Sequence[RunEvent]) -> dict:
+    """The shared state at the end."""
+    state = None
+    for event in to_wire(events):
+        if event["type"] == "STATE_SNAPSHOT":
+            state = event["snapshot"]
+        elif event["type"] == "STATE_DELTA":
+            state = apply_patch(state, event["delta"])  # type: ignore[arg-type]
+    assert isinstance(state, dict)
+    return state
+
+
+def thoughts_of(events: Sequence[RunEvent]) -> list[str]:
+    thoughts: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, ThoughtDelta):
+            thoughts[event.message_id] = thoughts.get(event.message_id, "") + event.delta
+    return list(thoughts.values())
+
+
+def calls_of(events: Sequence[RunEvent]) -> list[str]:
+    return [event.name for event in events if isinstance(event, ToolCallStarted)]

@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from agents.strategies import STRATEGIES
 from core.errors import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
@@ -312,11 +313,14 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     user.refused(ErrorCode.SESSION_NOT_FOUND, "POST", RUN, json=body)
 
 
-def test_unknown_agent_type_is_refused_with_those_that_are_known(user: Api):
-    body = run_body("hello", forwarded_props={"agent_type": "react"})
+# "memory" is the product's own: nobody may ask for it (seed 000).
+@pytest.mark.parametrize("agent_type", ["telepathy", "memory", "Worker"])
+def test_unknown_agent_type_is_refused_with_those_that_are_known(user: Api, agent_type: str):
+    body = run_body("hello", forwarded_props={"agent_type": agent_type})
     details = user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, "POST", RUN, json=body)
 
-    assert details == {"agent_type": "react", "known": ["agentic_rag"]}
+    assert details == {"agent_type": agent_type, "known": sorted(STRATEGIES)}
+    assert user.get("/sessions")["total"] == 0
 
 
 ASK = {"id": "m", "role": "user", "content": "hello"}

@@ -219,7 +219,7 @@ def test_client_is_refused_before_the_run_starts(
 ):
     stranger = agui_client.talk(modelled.api(), asking("Hello #plain")).runs[0]
     unknown_type = agui_client.talk(
-        reader, {"question": "Hello #plain", "props": {"agent_type": "react"}}
+        reader, {"question": "Hello #plain", "props": {"agent_type": "telepathy"}}
     ).runs[0]
     unknown_kb = agui_client.talk(reader, asking("Hello #plain", str(uuid4()))).runs[0]
 

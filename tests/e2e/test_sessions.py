@@ -270,8 +270,29 @@ def test_session_says_how_its_runs_answer(user: Api, other: Api):
     user.put(f"/sessions/{session_id}", {"config": {"knowledge_base_ids": [other.create_kb()]}})
     body = {**run_body("hello"), "thread_id": session_id}
     user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", "/agent/run", json=body)
-    user.put(f"/sessions/{session_id}", {"config": {"agent_type": "react"}})
-    user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, "POST", "/agent/run", json=body)
+
+
+@pytest.mark.parametrize("agent_type", ["telepathy", "memory", "", "x" * 300])
+def test_session_of_an_unknown_agent_type_is_refused(user: Api, agent_type: str):
+    session_id = user.post("/sessions", {"config": {"agent_type": "react"}})["id"]
+    body = {"config": {"agent_type": agent_type}}
+    for method, path in (("POST", "/sessions"), ("PUT", f"/sessions/{session_id}")):
+        details = user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, method, path, json=body)
+        assert details["agent_type"] == agent_type[:100]
+
+    assert user.get(f"/sessions/{session_id}")["config"] == {"agent_type": "react"}
+    assert user.get("/sessions")["total"] == 1
+
+
+def test_every_agent_type_may_be_a_sessions(user: Api):
+    schema = user.http.get("/openapi.json").json()["components"]["schemas"]["SessionConfig"]
+    known = [name for name in schema["properties"]["agent_type"]["enum"] if name]
+    assert "react" in known
+    assert "memory" not in known
+
+    for name in known:
+        config = {"agent_type": name}
+        assert user.post("/sessions", {"config": config})["config"] == config
 
 
 def test_run_answers_under_the_name_by_which_it_asked(user: Api):

@@ -1,0 +1,106 @@
+"""What one run may spend before it must answer: turns, tokens, time, patience with repeats."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from agents.strategies.base import Limits
+
+EndedBy = Literal["turns", "tokens", "time", "repeats"]
+_MOST_REPEATS = 2
+# Part of the time behind the acting that the last answer may take; the rest is for the ending.
+_ANSWER_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    english: str
+    chinese: str
+
+
+_NOTES: dict[EndedBy, _Wording] = {
+    "turns": _Wording(
+        "This answer is incomplete: the run used up its {limit} model turns.",
+        "此回答不完整：本次运行已用完 {limit} 轮模型调用。",
+    ),
+    "tokens": _Wording(
+        "This answer is incomplete: the run used up its {limit} tokens.",
+        "此回答不完整：本次运行已用完 {limit} 个 token。",
+    ),
+    "time": _Wording(
+        "This answer is incomplete: the run used up its {limit} seconds.",
+        "此回答不完整：本次运行已用完 {limit} 秒的时间。",
+    ),
+    "repeats": _Wording(
+        "This answer is incomplete: the run was ended because the model kept making the same "
+        "tool calls.",
+        "此回答不完整：模型一再重复同样的工具调用，运行因此结束。",
+    ),
+}
+
+
+class Budget:
+    """Counts what a run spends.
+
+    Attributes:
+        ended_by: What was used up first; None while there is some of everything.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.ended_by: EndedBy | None = None
+        self._limits = limits
+        self._begun = time.monotonic()
+        self._turns = 0
+        self._repeats = 0
+        self._tokens = 0
+
+    @property
+    def acting_seconds_left(self) -> float:
+        """Time left for thinking and doing."""
+        return max(0.0, self._begun + self._limits.acting_seconds - time.monotonic())
+
+    @property
+    def answer_seconds_left(self) -> float:
+        """Time left for the last answer, which must end before the run's own deadline."""
+        limits = self._limits
+        spare = max(0.0, limits.timeout_seconds - limits.acting_seconds)
+        end = self._begun + limits.timeout_seconds - spare * (1 - _ANSWER_SHARE)
+        return max(0.0, end - time.monotonic())
+
+    def spend_turn(self, tokens: int) -> None:
+        """Count a turn of the model."""
+        self._turns += 1
+        self._tokens += tokens
+
+    def observe_round(self, *, only_repeats: bool) -> None:
+        """Count a round of calls: two in a row that ask nothing new lead nowhere."""
+        self._repeats = self._repeats + 1 if only_repeats else 0
+
+    def end(self, by: EndedBy) -> None:
+        """End it; the first reason stays."""
+        self.ended_by = self.ended_by or by
+
+    def is_over(self) -> bool:
+        """Whether no more may be thought or done."""
+        if self._repeats >= _MOST_REPEATS:
+            self.end("repeats")
+        elif self._turns >= self._limits.max_turns:
+            self.end("turns")
+        elif self._tokens >= self._limits.max_tokens:
+            self.end("tokens")
+        elif self.acting_seconds_left == 0:
+            self.end("time")
+        return self.ended_by is not None
+
+    def note(self, *, is_chinese: bool) -> str:
+        """What the reader of the answer is told of its end; empty when nothing was used up."""
+        if self.ended_by is None:
+            return ""
+        limits = {
+            "turns": f"{self._limits.max_turns}",
+            "tokens": f"{self._limits.max_tokens}",
+            "time": f"{self._limits.acting_seconds:g}",
+        }
+        wording = _NOTES[self.ended_by]
+        text = wording.chinese if is_chinese else wording.english
+        return text.format(limit=limits.get(self.ended_by, ""))

@@ -1,0 +1,318 @@
+"""What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workflows.events import StopEvent
+
+from agents.events import (
+    Citations,
+    PatchOperation,
+    StateDelta,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+)
+from agents.evidence import Evidence
+from agents.json_shapes import parse
+from agents.models.extractive import standalone_question
+from agents.models.port import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.requests import ContextItem
+from agents.strategies.base import Strategy, StrategyInput, new_id
+from agents.strategies.budget import Budget
+from agents.strategies.citation_check import check_citations, without_marks
+from agents.strategies.claim_check import unsupported_claims
+from agents.strategies.model_turn import Turn, stream_turn
+from agents.strategies.prompts import BUDGET_ENDED, delimited, question_with_context
+from agents.strategies.voice import TurnVoice, Voice
+from agents.tools import search_knowledge_base, toolbox
+from agents.tools.base import ToolOutput, ToolScope
+from core.errors import ModelFailed
+
+MOST_CALLS = 4
+_CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
+_EXTRA_CALL = "Not run: too many calls in one turn."
+_LATE_CALL = "Not run: the time for this run was used up."
+_REPEATED_CALL = (
+    "Not run again: the same call with the same arguments was made before, and its result stands "
+    "above. Use it, call something else, or answer."
+)
+# For endpoints that do not count: low for Chinese, high for English.
+_CHARACTERS_PER_TOKEN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """A round of calls.
+
+    Attributes:
+        messages: The turn and its results, for the next turn.
+        ran: Calls that their tool answered.
+        failed: Calls that gave nothing.
+    """
+
+    messages: tuple[Message, ...]
+    ran: int
+    failed: int
+
+
+class ToolStrategy(Strategy):
+    """Base of the strategies that call tools.
+
+    Attributes:
+        uses_tools: False once the endpoint refused tools.
+    """
+
+    def __init__(self, inputs: StrategyInput) -> None:
+        super().__init__(inputs)
+        self.evidence = Evidence()
+        self.tools = toolbox(
+            ToolScope(inputs.retriever, self.evidence, inputs.limits.top_k, inputs.documents)
+        )
+        self.budget = Budget(inputs.limits)
+        self.uses_tools = True
+        asked = [m.content for m in inputs.history if m.role == "user"]
+        self.standalone = standalone_question(inputs.question, asked)
+        # The outcome of each call so far, by what was called with what.
+        self._outcomes: dict[str, bool] = {}
+        self._shown_evidence = 0
+        self._counted_tokens = 0
+
+    @property
+    def can_search(self) -> bool:
+        """Whether a knowledge base is selected."""
+        return search_knowledge_base.NAME in self.tools
+
+    def spend(self, usage: ModelUsage) -> None:
+        """Add a model call's tokens, for the budget too."""
+        super().spend(usage)
+        self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
+
+    def conversation(self, system: str) -> list[Message]:
+        """The system's message, what was said before and the question."""
+        question = question_with_context(self.inputs.question, self.caller_context)
+        return [Message("system", system), *self.past(), Message("user", question)]
+
+    @property
+    def caller_context(self) -> tuple[ContextItem, ...]:
+        """What the caller's page knows; the offline model would look for every word of it."""
+        return () if self.inputs.model.is_extractive else self.inputs.context
+
+    def past(self) -> list[Message]:
+        """Earlier messages, without marks that mean other passages now."""
+        inputs = self.inputs
+        return [
+            replace(message, content=without_marks(message.content))
+            for message in inputs.history[-inputs.limits.history_messages :]
+        ]
+
+    async def think_turn(
+        self, messages: Sequence[Message], *, voice: Voice = "answer", tools: bool = True
+    ) -> Turn | None:
+        """One turn of the model, counted and in time.
+
+        An endpoint that refuses tools is asked without them; what is in the knowledge bases is
+        then looked up for it.
+
+        Args:
+            messages: what it reads.
+            voice: how its text is heard.
+            tools: whether it may call them.
+
+        Returns:
+            None when time was used up before it said anything that counts.
+
+        Raises:
+            ModelFailed: the model broke off.
+        """
+        offered = self.tools.specs if tools and self.uses_tools else ()
+        try:
+            return await self._timed_turn(messages, offered, voice)
+        except ToolsRefused:
+            self.uses_tools = False
+        if self.can_search and not self._outcomes:
+            call = self.announced(self.standalone)
+            return Turn(new_id(), "", "", (call,), "tool_calls")
+        return await self._timed_turn(messages, (), voice)
+
+    async def _timed_turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], voice: Voice
+    ) -> Turn | None:
+        heard = TurnVoice(self.emit, voice)
+        asked = list(messages) if self.uses_tools else _as_data(messages)
+        counted = self._counted_tokens
+        try:
+            async with asyncio.timeout(self.budget.acting_seconds_left):
+                turn = await stream_turn(
+                    self.inputs.model, asked, tools, emit=heard, spend=self.spend
+                )
+        except TimeoutError:
+            self.budget.end("time")
+            if heard.cut():
+                return Turn(heard.message_id, heard.text, "", (), "stop")
+            return None
+        heard.end(has_calls=bool(turn.calls))
+        self.budget.spend_turn(self._tokens_since(counted, asked, turn))
+        return turn
+
+    def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
+        tokens = self._counted_tokens - counted
+        if tokens or self.inputs.model.is_extractive:
+            return tokens
+        said = sum(len(message.content) for message in asked) + len(turn.text)
+        return said // _CHARACTERS_PER_TOKEN
+
+    async def act_on(self, turn: Turn) -> Acted:
+        """Run the calls of a turn; each gets a result, and none is run that was run before."""
+        answers: list[Message] = []
+        ran = failed = repeated = 0
+        for index, call in enumerate(turn.calls):
+            if turn.is_cut and index == len(turn.calls) - 1:
+                output = ToolOutput(_CUT_CALL, ran=False)
+            elif index >= MOST_CALLS:
+                output = ToolOutput(_EXTRA_CALL, ran=False)
+            elif self._outcomes.get(signature := _signature(call)):
+                repeated += 1
+                output = ToolOutput(_REPEATED_CALL)
+            else:
+                # A call that failed may be tried once more.
+                repeated += signature in self._outcomes
+                output = await self.call(call)
+                self._outcomes[signature] = _is_good(output) or signature in self._outcomes
+            ran += _is_good(output)
+            failed += not _is_good(output)
+            self.emit(ToolCallResult(new_id(), call.id, output.content))
+            answers.append(Message("tool", output.content, tool_call_id=call.id))
+        self.budget.observe_round(only_repeats=repeated == len(turn.calls))
+        return Acted((turn.message, *answers), ran, failed)
+
+    async def call(self, call: ToolCall) -> ToolOutput:
+        """Run one tool while there is time."""
+        try:
+            async with asyncio.timeout(self.budget.acting_seconds_left):
+                return await self.tools.call(call.name, call.arguments)
+        except TimeoutError:
+            self.budget.end("time")
+            return ToolOutput(_LATE_CALL, ran=False)
+
+    def announced(self, query: str) -> ToolCall:
+        """A search of the strategy's own, shown like a model's."""
+        call = search_call(query)
+        self.emit(ToolCallStarted(call.id, call.name, new_id()))
+        self.emit(ToolCallArgs(call.id, call.arguments))
+        self.emit(ToolCallEnded(call.id))
+        return call
+
+    def show_evidence(self) -> None:
+        """Bring the shared state up to date with what was found."""
+        if len(self.evidence.numbers()) == self._shown_evidence:
+            return
+        self._shown_evidence = len(self.evidence.numbers())
+        self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
+
+    def passages(self, *, relevant_only: bool = False) -> str:
+        """What was found, as JSON text that fits into a prompt."""
+        numbers = self.evidence.numbers(relevant_only=relevant_only)
+        return self.evidence.text(numbers, limit=self.inputs.limits.evidence_characters)
+
+    def muse(self, thought: str) -> None:
+        """Show a thought of the strategy's own."""
+        thought_id = new_id()
+        self.emit(ThoughtStarted(thought_id))
+        self.emit(ThoughtDelta(thought_id, thought))
+        self.emit(ThoughtEnded(thought_id))
+
+    def say(self, text: str) -> Turn:
+        """Begin the answer with a text that is there already; it stays open."""
+        message_id = new_id()
+        self.emit(TextStarted(message_id))
+        if text:
+            self.emit(TextDelta(message_id, text))
+        return Turn(message_id, text, "", (), "stop")
+
+    async def answer_now(self, messages: Sequence[Message]) -> Turn:
+        """The answer, without tools; where a budget was used up, from what is there.
+
+        Raises:
+            ModelFailed: the model broke off, or said nothing.
+        """
+        asked = list(messages) if self.uses_tools else _as_data(messages)
+        if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
+            asked.append(Message("user", BUDGET_ENDED))
+        heard = TurnVoice(self.emit, "answer")
+        try:
+            async with asyncio.timeout(self.budget.answer_seconds_left):
+                turn = await stream_turn(self.inputs.model, asked, (), emit=heard, spend=self.spend)
+        except TimeoutError:
+            self.budget.end("time")
+            if heard.cut():
+                return Turn(heard.message_id, heard.text, "", (), "stop")
+            return self.say("")
+        if turn.text:
+            return turn
+        if self.budget.ended_by is None:
+            raise ModelFailed(reason="the model gave an empty answer")
+        return self.say("")
+
+    def conclude(self, turn: Turn | None) -> StopEvent:
+        """Check the answer against its sources and end its message with what came out."""
+        if turn is None:
+            return StopEvent()
+        note = self.budget.note(is_chinese=self.is_chinese)
+        if note:
+            self.emit(TextDelta(turn.message_id, f"\n\n{note}" if turn.text else note))
+        checked = check_citations(turn.text, self.evidence)
+        # The offline model only quotes; its own sentences are no claims about the documents.
+        is_quoted = self.inputs.model.is_extractive
+        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence)
+        self.citations = checked.citations
+        self.emit(Citations(checked.citations, checked.invalid_numbers, unsupported))
+        self.emit(
+            TextEnded(
+                turn.message_id,
+                checked.citations,
+                checked.invalid_numbers,
+                truncated=turn.is_cut,
+                ended_by=self.budget.ended_by or "",
+                unsupported=unsupported,
+            )
+        )
+        return StopEvent()
+
+
+def search_call(query: str) -> ToolCall:
+    """A call of the search."""
+    arguments = json.dumps({"query": query}, ensure_ascii=False)
+    return ToolCall(f"call_{new_id().replace('-', '')}", search_knowledge_base.NAME, arguments)
+
+
+def _is_good(output: ToolOutput) -> bool:
+    return output.ran and output.failure is None
+
+
+def _signature(call: ToolCall) -> str:
+    try:
+        arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
+    except ValueError:
+        arguments = call.arguments
+    return f"{call.name} {arguments}"
+
+
+def _as_data(messages: Sequence[Message]) -> list[Message]:
+    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
+    told: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            told.append(Message("user", delimited("result", message.content)))
+        elif not message.tool_calls:
+            told.append(message)
+    return told

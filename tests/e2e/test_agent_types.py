@@ -1,0 +1,152 @@
+"""The agent types over HTTP: with the scripted model, and without any."""
+
+import time
+
+import pytest
+
+from tests.fixtures.agents import GUIDE, MANUAL, RUN, Run, camel, run_body, text_of, verified_run
+from tests.fixtures.client import Api
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server
+
+
+@pytest.fixture
+def reader(modelled: Server) -> Api:
+    """Somebody who asks the product with a language model."""
+    return modelled.api().register()
+
+
+@pytest.fixture
+def guide(reader: Api) -> str:
+    """A knowledge base of the reader's, English and Chinese."""
+    return library(reader)
+
+
+@pytest.fixture
+def offline_guide(user: Api) -> str:
+    """A knowledge base of somebody who asks the product without a language model."""
+    return library(user)
+
+
+def library(owner: Api) -> str:
+    kb_id = owner.create_kb()
+    owner.ingest(kb_id, "relay.md", GUIDE)
+    owner.ingest(kb_id, "中继.md", MANUAL)
+    return kb_id
+
+
+def wishes(agent_type: str, kb_id: str) -> dict:
+    return {"forwarded_props": {"agent_type": agent_type, "knowledge_base_ids": [kb_id]}}
+
+
+def steps_of(events: list[dict]) -> list[str]:
+    return [event["stepName"] for event in events if event["type"] == "STEP_STARTED"]
+
+
+def cited_in(events: list[dict]) -> set[str]:
+    return {citation["document_name"] for citation in events[-1]["result"]["citations"]}
+
+
+HAPPY = {
+    "react": ("react", {"think", "act", "observe", "check_citations"}),
+}
+
+
+@pytest.mark.parametrize("agent_type", HAPPY)
+def test_agent_type_answers_with_citations(reader: Api, guide: str, agent_type: str):
+    script, steps = HAPPY[agent_type]
+    question = f"Which port does the relay use, and how long are logs kept? #{script}"
+    events = verified_run(reader, question, **wishes(agent_type, guide))
+
+    assert set(steps_of(events)) == steps
+    assert "7070" in text_of(events)
+    assert cited_in(events)
+    stored = reader.get(f"/sessions/{events[0]['threadId']}/messages")["items"][-1]
+    assert stored["metadata"]["agent_type"] == agent_type
+    assert stored["metadata"]["citations"] == events[-1]["result"]["citations"]
+
+
+@pytest.mark.parametrize("agent_type", HAPPY)
+@pytest.mark.parametrize(
+    ("question", "notice", "quote", "document"),
+    [
+        (
+            "Which port does the relay server listen on?",
+            "No language model is configured",
+            "listens on port 7070",
+            "relay.md",
+        ),
+        ("中继服务器默认监听哪个端口？", "当前未配置语言模型", "默认监听 7070 端口", "中继.md"),
+    ],
+)
+def test_agent_type_quotes_when_there_is_no_model(
+    user: Api,
+    offline_guide: str,
+    agent_type: str,
+    question: str,
+    notice: str,
+    quote: str,
+    document: str,
+):
+    events = verified_run(user, question, **wishes(agent_type, offline_guide))
+
+    assert text_of(events).startswith(notice)
+    assert quote in text_of(events)
+    assert document in cited_in(events)
+
+
+@pytest.mark.parametrize("agent_type", HAPPY)
+def test_agent_type_abstains_when_there_is_no_model(user: Api, offline_guide: str, agent_type: str):
+    question = "Who composed the Goldberg variations?"
+    events = verified_run(user, question, **wishes(agent_type, offline_guide))
+
+    assert "No language model is configured" in text_of(events)
+    assert events[-1]["result"]["citations"] == []
+    assert "7070" not in text_of(events)
+
+
+SLOW = {"react": "react-slow"}
+
+
+@pytest.mark.parametrize("agent_type", SLOW)
+def test_agent_type_is_stopped_in_the_middle(
+    reader: Api, guide: str, scripted: ModelServer, agent_type: str
+):
+    body = camel(run_body(f"Which port? #{SLOW[agent_type]}", **wishes(agent_type, guide)))
+    with Run(reader, body) as streaming:
+        streaming.until("TOOL_CALL_RESULT")
+        assert scripted.waiting.wait(20)
+        started = time.monotonic()
+        assert reader.post(f"{RUN}/{body['runId']}/stop")["stopped"] is True
+        events = streaming.finish()
+        took = time.monotonic() - started
+
+    assert took < 5
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert scripted.hung_up.wait(10)
+
+
+def test_chinese_question_is_answered_by_react(reader: Api, guide: str):
+    events = verified_run(reader, "监听哪个端口？ #react-chinese", **wishes("react", guide))
+
+    assert text_of(events) == "中继服务器监听 7070 端口 [1]。"
+    assert cited_in(events)
+
+
+def test_react_that_loops_ends_with_what_it_has(reader: Api, guide: str):
+    events = verified_run(reader, "Which port? #react-loop", **wishes("react", guide))
+
+    assert "This answer is incomplete" in text_of(events)
+    said = next(event for event in events if event["type"] == "TEXT_MESSAGE_END")
+    assert said["metadata"]["ended_by"] == "repeats"
+    stored = reader.get(f"/sessions/{events[0]['threadId']}/messages")["items"][-1]
+    assert stored["metadata"]["ended_by"] == "repeats"
+
+
+def test_claim_without_a_source_is_marked(reader: Api, guide: str):
+    events = verified_run(reader, "Which port? #rag", **wishes("agentic_rag", guide))
+
+    # The script says 8000, the guide 7070.
+    claims = [{"text": "The port is 8000.", "reason": "not_in_source"}]
+    said = next(event for event in events if event["type"] == "TEXT_MESSAGE_END")
+    assert said["metadata"]["unsupported_claims"] == claims
