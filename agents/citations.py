@@ -72,11 +72,13 @@ class DocumentSpan:
     Attributes:
         passages: Those that touch the part, in the document's order.
         length: Characters of the whole document's extracted text.
+        namesakes: Ids of other documents of the name it was asked by.
     """
 
     document_name: str
     passages: tuple[Passage, ...]
     length: int
+    namesakes: tuple[str, ...] = ()
 
 
 class DocumentReader(Protocol):
@@ -86,7 +88,7 @@ class DocumentReader(Protocol):
         """A part of a document.
 
         Args:
-            document: its id, or its name where that is unique.
+            document: its id, or its name.
             start: first character that is wanted.
             end: one past the last.
 

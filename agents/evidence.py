@@ -71,7 +71,14 @@ class Evidence:
         """What was found, for the shared state: where it stands and its grade, without text."""
         return [_entry_json(number, entry) for number, entry in self._entries.items()]
 
-    def text(self, numbers: Iterable[int], *, limit: int, retrieval_id: str = "") -> str:
+    def text(
+        self,
+        numbers: Iterable[int],
+        *,
+        limit: int,
+        retrieval_id: str = "",
+        about: dict[str, JsonValue] | None = None,
+    ) -> str:
         """The passages as JSON text of at most ``limit`` characters.
 
         JSON, because it delimits untrusted text: nothing in a passage can end its own string.
@@ -82,9 +89,11 @@ class Evidence:
             numbers: which passages.
             limit: longest text.
             retrieval_id: of the search that gave them, to be named.
+            about: what else is to be said of them.
         """
         shown: list[str] = []
-        end = _END.format(_dump({"retrieval_id": retrieval_id})[1:-1]) if retrieval_id else ""
+        told = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}
+        end = _END.format(_dump(told)[1:-1]) if told else ""
         room = limit - len(_FRAME) - len(end)
         for number in numbers:
             passage = self._entries[number].passage

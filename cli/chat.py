@@ -9,7 +9,7 @@ import typer
 
 from cli import messages
 from cli.chat_prompt import chat_prompt
-from cli.chat_run import Question, ask
+from cli.chat_run import DEFAULT_AGENT_TYPE, Question, ask
 from cli.client import ApiClient, new_id
 from cli.command import (
     JsonOption,
@@ -35,6 +35,15 @@ def chat(
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="A conversation to go on with.")
     ] = None,
+    agent: Annotated[
+        str,
+        typer.Option(
+            "--agent",
+            metavar="TYPE",
+            help="Who answers: agentic_rag, react, plan_execute, reflexion, or worker to have it "
+            "chosen.",
+        ),
+    ] = DEFAULT_AGENT_TYPE,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -48,7 +57,7 @@ def chat(
     options = Options(json_only, language, url)
     thread_id = thread or new_id()
     if question is None and sys.stdin.isatty() and not json_only:
-        _converse(options, knowledge_bases, thread_id)
+        _converse(options, knowledge_bases, Question("", thread_id, agent_type=agent))
         return
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
@@ -56,7 +65,7 @@ def chat(
         if not text.strip():
             raise CommandFailed(InvalidRequest("question", "empty"), messages.CHAT_NO_QUESTION)
         ids = await find_ids(client, knowledge_bases)
-        code = await ask(output, client, Question(text, thread_id, ids))
+        code = await ask(output, client, Question(text, thread_id, ids, agent))
         output.hint(messages.CHAT_RESUME, thread=thread_id)
         return code
 
@@ -67,14 +76,14 @@ def _piped() -> str:
     return "" if sys.stdin.isatty() else sys.stdin.read()
 
 
-def _converse(options: Options, knowledge_bases: list[str] | None, thread_id: str) -> None:
+def _converse(options: Options, knowledge_bases: list[str] | None, first: Question) -> None:
     output = open_output(options)
 
     def work() -> ExitCode:
         with asyncio.Runner() as runner:
             client = open_client(options, output)
             try:
-                conversation = Conversation(output, client, thread_id)
+                conversation = Conversation(output, client, first)
                 runner.run(conversation.begin(knowledge_bases))
                 output.say(messages.CHAT_WELCOME)
                 with chat_prompt(output.render(messages.CHAT_PROMPT)) as prompt:
@@ -97,11 +106,12 @@ class Conversation:
     Args:
         output: the command's.
         client: of the server.
-        thread_id: of the first thread.
+        first: thread and agent type of the first question.
     """
 
-    def __init__(self, output: Output, client: ApiClient, thread_id: str) -> None:
-        self.thread_id = thread_id
+    def __init__(self, output: Output, client: ApiClient, first: Question) -> None:
+        self.thread_id = first.thread_id
+        self._agent_type = first.agent_type
         self._output = output
         self._client = client
         self._ids: list[str] = []
@@ -126,7 +136,7 @@ class Conversation:
                 self._output.say(messages.CHAT_NEW)
             case "/help":
                 self._output.say(messages.CHAT_WELCOME)
-            case line if line.startswith("/"):
+            case line if line.startswith("/") and not self.wants(text):
                 self._output.say(messages.CHAT_UNKNOWN)
             case _:
                 pass
@@ -134,14 +144,17 @@ class Conversation:
 
     def wants(self, text: str) -> bool:
         """Whether a line is a question."""
-        return bool(text.strip()) and not text.strip().startswith("/")
+        words = text.split()
+        # The server runs a tool that is named like this when it has no language model.
+        return bool(words) and (words[0] == "/tool" or not words[0].startswith("/"))
 
     async def answer(self, text: str) -> None:
         """Ask and show the answer; what goes wrong with it leaves the conversation open."""
         try:
             # A second Ctrl-C gives up on this answer alone.
             with suppress(asyncio.CancelledError):
-                await ask(self._output, self._client, Question(text, self.thread_id, self._ids))
+                question = Question(text, self.thread_id, self._ids, self._agent_type)
+                await ask(self._output, self._client, question)
         except (CommandFailed, ServerRefused) as problem:
             if exit_code(problem.code) is ExitCode.NOT_AUTHENTICATED:
                 raise

@@ -18,7 +18,7 @@ from cli.records import JsonObject, WireEvent
 from core.errors import ServerUnreachable
 from core.sse import read_events
 
-AGENT_TYPE = "agentic_rag"
+DEFAULT_AGENT_TYPE = "agentic_rag"
 _TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
 # The run may not be registered yet when the person stops it.
 _STOP_TRIES, _STOP_PAUSE = 20, 0.1
@@ -32,6 +32,7 @@ class Question:
     text: str
     thread_id: str
     knowledge_base_ids: Sequence[str] = ()
+    agent_type: str = DEFAULT_AGENT_TYPE
 
 
 async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode:
@@ -70,7 +71,7 @@ async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode
 
 
 def _run_input(question: Question, run_id: str) -> JsonObject:
-    wishes: JsonObject = {"agent_type": AGENT_TYPE}
+    wishes: JsonObject = {"agent_type": question.agent_type}
     if question.knowledge_base_ids:
         wishes["knowledge_base_ids"] = [*question.knowledge_base_ids]
     message: JsonObject = {"id": new_id(), "role": "user", "content": question.text}

@@ -16,6 +16,19 @@ _STEPS = {
     "rewrite": messages.STEP_REWRITE,
     "answer": messages.STEP_ANSWER,
     "check_citations": messages.STEP_CHECK,
+    "widen": messages.STEP_WIDEN,
+    "think": messages.STEP_THINK,
+    "act": messages.STEP_ACT,
+    "observe": messages.STEP_OBSERVE,
+    "plan": messages.STEP_PLAN,
+    "execute": messages.STEP_EXECUTE,
+    "replan": messages.STEP_REPLAN,
+    "synthesise": messages.STEP_SYNTHESISE,
+    "attempt": messages.STEP_ATTEMPT,
+    "evaluate": messages.STEP_EVALUATE,
+    "reflect": messages.STEP_REFLECT,
+    "router": messages.STEP_ROUTER,
+    "worker": messages.STEP_WORKER,
 }
 
 

@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.paging import Page, paged
 from core.database.unit_of_work import UnitOfWork
-from core.errors import ChunkNotFound, Conflict
+from core.errors import ChunkNotFound, Conflict, DocumentNotFound
 from kb_service.models import Chunk, Document, KnowledgeBase
 
 SORT_FIELDS = ("position", "token_count")
@@ -31,6 +31,23 @@ class ChunkPlace:
     knowledge_base: KnowledgeBase
     document: Document
     chunk: Chunk
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a searchable document.
+
+    Args:
+        document: which one.
+        chunks: those that touch the part, in order; disabled ones are left out.
+        length: characters of all its chunks.
+        namesakes: ids of other documents of the name it was asked by.
+    """
+
+    document: Document
+    chunks: Sequence[Chunk]
+    length: int
+    namesakes: Sequence[str]
 
 
 async def list_chunks(
@@ -87,6 +104,52 @@ async def get(session: AsyncSession, knowledge_base: KnowledgeBase, chunk_id: st
         raise ChunkNotFound
     chunk, document = found
     return ChunkPlace(knowledge_base, document, chunk)
+
+
+async def read_span(
+    session: AsyncSession, knowledge_base_ids: Sequence[str], named: str, *, start: int, end: int
+) -> Span:
+    """Load the part of a document that stands between two characters, as searches see it.
+
+    Args:
+        session: to read from.
+        knowledge_base_ids: those that passed the gate.
+        named: the document's id, or its name.
+        start: first character.
+        end: one past the last.
+
+    Raises:
+        DocumentNotFound: no searchable document of that id or name in these knowledge bases.
+    """
+    query = (
+        select(Document)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(
+            col(Document.knowledge_base_id).in_(knowledge_base_ids),
+            or_(col(Document.id) == named, col(Document.name) == named),
+            col(Document.deleted_at).is_(None),
+            col(KnowledgeBase.deleted_at).is_(None),
+            col(Document.active_revision).is_not(None),
+        )
+        .order_by((col(Document.id) == named).desc(), col(Document.id))
+    )
+    found = (await session.exec(query)).all()
+    if not found:
+        raise DocumentNotFound
+    document = found[0]
+    shown = (
+        col(Chunk.document_id) == document.id,
+        col(Chunk.revision) == document.active_revision,
+    )
+    touching = select(Chunk).where(
+        *shown,
+        col(Chunk.enabled).is_(True),
+        col(Chunk.char_start) < end,
+        col(Chunk.char_end) > start,
+    )
+    rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
+    length = (await session.exec(select(func.max(Chunk.char_end)).where(*shown))).one()
+    return Span(document, rows, length or 0, [one.id for one in found[1:]])
 
 
 def require_version(chunk: Chunk, version: int) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ from agents.models.quoting import Quotation, Quote, Source, select_quotes
 
 ENOUGH_COVERAGE = 0.6
 _MOST_SEARCHES = 2
-_SLASH_COMMAND = re.compile(r"^/tool\s+(?P<name>[\w.-]+)\s*(?P<arguments>.*)$", re.DOTALL)
+_SLASH_COMMAND = re.compile(r"^/tool(?=\s|$)\s*(?P<name>[\w.-]*)\s*(?P<arguments>.*)$", re.DOTALL)
 # Reference marks of the source would read as our citations.
 _REFERENCE_MARK = re.compile(r"\s?[\[【]\d{1,3}[\]】]")
 
@@ -125,6 +125,48 @@ def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation
     return select_quotes(question, sources)
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """One of the things asked, and what was found for it."""
+
+    task: str
+    passages: Sequence[NumberedText]
+
+
+def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
+    """The answer to a question that was taken apart: quotes under each part, said once each."""
+    wording = wording_for(question)
+    paragraphs: list[str] = []
+    quoted: set[Quote] = set()
+    for part in parts:
+        quotes = quote_passages(part.task, part.passages).quotes
+        fresh = [quote for quote in quotes if quote not in quoted]
+        quoted.update(fresh)
+        paragraphs.append(f"**{part.task}**")
+        paragraphs += [_block(quote) for quote in fresh]
+        if not quotes:
+            paragraphs.append(wording.part_not_found)
+        elif not fresh:
+            paragraphs.append(wording.part_quoted_above)
+    if quoted:
+        return "\n\n".join([wording.quoted, *paragraphs])
+    count = len({passage.number for part in parts for passage in part.passages})
+    return "".join(_abstained((part.task for part in parts), count, wording))
+
+
+def answer_from(question: str, passages: Sequence[NumberedText], queries: Sequence[str]) -> str:
+    """The answer quoted from these passages, or what was searched for in vain."""
+    wording = wording_for(question)
+    quoted = _quoted(question, passages, wording)
+    return "".join(quoted or _abstained(queries, len(passages), wording))
+
+
+def reflection_on(question: str, missing: str) -> str:
+    """What the offline model says to itself when its quotes leave something out."""
+    wording = wording_for(question)
+    return wording.reflection.format(missing=wording.separator.join(missing.split()))
+
+
 def _read(messages: Sequence[Message]) -> _Turn:
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     last = users[-1] if users else 0
@@ -146,8 +188,7 @@ def _read(messages: Sequence[Message]) -> _Turn:
 
 def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
     if turn.command:
-        is_offered = any(tool.name == turn.command["name"] for tool in tools)
-        if turn.results or not is_offered:
+        if turn.results or not _is_offered(turn.command, tools) or not _has_object(turn.command):
             return None
         return _call(turn.command["name"], turn.command["arguments"].strip() or "{}")
     tool = next((tool.name for tool in tools if _takes_query(tool)), None)
@@ -165,11 +206,17 @@ def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
 
 def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
     wording = wording_for(turn.question)
+    if turn.command and not turn.results and _is_offered(turn.command, tools):
+        return [wording.bad_arguments.format(name=turn.command["name"])]
     if turn.command and not turn.results:
         names = wording.separator.join(f"`{tool.name}`" for tool in tools) or "-"
-        return [wording.unknown_tool.format(name=turn.command["name"], names=names)]
-    if turn.searches:
-        return _quoted(turn, wording) or _abstained(turn, wording)
+        return [wording.unknown_tool.format(name=turn.command["name"] or "?", names=names)]
+    if turn.searches and not _is_other_tool(turn.command):
+        passages = _passages(turn)
+        asked = [result.query for result in turn.searches if result.query]
+        return _quoted(turn.standalone, passages, wording) or _abstained(
+            asked, len(passages), wording
+        )
     if turn.command:
         return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
     if turn.results:
@@ -179,8 +226,8 @@ def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
     return [wording.no_knowledge_base]
 
 
-def _quoted(turn: _Turn, wording: Wording) -> list[str]:
-    quotation = quote_passages(turn.standalone, _passages(turn))
+def _quoted(question: str, passages: Sequence[NumberedText], wording: Wording) -> list[str]:
+    quotation = quote_passages(question, passages)
     if not quotation.quotes:
         return []
     paragraphs = [wording.quoted, *(f"\n\n{_block(quote)}" for quote in quotation.quotes)]
@@ -198,12 +245,10 @@ def _block(quote: Quote) -> str:
     return "\n".join(f"> {line}" for line in lines)
 
 
-def _abstained(turn: _Turn, wording: Wording) -> list[str]:
-    asked = dict.fromkeys(result.query for result in turn.searches if result.query)
+def _abstained(asked: Iterable[str], count: int, wording: Wording) -> list[str]:
     queries = wording.separator.join(
-        f"{wording.open_quote}{query}{wording.close_quote}" for query in asked
+        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(asked)
     )
-    count = len({passage.number for passage in _passages(turn)})
     return [
         wording.abstained,
         f"\n\n{wording.nothing_found.format(queries=queries, count=count)}",
@@ -215,6 +260,22 @@ def _passages(turn: _Turn) -> list[NumberedText]:
     """All passages found in this turn, once each, best search first."""
     found = {p.number: p for result in turn.searches for p in result.passages or ()}
     return list(found.values())
+
+
+def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
+    return any(tool.name == command["name"] for tool in tools)
+
+
+def _is_other_tool(command: re.Match[str] | None) -> bool:
+    """Whether a tool was called that gives passages, but answers no question."""
+    return command is not None and not _argument(command["arguments"], "query")
+
+
+def _has_object(command: re.Match[str]) -> bool:
+    try:
+        return isinstance(parse(command["arguments"].strip() or "{}"), dict)
+    except ValueError:
+        return False
 
 
 def _takes_query(tool: ToolSpec) -> bool:

@@ -19,6 +19,10 @@ class Wording:
     search_failed: str
     unknown_tool: str
     tool_result: str
+    bad_arguments: str
+    part_not_found: str
+    part_quoted_above: str
+    reflection: str
     separator: str
     open_quote: str
     close_quote: str
@@ -45,6 +49,11 @@ ENGLISH = Wording(
     "{reason}",
     unknown_tool="No language model is configured. There is no tool `{name}`. Tools: {names}.",
     tool_result="No language model is configured. The tool's result as it came:",
+    bad_arguments="No language model is configured. What follows the tool's name is no JSON object, "
+    'so `{name}` was not called. Write it like this: `/tool {name} {{"name": "value"}}`.',
+    part_not_found="No sentence in the documents found answers this.",
+    part_quoted_above="See the quotes above.",
+    reflection="The quotes so far say nothing about: {missing}. Next I search for exactly that.",
     separator=", ",
     open_quote="“",
     close_quote="”",
@@ -65,6 +74,11 @@ CHINESE = Wording(
     search_failed="当前未配置语言模型，只能引用原文，而检索失败：{reason}",
     unknown_tool="当前未配置语言模型。没有名为 `{name}` 的工具。可用的工具：{names}。",
     tool_result="当前未配置语言模型。工具返回的原始结果：",
+    bad_arguments="当前未配置语言模型。工具名后面不是 JSON 对象，因此没有调用 `{name}`。"
+    '请这样写：`/tool {name} {{"参数": "值"}}`。',
+    part_not_found="找到的文档中没有能回答这一点的句子。",
+    part_quoted_above="见上面的引用。",
+    reflection="目前的引用没有提到：{missing}。接下来专门搜索这些内容。",
     separator="、",
     open_quote="“",
     close_quote="”",

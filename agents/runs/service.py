@@ -15,6 +15,7 @@ from agents.models.port import ChatModel
 from agents.requests import RunRequest
 from agents.runs import endings, store
 from agents.runs.clock import now_ms
+from agents.runs.document_reader import KnowledgeBaseReader
 from agents.runs.driver import LEASE_SECONDS, DriverContext, RunDriver
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun, RunLease
@@ -129,6 +130,7 @@ class RunService:
             question=request.question,
             model=self._model,
             retriever=self._retriever(run, rows) if rows else None,
+            documents=KnowledgeBaseReader(self._database, rows) if rows else None,
             history=run.history,
             state=request.state,
             context=request.context,

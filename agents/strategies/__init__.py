@@ -1,13 +1,25 @@
 """The registry of agent types."""
 
+from collections.abc import Callable
+
 from agents.strategies.agentic_rag import AgenticRag
 from agents.strategies.base import Strategy, StrategyInput, StrategyRun
+from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
+from agents.strategies.reflexion import Reflexion
+from agents.strategies.worker import Worker
 from core.errors import UnknownAgentType
 
-STRATEGIES: dict[str, type[Strategy]] = {
+ROUTED: dict[str, type[Strategy]] = {
     "agentic_rag": AgenticRag,
+    "plan_execute": PlanExecute,
     "react": React,
+    "reflexion": Reflexion,
+}
+"""The agent types that ``worker`` picks from."""
+STRATEGIES: dict[str, Callable[[StrategyInput], Strategy]] = {
+    **ROUTED,
+    "worker": lambda inputs: Worker(inputs, ROUTED),
 }
 DEFAULT_AGENT_TYPE = "agentic_rag"
 

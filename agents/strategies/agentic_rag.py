@@ -49,6 +49,8 @@ class CheckCitations(Event):
 class AgenticRag(ToolStrategy):
     """One run; a model that refuses tools is given the passages directly."""
 
+    purpose = "A question that passages of the user's documents answer, with citations; small talk."
+
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self._calls: tuple[ToolCall, ...] = ()
@@ -128,7 +130,8 @@ class AgenticRag(ToolStrategy):
         if not self._queries and not self._exchange and self.can_search:
             # Every call was unusable: the question itself is the best query left.
             await self._run(self.announced(self.standalone))
-        return Judge() if self.evidence.numbers() else Answer()
+        # What was only read on in, and not searched for, is not judged.
+        return Judge() if self._queries and self.evidence.numbers() else Answer()
 
     async def _grade(self) -> Rewrite | Widen | Answer:
         grade = await self._judge()
@@ -194,10 +197,9 @@ class AgenticRag(ToolStrategy):
         return messages
 
     async def _judge(self) -> Grade:
-        query = self._queries[0] if self._queries else self.standalone
         if self.inputs.model.is_extractive:
-            return grade_by_terms(query, self.passages())
-        question = f"{query}\n({self.inputs.question})"
+            return grade_by_terms(self._queries[0], self.passages())
+        question = f"{self._queries[0]}\n({self.inputs.question})"
         passages = delimited("passages", self.passages())
         verdict = await self._ask(
             [Message("system", GRADE), Message("user", f"{question}\n\n{passages}")]

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -82,10 +82,13 @@ class Strategy(Workflow):
     """Base of the agent types: a workflow instance is one run and holds its state.
 
     Attributes:
+        purpose: What it is good for, in one sentence for who chooses.
         usage: Tokens so far.
         citations: Citations of the answer, once they are checked.
         failure: Why the run broke off.
     """
+
+    purpose: ClassVar[str] = ""
 
     def __init__(self, inputs: StrategyInput) -> None:
         # The run's deadline is StrategyRun's, which also ends a run that hangs outside a step.
@@ -130,12 +133,14 @@ class Strategy(Workflow):
         """
         self.channel, self._parent = parent.channel, parent
         handler = self.run()
+        outcome = asyncio.ensure_future(handler.stop_event_result())
         try:
-            await handler.stop_event_result()
+            # wait, not await: the parent's cancellation would end the handler, not its workflow.
+            await asyncio.wait({outcome})
         finally:
-            # The parent was stopped: what runs inside it is a task of its own.
-            if not handler.is_done():
+            if not outcome.done():
                 await handler.cancel_run(timeout=1.0)
+        outcome.result()
         if self.failure is not None:
             raise self.failure
         parent.citations = self.citations

@@ -76,13 +76,22 @@ class Budget:
         """Count a round of calls: two in a row that ask nothing new lead nowhere."""
         self._repeats = self._repeats + 1 if only_repeats else 0
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the calls go round in circles."""
+        return self._repeats >= _MOST_REPEATS
+
+    def forget_repeats(self) -> None:
+        """Begin something else, for which nothing was asked yet."""
+        self._repeats = 0
+
     def end(self, by: EndedBy) -> None:
         """End it; the first reason stays."""
         self.ended_by = self.ended_by or by
 
     def is_over(self) -> bool:
         """Whether no more may be thought or done."""
-        if self._repeats >= _MOST_REPEATS:
+        if self.is_stuck:
             self.end("repeats")
         elif self._turns >= self._limits.max_turns:
             self.end("turns")

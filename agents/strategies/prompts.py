@@ -14,6 +14,9 @@ that was not given.
 BUDGET_ENDED = """The budget of this run is used up: no more tools can be called. Answer now, as \
 well as you can, from what was found so far, and say what remains open."""
 
+REPAIR = """That could not be read: {fault}. Answer again with the JSON object alone, nothing \
+before or after it."""
+
 
 def delimited(tag: str, text: str) -> str:
     """Untrusted JSON text between tags that it can't close."""

@@ -35,6 +35,10 @@ class CheckCitations(Event):
 class React(ToolStrategy):
     """One run: what each call gave decides about the next one."""
 
+    purpose = (
+        "A task that takes tools one after another, where each result decides what comes next."
+    )
+
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self._exchange: list[Message] = []

@@ -84,6 +84,7 @@ class ToolStrategy(Strategy):
         self.standalone = standalone_question(inputs.question, asked)
         # The outcome of each call so far, by what was called with what.
         self._outcomes: dict[str, bool] = {}
+        self._lookup = self.standalone
         self._shown_evidence = 0
         self._counted_tokens = 0
 
@@ -134,15 +135,28 @@ class ToolStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off.
         """
-        offered = self.tools.specs if tools and self.uses_tools else ()
-        try:
-            return await self._timed_turn(messages, offered, voice)
-        except ToolsRefused:
-            self.uses_tools = False
-        if self.can_search and not self._outcomes:
-            call = self.announced(self.standalone)
-            return Turn(new_id(), "", "", (call,), "tool_calls")
+        if tools and self.uses_tools:
+            try:
+                return await self._timed_turn(messages, self.tools.specs, voice)
+            except ToolsRefused:
+                self.uses_tools = False
+        if tools and self.can_search and not self._outcomes:
+            return self.searching_turn(self._lookup)
         return await self._timed_turn(messages, (), voice)
+
+    def begin_task(self, lookup: str) -> None:
+        """Begin something for which no call was made yet.
+
+        Args:
+            lookup: what is looked up for an endpoint that knows no tools.
+        """
+        self._lookup = lookup
+        self._outcomes.clear()
+        self.budget.forget_repeats()
+
+    def searching_turn(self, query: str) -> Turn:
+        """A turn of the strategy's own, which searches."""
+        return Turn(new_id(), "", "", (self.announced(query),), "tool_calls")
 
     async def _timed_turn(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], voice: Voice

@@ -123,7 +123,7 @@ class Toolbox:
             async with asyncio.timeout(tool.timeout_seconds):
                 content = await tool.invoke(arguments)
         except ValidationError as error:
-            return ToolOutput(f"The arguments are not valid: {_facts(error)}.", ran=False)
+            return ToolOutput(f"The arguments are not valid: {validation_facts(error)}.", ran=False)
         except TimeoutError:
             return ToolOutput(
                 f"The tool {name} took longer than {tool.timeout_seconds:g} s.",
@@ -146,7 +146,7 @@ def _capped(content: str, limit: int) -> str:
     return f"{content[:limit]}\n(cut: {len(content) - limit} more characters)"
 
 
-def _facts(error: ValidationError) -> str:
+def validation_facts(error: ValidationError) -> str:
     """Field and rule of each fault, without the values that were sent."""
     return "; ".join(
         ": ".join(part for part in (".".join(map(str, fault["loc"])), fault["msg"]) if part)

@@ -1,7 +1,7 @@
-"""A retriever over passages in memory: the port's other side in strategy and tool tests."""
+"""Retriever and reader over passages in memory: the ports' other side in strategy and tool tests."""
 
-from agents.citations import Passage, Retrieved
-from core.errors import AgentexError
+from agents.citations import DocumentSpan, Passage, Retrieved
+from core.errors import AgentexError, DocumentNotFound
 from kb_service.text.lexical import tokenize
 
 
@@ -71,3 +71,17 @@ class InMemoryRetriever:
             key=lambda p: -len(wanted & set(tokenize(f"{p.content} {' '.join(p.heading_path)}"))),
         )
         return Retrieved(tuple(ranked[:top_k]), f"retrieval-{len(self.queries)}")
+
+
+class InMemoryDocuments:
+    """Reads the documents that the passages are of."""
+
+    def __init__(self, passages: tuple[Passage, ...] = LIBRARY) -> None:
+        self._passages = passages
+
+    async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
+        own = [p for p in self._passages if document in (p.document_id, p.document_name)]
+        if not own:
+            raise DocumentNotFound
+        touching = tuple(p for p in own if p.char_start < end and p.char_end > start)
+        return DocumentSpan(own[0].document_name, touching, max(p.char_end for p in own))

@@ -11,7 +11,7 @@ from agents.models.extractive import Extractive
 from agents.models.openai_compatible import Endpoint, OpenAICompatible
 from agents.models.port import Message
 from agents.requests import ContextItem
-from agents.strategies import STRATEGIES, start
+from agents.strategies import ROUTED, STRATEGIES, start
 from agents.strategies.base import Limits, StrategyInput
 from core.errors import UnknownAgentType, VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
@@ -277,13 +277,31 @@ async def test_model_is_told_when_no_knowledge_base_is_selected(server, client):
     assert "No knowledge base is selected" in server.requests[0].messages[0]["content"]
 
 
-@pytest.mark.parametrize("arguments", ['{"query": "port"}', "{oops", ""])
-async def test_offline_slash_command_runs_the_tool_it_names(arguments):
-    events = await run(offline(f"/tool search_knowledge_base {arguments}"))
+@pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
+@pytest.mark.parametrize("arguments", ['{"query": "port"}', ""])
+async def test_offline_slash_command_runs_the_tool_it_names(agent_type, arguments):
+    events = await run(offline(f"/tool search_knowledge_base {arguments}"), agent_type)
 
     assert isinstance(events[-1], Finished)
     assert len(results_of(events)) == 1
-    assert text_of(events)
+    assert text_of(events).startswith("No language model is configured")
+
+
+@pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("/tool search_knowledge_base {oops", "no JSON object, so `search_knowledge_base`"),
+        ("/tool search_knowledge_base [1]", "no JSON object, so `search_knowledge_base`"),
+        ("/tool nope {}", "There is no tool `nope`. Tools: `search_knowledge_base`"),
+        ("/tool", "There is no tool `?`. Tools: `search_knowledge_base`"),
+    ],
+)
+async def test_offline_slash_command_that_names_no_call_is_explained(agent_type, command, sentence):
+    events = await run(offline(command), agent_type)
+
+    assert results_of(events) == []
+    assert sentence in text_of(events)
 
 
 async def test_message_text_is_empty_for_nobody(server, client):
@@ -301,4 +319,4 @@ def test_unknown_agent_type_is_refused():
 
 
 def test_every_strategy_is_described():
-    assert all(strategy.__doc__ for strategy in STRATEGIES.values())
+    assert all(strategy.__doc__ and strategy.purpose for strategy in ROUTED.values())

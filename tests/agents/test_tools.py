@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import BaseModel
@@ -10,7 +11,13 @@ from agents.evidence import Evidence, read_passages
 from agents.tools import TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
 from core.errors import VectorIndexUnavailable
-from tests.agents.fakes import INSTALL, SETTINGS, InMemoryRetriever, passage
+from tests.agents.fakes import (
+    INSTALL,
+    SETTINGS,
+    InMemoryDocuments,
+    InMemoryRetriever,
+    passage,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -78,15 +85,17 @@ async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
     assert len(output.content) <= 24_000
 
 
-def test_no_search_tool_is_offered_when_no_knowledge_base_is_selected():
-    assert toolbox(ToolScope(None, Evidence(), top_k=8)).specs == ()
+def test_only_the_clock_is_offered_when_no_knowledge_base_is_selected():
+    offered = toolbox(ToolScope(None, Evidence(), top_k=8)).specs
+
+    assert [spec.name for spec in offered] == ["current_time"]
 
 
 def test_every_tool_has_a_described_schema_and_a_unique_name():
-    scope = ToolScope(InMemoryRetriever(), Evidence(), top_k=8)
+    scope = ToolScope(InMemoryRetriever(), Evidence(), 8, InMemoryDocuments())
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 
-    assert len({tool.name for tool in tools}) == len(tools)
+    assert len({tool.name for tool in tools}) == len(tools) == len(TOOL_MODULES)
     for offered in tools:
         assert offered.description
         assert offered.parameters["type"] == "object"
@@ -173,3 +182,68 @@ def test_forbidden_tool_is_not_offered():
 
     assert box.specs == ()
     assert "echo" not in box
+
+
+def reading_box(evidence: Evidence | None = None) -> Toolbox:
+    return toolbox(ToolScope(InMemoryRetriever(), evidence or Evidence(), 8, InMemoryDocuments()))
+
+
+async def test_document_is_read_by_its_name_as_numbered_passages():
+    evidence = Evidence()
+    output = await reading_box(evidence).call("read_document", '{"document": "guide.md"}')
+
+    read = json.loads(output.content)
+    assert [item["text"] for item in read["passages"]] == [INSTALL.content]
+    assert read["length"] == INSTALL.char_end
+    assert evidence.get(1) == INSTALL
+
+
+async def test_document_is_read_around_a_passage_that_was_found():
+    evidence = Evidence()
+    box = reading_box(evidence)
+    await box.call(NAME, '{"query": "Python newer"}')
+    number = next(n for n in evidence.numbers() if evidence.get(n) == INSTALL)
+    output = await box.call("read_document", json.dumps({"passage": number, "characters": 100}))
+
+    assert [item["number"] for item in json.loads(output.content)["passages"]] == [number]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ('{"passage": 9}', "No passage has the number 9: search first."),
+        ("{}", "The arguments are not valid: Value error, name either a passage or a document."),
+        ('{"document": "a", "passage": 1}', "name either a passage or a document"),
+        ('{"document": "a", "characters": 1}', "characters"),
+        ('{"document": "nope.md"}', "The tool read_document failed: "),
+        ('{"document": "guide.md", "start": 5000}', "nothing stands at 5000"),
+    ],
+)
+async def test_reading_that_is_not_possible_is_explained(arguments, sentence):
+    assert sentence in (await reading_box().call("read_document", arguments)).content
+
+
+async def test_clock_tells_the_time_in_a_zone():
+    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    told = json.loads((await box.call("current_time", '{"timezone": "+08:00"}')).content)
+
+    moment = datetime.fromisoformat(told["time"])
+    assert moment.utcoffset() == timedelta(hours=8)
+    assert abs(moment - datetime.now(UTC)) < timedelta(minutes=5)
+    assert told["weekday"] == moment.strftime("%A")
+
+
+@pytest.mark.parametrize("zone", ["", "UTC", "GMT", "UTC-03:30", "+5", "-0930"])
+async def test_clock_knows_offsets(zone):
+    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    output = await box.call("current_time", json.dumps({"timezone": zone}))
+
+    assert "time" in json.loads(output.content)
+
+
+@pytest.mark.parametrize("zone", ["Moon/Crater", "../../etc/passwd", "/etc", "+99", "\0", "Etc"])
+async def test_clock_refuses_what_is_no_zone(zone):
+    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    output = await box.call("current_time", json.dumps({"timezone": zone}))
+
+    assert output.content.startswith("There is no time zone")

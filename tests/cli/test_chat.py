@@ -35,6 +35,11 @@ def test_chat_sends_a_run_as_ag_ui_wants_it(agentex: Agentex, server: Contract):
     }
 
 
+def test_chat_names_the_agent_that_is_to_answer(agentex: Agentex, server: Contract):
+    agentex("chat", "What?", "--agent", "plan_execute")
+    assert server.run_inputs[0]["forwardedProps"]["agent_type"] == "plan_execute"
+
+
 def test_chat_leaves_the_choice_to_the_server_when_no_knowledge_base_is_named(
     agentex: Agentex, server: Contract
 ):
@@ -131,7 +136,14 @@ def test_a_conversation_keeps_its_thread_until_a_new_one_is_begun(
 
     try:
         mark = read_past("you> ", 0)
-        for count, line in ((1, "one"), (2, "two"), (2, "/new"), (3, "three"), (3, "/what")):
+        for count, line in (
+            (1, "one"),
+            (2, "two"),
+            (2, "/new"),
+            (3, "three"),
+            (3, "/what"),
+            (4, "/tool t {}"),
+        ):
             os.write(here, f"{line}\n".encode())
             mark = read_past("you> ", read_past(line, mark))
             assert len(server.run_inputs) == count
@@ -148,6 +160,6 @@ def test_a_conversation_keeps_its_thread_until_a_new_one_is_begun(
     threads = [body["threadId"] for body in server.run_inputs]
     assert threads[0] == threads[1]
     assert threads[1] != threads[2]
-    assert threads[2] == threads[3]
+    assert threads[2] == threads[3] == threads[4]
     assert "Unknown command" in seen
     assert len(server.stops) == 1

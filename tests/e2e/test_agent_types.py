@@ -49,6 +49,15 @@ def cited_in(events: list[dict]) -> set[str]:
 
 HAPPY = {
     "react": ("react", {"think", "act", "observe", "check_citations"}),
+    "plan_execute": ("plan", {"plan", "execute", "synthesise", "check_citations"}),
+    "reflexion": (
+        "reflexion",
+        {"attempt", "evaluate", "reflect", "answer", "check_citations"},
+    ),
+    "worker": (
+        "worker-react",
+        {"router", "worker", "think", "act", "observe", "check_citations"},
+    ),
 }
 
 
@@ -105,7 +114,12 @@ def test_agent_type_abstains_when_there_is_no_model(user: Api, offline_guide: st
     assert "7070" not in text_of(events)
 
 
-SLOW = {"react": "react-slow"}
+SLOW = {
+    "react": "react-slow",
+    "plan_execute": "plan-slow",
+    "reflexion": "reflexion-slow",
+    "worker": "worker-slow",
+}
 
 
 @pytest.mark.parametrize("agent_type", SLOW)
@@ -126,10 +140,39 @@ def test_agent_type_is_stopped_in_the_middle(
     assert scripted.hung_up.wait(10)
 
 
-def test_chinese_question_is_answered_by_react(reader: Api, guide: str):
-    events = verified_run(reader, "监听哪个端口？ #react-chinese", **wishes("react", guide))
+CHINESE = {
+    "react": ("react-chinese", "中继服务器监听 7070 端口 [1]。"),
+    "plan_execute": ("plan-chinese", "端口是 7070 [1]，日志保存三十天 [1]。"),
+    "reflexion": ("reflexion-chinese", "端口是 7070 [1]，日志保存三十天 [1]。"),
+    "worker": ("worker-chinese", "中继服务器监听 7070 端口 [1]。"),
+}
 
-    assert text_of(events) == "中继服务器监听 7070 端口 [1]。"
+
+@pytest.mark.parametrize("agent_type", CHINESE)
+def test_chinese_question_is_answered(reader: Api, guide: str, agent_type: str):
+    script, answer = CHINESE[agent_type]
+    question = f"中继服务器监听哪个端口？ #{script}"
+    events = verified_run(reader, question, **wishes(agent_type, guide))
+
+    assert text_of(events) == answer
+    assert cited_in(events)
+
+
+FAILING = {
+    "react": "react-failing-tools",
+    "plan_execute": "plan-failing",
+    "reflexion": "reflexion-failing",
+}
+
+
+@pytest.mark.parametrize("agent_type", FAILING)
+def test_failed_tools_do_not_end_the_run(reader: Api, guide: str, agent_type: str):
+    question = f"Which port does the relay use? #{FAILING[agent_type]}"
+    events = verified_run(reader, question, **wishes(agent_type, guide))
+
+    results = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert results[0].startswith("There is no tool")
+    assert "7070" in text_of(events)
     assert cited_in(events)
 
 

@@ -1,10 +1,12 @@
 """The stock AG-UI client (``@ag-ui/client``) against the product: it accepts all and warns of nothing."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from agents.agui.verifier import verify
+from agents.strategies import STRATEGIES
 from tests.fixtures.agents import (
     GUIDE,
     MANUAL,
@@ -47,7 +49,7 @@ def offline(user: Api) -> tuple[Api, str]:
     return user, kb_id
 
 
-def asking(question: str, kb_id: str | None = None, **step: str) -> dict[str, object]:
+def asking(question: str, kb_id: str | None = None, **step: str) -> dict[str, Any]:
     props = {"agent_type": "agentic_rag", **({"knowledge_base_ids": [kb_id]} if kb_id else {})}
     return {"question": question, "props": props, **step}
 
@@ -78,6 +80,43 @@ def test_client_gets_quotes_when_there_is_no_model(
     assert quote in answer["content"]
     assert all(citation["quote"] in LIBRARY[citation["document_name"]] for citation in cited)
     assert talk.runs[0].events[-1]["result"]["usage"]["prompt_tokens"] == 0
+
+
+@pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
+def test_client_follows_every_agent_type(
+    agui_client: AguiClient, offline: tuple[Api, str], agent_type: str
+):
+    user, kb_id = offline
+    step = asking("Which port does the relay use; how long are logs kept?", kb_id)
+    step["props"]["agent_type"] = agent_type
+    talk = agui_client.talk(user, step)
+
+    last = finished(talk.runs[0])
+    assert talk.state["citations"] == last["result"]["citations"] != []
+    assert "port 7070" in talk.messages[-1]["content"]
+
+
+SCRIPTS = {
+    "react": "react",
+    "plan_execute": "plan",
+    "reflexion": "reflexion",
+    "worker": "worker-plan",
+}
+
+
+@pytest.mark.parametrize("agent_type", SCRIPTS)
+def test_client_follows_every_agent_type_of_a_model(
+    agui_client: AguiClient, reader: Api, guide: str, agent_type: str
+):
+    question = f"Which port is it, and how long are logs kept? #{SCRIPTS[agent_type]}"
+    step = asking(question, guide)
+    step["props"]["agent_type"] = agent_type
+    talk = agui_client.talk(reader, step)
+
+    last = finished(talk.runs[0])
+    assert talk.state["citations"] == last["result"]["citations"] != []
+    assert talk.messages[-1]["content"].startswith("The port is 7070 [1].")
+    assert "reasoning" in {message["role"] for message in talk.messages}
 
 
 def test_client_is_told_when_nothing_is_found(agui_client: AguiClient, offline: tuple[Api, str]):

@@ -1,0 +1,232 @@
+"""Plan-and-execute: plan, carry out each step, change the plan where needed, put it together."""
+
+import json
+
+from workflows import step
+from workflows.events import Event, StartEvent, StopEvent
+
+from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
+from agents.models.extractive import AnswerPart, answer_parts, is_command, quote_passages
+from agents.models.port import Message
+from agents.models.question_terms import content_terms, surface_text
+from agents.strategies.base import StrategyInput
+from agents.strategies.model_turn import Turn
+from agents.strategies.plan import DraftedPlan, DraftedRest, Plan, PlanStep, StepOutcome
+from agents.strategies.plan_execute_prompts import EXECUTE, PLAN, REPLAN, SYNTHESISE
+from agents.strategies.prompts import delimited
+from agents.strategies.question_rules import split_question
+from agents.strategies.structured import Unreadable, ask_for, read_object
+from agents.strategies.tool_strategy import ToolStrategy
+from agents.strategies.working import Worked, work_on
+
+
+class Execute(Event):
+    """A step waits."""
+
+
+class Replan(Event):
+    """A step failed, or taught something."""
+
+
+class Synthesise(Event):
+    """Nothing is left to do."""
+
+
+class CheckCitations(Event):
+    """The answer stands."""
+
+
+class PlanExecute(ToolStrategy):
+    """One run; its plan is shared state, with a status for each step."""
+
+    purpose = (
+        "A request of several parts, such as a comparison or an overview, that is best "
+        "worked off step by step."
+    )
+
+    def __init__(self, inputs: StrategyInput) -> None:
+        super().__init__(inputs)
+        self._plan = Plan()
+        self._parts: dict[str, AnswerPart] = {}
+        self._turn: Turn | None = None
+        # What the offline model said itself at the end of the last step.
+        self._said = ""
+
+    def opening(self) -> RunEvent:
+        """The caller's state with room for the plan and what is found."""
+        plan = self._plan.to_json()
+        return StateSnapshot({**self.inputs.state, "plan": plan, "citations": [], "evidence": []})
+
+    @step
+    async def plan(self, event: StartEvent) -> Execute | Synthesise | StopEvent:
+        """Make the plan."""
+        return await self.attempt("plan", self._make_plan)
+
+    @step
+    async def execute(self, event: Execute) -> Execute | Replan | Synthesise | StopEvent:
+        """Carry out the step that is next."""
+        return await self.attempt("execute", self._execute)
+
+    @step
+    async def replan(self, event: Replan) -> Execute | Synthesise | StopEvent:
+        """Change what remains of the plan."""
+        return await self.attempt("replan", self._replan)
+
+    @step
+    async def synthesise(self, event: Synthesise) -> CheckCitations | StopEvent:
+        """Put the results together into one answer."""
+        return await self.attempt("synthesise", self._synthesise)
+
+    @step
+    async def check_citations(self, event: CheckCitations) -> StopEvent:
+        """Resolve each cited number and end the message with what it resolves to."""
+        return await self.attempt("check_citations", self._check_citations)
+
+    async def _make_plan(self) -> Execute | Synthesise:
+        plan = self._plan
+        tasks = split_question(self.inputs.question)
+        plan.source = "rules"
+        if not self.inputs.model.is_extractive:
+            limits = self.inputs.limits
+            names = ", ".join(spec.name for spec in self.tools.specs)
+            system = PLAN.format(most=limits.max_plan_steps, tools=names)
+            drafted = await ask_for(self, self.conversation(system), DraftedPlan)
+            if drafted is not None:
+                tasks = [one.task for one in drafted.value.steps]
+                plan.source = "repaired" if drafted.is_repaired else "model"
+            elif len(tasks) == 1:
+                # The rules found nothing to take apart: a follow-up has to stand alone at least.
+                tasks = [self.standalone]
+        self._put_in_force(tasks)
+        return self._next()
+
+    def _put_in_force(self, tasks: list[str]) -> None:
+        steps = [PlanStep(task) for task in tasks[: self.inputs.limits.max_plan_steps]]
+        self._plan.replace_rest(steps)
+        self._show_plan()
+
+    def _show_plan(self) -> None:
+        self.emit(StateDelta((PatchOperation("replace", "/plan", self._plan.to_json()),)))
+
+    def _next(self) -> Execute | Synthesise:
+        is_over = self.budget.is_over()
+        return Synthesise() if is_over or self._plan.next_index is None else Execute()
+
+    async def _execute(self) -> Execute | Replan | Synthesise:
+        index = self._plan.next_index
+        if index is None:
+            return Synthesise()
+        current = self._plan.steps[index]
+        current.status = "running"
+        self._show_step(index)
+        if self.inputs.model.is_extractive:
+            outcome = await self._quote_for(current)
+        else:
+            outcome = await self._carry_out(current)
+        current.status = "failed" if outcome.outcome == "failed" else "done"
+        current.result = outcome.result
+        self._show_step(index)
+        may_change = self._plan.revision <= self.inputs.limits.max_replans
+        if outcome.outcome != "done" and may_change and not self.budget.is_over():
+            return Replan()
+        return self._next()
+
+    def _show_step(self, index: int) -> None:
+        value = self._plan.steps[index].to_json()
+        self.emit(StateDelta((PatchOperation("replace", f"/plan/steps/{index}", value),)))
+
+    async def _carry_out(self, current: PlanStep) -> StepOutcome:
+        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        messages = [Message("system", EXECUTE), Message("user", f"{current.task}\n\n{told}")]
+        worked = await work_on(self, messages, voice="silent", lookup=current.task)
+        outcome = _outcome(worked)
+        self.muse(outcome.result)
+        return outcome
+
+    def _told_plan(self) -> dict[str, object]:
+        return {"question": self.inputs.question, **self._plan.to_json()}
+
+    async def _quote_for(self, current: PlanStep) -> StepOutcome:
+        """A step of the offline model: done when something can be quoted for it."""
+        if current.query:
+            self.begin_task(current.query)
+            acted = await self.act_on(self.searching_turn(current.query))
+            self.show_evidence()
+            worked = Worked("", acted.messages, acted.ran, acted.failed)
+        else:
+            past = self.past() if len(self._plan.steps) == 1 else []
+            task = [*past, Message("user", current.task)]
+            worked = await work_on(self, task, voice="silent", lookup=current.task)
+            self._said = worked.text
+        is_told = not worked.passages or is_command(current.task)
+        if is_told and worked.failed == 0:
+            # Nothing had to be looked up, or a tool was called by its name.
+            return StepOutcome(outcome="done", result=worked.text or "-")
+        quotes = quote_passages(current.task, worked.passages).quotes
+        part = AnswerPart(current.task, worked.passages)
+        self._parts = {**self._parts, part.task: part}
+        if current.query and quotes:
+            self._said = ""
+        result = "\n".join(f"{quote.text} [{quote.number}]" for quote in quotes)
+        return StepOutcome(outcome="done" if quotes else "failed", result=result or "-")
+
+    async def _replan(self) -> Execute | Synthesise:
+        if self.inputs.model.is_extractive:
+            self._plan.replace_rest([*self._retried(), *self._waiting()])
+            self._show_plan()
+            return self._next()
+        most = self.inputs.limits.max_plan_steps
+        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        system = REPLAN.format(most=most)
+        asked = [Message("system", system), Message("user", f"{self.inputs.question}\n\n{told}")]
+        drafted = await ask_for(self, asked, DraftedRest)
+        # A change that can't be read changes nothing.
+        if drafted is not None:
+            self._put_in_force([one.task for one in drafted.value.steps])
+        return self._next()
+
+    def _waiting(self) -> list[PlanStep]:
+        return [one for one in self._plan.steps if one.status == "pending"]
+
+    def _retried(self) -> list[PlanStep]:
+        """The step that just failed once more, searched for with the words of the whole question."""
+        failed = [one for one in self._plan.steps if one.status == "failed"][-1:]
+        query = surface_text(content_terms(self.standalone))
+        return [
+            PlanStep(one.task, query=query)
+            for one in failed
+            if self.can_search and not is_command(one.task) and not one.query and query != one.task
+        ]
+
+    async def _synthesise(self) -> CheckCitations:
+        for index, one in enumerate(self._plan.steps):
+            if one.status == "pending":
+                one.status = "skipped"
+                self._show_step(index)
+        if self.inputs.model.is_extractive:
+            is_whole = len(self._parts) <= 1 and self._said
+            parts = [*self._parts.values()]
+            text = self._said if is_whole else answer_parts(self.inputs.question, parts)
+            self._turn = self.say(text)
+            return CheckCitations()
+        told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
+        passages = delimited("passages", self.passages())
+        findings = Message("user", f"{told}\n\n{passages}")
+        self._turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
+        return CheckCitations()
+
+    async def _check_citations(self) -> StopEvent:
+        return self.conclude(self._turn)
+
+
+def _outcome(worked: Worked) -> StepOutcome:
+    """What a step came to; a model that does not keep to the format is taken at its word."""
+    if not worked.text:
+        return StepOutcome(outcome="failed", result="The step came to no result.")
+    try:
+        outcome = read_object(worked.text, StepOutcome)
+    except Unreadable:
+        outcome = StepOutcome(outcome="done", result=worked.text)
+    if worked.found_nothing and outcome.outcome == "done":
+        return StepOutcome(outcome="failed", result=outcome.result)
+    return outcome

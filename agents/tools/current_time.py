@@ -1,0 +1,73 @@
+"""The tool that tells date and time."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from re import fullmatch
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+
+NAME = "current_time"
+_UTC_NAMES = frozenset({"", "utc", "gmt", "z"})
+
+
+class TimeArguments(BaseModel):
+    """Arguments of the clock."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    timezone: str = Field(
+        default="UTC",
+        max_length=64,
+        description="IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'.",
+    )
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """The tool; it needs nothing of the run."""
+    return [
+        Tool(
+            name=NAME,
+            description="The current date, time and weekday in a time zone. Use it whenever the "
+            "answer depends on today's date.",
+            parameters=arguments_schema(TimeArguments),
+            invoke=validated(TimeArguments, _tell),
+            timeout_seconds=5,
+            idempotent=True,
+        )
+    ]
+
+
+async def _tell(arguments: TimeArguments) -> str:
+    zone = _zone(arguments.timezone)
+    if zone is None:
+        return (
+            f"There is no time zone {arguments.timezone!r}. Give an IANA name such as "
+            "'Asia/Shanghai', or an offset such as '+08:00'."
+        )
+    now = datetime.now(zone)
+    told = {
+        "time": now.isoformat(timespec="seconds"),
+        "timezone": arguments.timezone or "UTC",
+        "weekday": now.strftime("%A"),
+    }
+    return json.dumps(told)
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name.lower() in _UTC_NAMES:
+        return UTC
+    offset = fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
+    if offset:
+        hours, minutes = int(offset[2]), int(offset[3] or 0)
+        if hours > 23 or minutes > 59:
+            return None
+        shift = timedelta(hours=hours, minutes=minutes)
+        return timezone(shift if offset[1] == "+" else -shift)
+    try:
+        return ZoneInfo(name)
+    # A name may point out of the zone folder (ValueError) or at a folder in it (OSError).
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
