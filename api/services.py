@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 
 from agents.models import configured_model
 from agents.runs.service import RunService
+from agents.strategies.base import Limits, limits_within
 from api.progress_feed import ProgressFeeds
 from core.accounts.authentication import Authenticator
 from core.accounts.signing_keys import PURPOSE, load_token_issuer
@@ -97,8 +98,16 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         spaces=spaces,
         searcher=searcher,
         feeds=ProgressFeeds(database),
-        runs=RunService(database, searcher, model, timeout_seconds=settings.run_timeout_seconds),
+        runs=RunService(database, searcher, model, limits=_run_limits(settings)),
         previews=SplitPreviewer(settings),
+    )
+
+
+def _run_limits(settings: Settings) -> Limits:
+    return limits_within(
+        settings.run_timeout_seconds,
+        max_turns=settings.run_max_turns,
+        max_tokens=settings.run_max_tokens,
     )
 
 

@@ -171,7 +171,17 @@ class Settings(BaseSettings):
         ge=0,
         description="How long the passages from before a re-index are kept for the way back.",
     )
-    run_timeout_seconds: float = Field(default=300, gt=0, description="Longest agent run.")
+    run_timeout_seconds: float = Field(
+        default=300,
+        gt=0,
+        description="Longest agent run; after four fifths of it no more is done, only answered.",
+    )
+    run_max_turns: int = Field(
+        default=24, ge=1, description="Turns of the model that one agent run may take."
+    )
+    run_max_tokens: int = Field(
+        default=400_000, ge=1, description="Tokens, in and out, that one agent run may take."
+    )
 
     documentation_enabled: bool = Field(
         default=True,

@@ -43,8 +43,6 @@ log = get_logger(__name__)
 _POLL_SECONDS = 0.5
 _STOP_SECONDS = 1.7
 _STOP_POLL_SECONDS = 0.02
-# The rest is for the answer, so that a run that takes long still ends in one.
-_ACTING_SHARE = 0.8
 DEFAULT_MODEL_ID = "default"
 
 
@@ -55,16 +53,16 @@ class RunService:
         database: sessions, runs, events.
         searcher: what agents search with.
         model: answers.
-        timeout_seconds: longest run.
+        limits: of each run.
     """
 
     def __init__(
-        self, database: Database, searcher: Searcher, model: ChatModel, *, timeout_seconds: float
+        self, database: Database, searcher: Searcher, model: ChatModel, *, limits: Limits
     ) -> None:
         self._database = database
         self._searcher = searcher
         self._model = model
-        self._limits = Limits(timeout_seconds, acting_seconds=_ACTING_SHARE * timeout_seconds)
+        self._limits = limits
         self._context = DriverContext(database, f"api:{new_id()}", self._announce)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -57,6 +57,22 @@ class Limits:
     evidence_characters: int = 40_000
 
 
+# The rest is for the answer, so that a run that takes long still ends in one.
+_ACTING_SHARE = 0.8
+
+
+def limits_within(
+    timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000
+) -> Limits:
+    """The bounds of a run that must be over after some seconds."""
+    return Limits(
+        timeout_seconds,
+        acting_seconds=_ACTING_SHARE * timeout_seconds,
+        max_turns=max_turns,
+        max_tokens=max_tokens,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyInput:
     """One question with all a strategy may use to answer it.

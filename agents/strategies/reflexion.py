@@ -162,7 +162,7 @@ class Reflexion(ToolStrategy):
             return Trial("", 0.0, passed=False, problems=("The attempt came to no answer.",))
         data = json.dumps({"question": self.inputs.question, "answer": draft}, ensure_ascii=False)
         told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
-        asked = [Message("system", EVALUATE), Message("user", told)]
+        asked = [Message("system", EVALUATE), *self.past(), Message("user", told)]
         verdict = await ask_for(self, asked, Verdict)
         return judge(draft, self.evidence, None if verdict is None else verdict.value)
 

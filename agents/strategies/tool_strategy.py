@@ -46,6 +46,8 @@ _REPEATED_CALL = (
     "Not run again: the same call with the same arguments was made before, and its result stands "
     "above. Use it, call something else, or answer."
 )
+_RESULT_SHARE = 2
+_LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
 # For endpoints that do not count: low for Chinese, high for English.
 _CHARACTERS_PER_TOKEN = 3
 
@@ -162,7 +164,7 @@ class ToolStrategy(Strategy):
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], voice: Voice
     ) -> Turn | None:
         heard = TurnVoice(self.emit, voice)
-        asked = list(messages) if self.uses_tools else _as_data(messages)
+        asked = self._as_asked(messages)
         counted = self._counted_tokens
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
@@ -177,6 +179,10 @@ class ToolStrategy(Strategy):
         heard.end(has_calls=bool(turn.calls))
         self.budget.spend_turn(self._tokens_since(counted, asked, turn))
         return turn
+
+    def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
+        fitted = _fitted(messages, _RESULT_SHARE * self.inputs.limits.evidence_characters)
+        return fitted if self.uses_tools else _as_data(fitted)
 
     def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
@@ -259,7 +265,7 @@ class ToolStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = list(messages) if self.uses_tools else _as_data(messages)
+        asked = self._as_asked(messages)
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
             asked.append(Message("user", BUDGET_ENDED))
         heard = TurnVoice(self.emit, "answer")
@@ -319,6 +325,19 @@ def _signature(call: ToolCall) -> str:
     except ValueError:
         arguments = call.arguments
     return f"{call.name} {arguments}"
+
+
+def _fitted(messages: Sequence[Message], limit: int) -> list[Message]:
+    """The messages without the results furthest back, where all are more than a model can read."""
+    fitted: list[Message] = []
+    for message in reversed(messages):
+        if message.role == "tool":
+            is_newest = not any(later.role == "tool" for later in fitted)
+            limit -= len(message.content)
+            if limit < 0 and not is_newest:
+                message = replace(message, content=_LEFT_OUT)
+        fitted.append(message)
+    return fitted[::-1]
 
 
 def _as_data(messages: Sequence[Message]) -> list[Message]:

@@ -15,6 +15,7 @@ from agents.agui.snake_case import to_snake_case
 from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.runs.service import RunService
+from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
@@ -33,6 +34,11 @@ _STREAM_HEADERS = {
     "X-Accel-Buffering": "no",
     "Connection": "keep-alive",
 }
+_DESCRIPTION = (
+    "A `RunAgentInput`. `forwarded_props.agent_type` is one of "
+    + ", ".join(f"`{name}`" for name in STRATEGIES)
+    + f"; left out it is the session's, else `{DEFAULT_AGENT_TYPE}`."
+)
 _EXAMPLE: dict[str, JsonValue] = {
     "thread_id": "session-uuid",
     "run_id": "run-uuid",
@@ -97,7 +103,7 @@ async def stream(
     },
 )
 async def run_agent(
-    body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
+    body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE], description=_DESCRIPTION)],
     principal: CurrentPrincipal,
     services: CurrentServices,
 ) -> StreamingResponse:

@@ -16,6 +16,7 @@ from agents.agui.verifier import verify
 from agents.models.port import ChatModel, Message, ModelEnd, ModelEvent, ModelText, ToolSpec
 from agents.requests import RunRequest
 from agents.runs.service import RunService
+from agents.strategies.base import limits_within
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from core.accounts.access import Principal
 from core.accounts.models import User
@@ -136,7 +137,7 @@ def service_of(
 ) -> RunService:
     """A run engine, as one process has it."""
     searcher = searcher or searcher_of(database)
-    return RunService(database, searcher, model, timeout_seconds=60)
+    return RunService(database, searcher, model, limits=limits_within(60))
 
 
 async def add_knowledge_base(database: Database, principal: Principal) -> str:

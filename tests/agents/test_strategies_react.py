@@ -190,6 +190,17 @@ async def test_run_fails_when_the_model_gives_an_empty_answer(server, client):
     assert failed.message.endswith("the model gave an empty answer")
 
 
+async def test_results_furthest_back_are_left_out_when_they_are_too_much(server, client):
+    long = passage("The relay listens on port 7070. " * 100, id="long")
+    limits = Limits(max_turns=4, evidence_characters=4000)
+    retriever = InMemoryRetriever((long,))
+    given = inputs(server, client, "react-busy", retriever=retriever, limits=limits)
+    await run(given, "react")
+
+    results = [m["content"] for m in server.requests[-1].messages if m["role"] == "tool"]
+    assert [result.startswith("Left out") for result in results] == [True, True, False, False]
+
+
 async def test_offline_model_acts_too():
     events = await run(offline(), "react")
 
