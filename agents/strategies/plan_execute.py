@@ -126,10 +126,13 @@ class PlanExecute(ToolStrategy):
         current.status = "failed" if outcome.outcome == "failed" else "done"
         current.result = outcome.result
         self._show_step(index)
-        may_change = self._plan.revision <= self.inputs.limits.max_replans
-        if outcome.outcome != "done" and may_change and not self.budget.is_over():
-            return Replan()
-        return self._next()
+        return Replan() if self._should_change(outcome) else self._next()
+
+    def _should_change(self, outcome: StepOutcome) -> bool:
+        is_allowed = self._plan.revision <= self.inputs.limits.max_replans
+        if outcome.outcome == "done" or not is_allowed or self.budget.is_over():
+            return False
+        return not self.inputs.model.is_extractive or bool(self._retried())
 
     def _show_step(self, index: int) -> None:
         value = self._plan.steps[index].to_json()

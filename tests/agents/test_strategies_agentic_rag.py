@@ -116,6 +116,19 @@ async def test_query_is_rewritten_when_the_grade_asks_for_more(server, client):
     ]  # fmt: skip
 
 
+async def test_search_is_widened_once_when_no_passage_helps(server, client):
+    retriever = InMemoryRetriever()
+    given = inputs(server, client, "rag-irrelevant", retriever=retriever, limits=Limits(top_k=1))
+    events = await run(given)
+
+    assert steps_of(events) == [
+        "decide", "retrieve", "grade", "widen", "retrieve", "grade", "answer", "check_citations",
+    ]  # fmt: skip
+    assert retriever.queries == ["an odd question", "port listen"]
+    found = [len(json.loads(result)["passages"]) for result in results_of(events)]
+    assert found == [1, 2]
+
+
 async def test_searches_end_at_the_limit(server, client):
     retriever = InMemoryRetriever()
     limits = Limits(max_searches=1)

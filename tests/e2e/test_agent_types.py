@@ -3,7 +3,9 @@
 import time
 
 import pytest
+from pydantic import JsonValue
 
+from agents.agui.json_patch import apply_patch
 from tests.fixtures.agents import GUIDE, MANUAL, RUN, Run, camel, run_body, text_of, verified_run
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
@@ -184,6 +186,33 @@ def test_react_that_loops_ends_with_what_it_has(reader: Api, guide: str):
     assert said["metadata"]["ended_by"] == "repeats"
     stored = reader.get(f"/sessions/{events[0]['threadId']}/messages")["items"][-1]
     assert stored["metadata"]["ended_by"] == "repeats"
+
+
+@pytest.mark.parametrize(
+    ("script", "source", "steps"),
+    [
+        ("plan-malformed", "repaired", ["plan", "execute", "execute", "synthesise"]),
+        ("plan-unreadable", "rules", ["plan", "execute", "execute", "synthesise"]),
+        ("plan-learning", "model", ["plan", "execute", "replan", "execute", "synthesise"]),
+    ],
+)
+def test_plan_is_mended_and_changed(
+    reader: Api, guide: str, script: str, source: str, steps: list[str]
+):
+    # In front, because the rules take a question apart behind its question mark.
+    question = f"#{script} Which port does the relay use, and how long are logs kept?"
+    events = verified_run(reader, question, **wishes("plan_execute", guide))
+
+    assert steps_of(events) == [*steps, "check_citations"]
+    state: JsonValue = None
+    for event in events:
+        if event["type"] == "STATE_SNAPSHOT":
+            state = event["snapshot"]
+        elif event["type"] == "STATE_DELTA":
+            state = apply_patch(state, event["delta"])
+    assert isinstance(state, dict)
+    plan = state["plan"]
+    assert (plan["source"], {step["status"] for step in plan["steps"]}) == (source, {"done"})
 
 
 def test_claim_without_a_source_is_marked(reader: Api, guide: str):
