@@ -167,12 +167,14 @@ class Reflexion(ToolStrategy):
         return judge(draft, self.evidence, None if verdict is None else verdict.value)
 
     def _untried_query(self) -> str:
-        """The words that are not covered together, then each of them alone."""
+        """The words that are not covered, together, then each of them alone."""
         if not self.can_search:
             return ""
         missing = surface_text(quote_passages(self.standalone, self._found()).missing)
         tried = {query.casefold() for query in self._queries}
-        return next((q for q in (missing, *missing.split()) if q and q.casefold() not in tried), "")
+        # Long words say more than short ones.
+        alone = sorted(missing.split(), key=len, reverse=True)
+        return next((q for q in (missing, *alone) if q and q.casefold() not in tried), "")
 
     async def _reflect(self) -> Attempt:
         trial = self._trials[-1]

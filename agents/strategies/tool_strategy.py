@@ -182,6 +182,11 @@ class ToolStrategy(Strategy):
 
     def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
         fitted = _fitted(messages, _RESULT_SHARE * self.inputs.limits.evidence_characters)
+        gone = {message.tool_call_id for message in fitted if message.content == _LEFT_OUT}
+        for call in (call for message in messages for call in message.tool_calls):
+            if call.id in gone:
+                # Its result can't be read any more: it may be made again.
+                self._outcomes.pop(_signature(call), None)
         return fitted if self.uses_tools else _as_data(fitted)
 
     def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:

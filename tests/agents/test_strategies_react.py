@@ -201,6 +201,16 @@ async def test_results_furthest_back_are_left_out_when_they_are_too_much(server,
     assert [result.startswith("Left out") for result in results] == [True, True, False, False]
 
 
+async def test_call_may_be_made_again_when_its_result_was_left_out(server, client):
+    long = passage("The relay listens on port 7070. " * 100, id="long")
+    retriever = InMemoryRetriever((long,))
+    limits = Limits(evidence_characters=4000)
+    given = inputs(server, client, "react-forgetful", retriever=retriever, limits=limits)
+    await run(given, "react")
+
+    assert retriever.queries == ["port 0", "port 1", "port 2", "port 3", "port 0"]
+
+
 async def test_offline_model_acts_too():
     events = await run(offline(), "react")
 
