@@ -213,7 +213,7 @@ class AgenticRag(ToolStrategy):
         return query.strip() or self.standalone
 
     async def _run(self, call: ToolCall) -> None:
-        output = await self.tools.call(call.name, call.arguments)
+        output = await self.call(call)
         if output.ran and call.name == search_knowledge_base.NAME:
             query = search_knowledge_base.query_of(call.arguments)
             self._queries += [] if query in self._queries else [query]

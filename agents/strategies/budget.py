@@ -8,8 +8,8 @@ from agents.strategies.base import Limits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
 _MOST_REPEATS = 2
-# Part of the time behind the acting that the last answer may take; the rest is for the ending.
-_ANSWER_SHARE = 0.75
+# Kept between the last answer and the run's own deadline, at most half of the time there is.
+_ENDING_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Budget:
         """Time left for the last answer, which must end before the run's own deadline."""
         limits = self._limits
         spare = max(0.0, limits.timeout_seconds - limits.acting_seconds)
-        end = self._begun + limits.timeout_seconds - spare * (1 - _ANSWER_SHARE)
+        end = self._begun + limits.timeout_seconds - min(_ENDING_SECONDS, spare / 2)
         return max(0.0, end - time.monotonic())
 
     def spend_turn(self, tokens: int) -> None:

@@ -27,7 +27,9 @@ _MOST_CLAIMS = 50
 _LONGEST_CLAIM = 500
 
 
-def unsupported_claims(answer: str, evidence: Evidence) -> tuple[UnsupportedClaim, ...]:
+def unsupported_claims(
+    answer: str, evidence: Evidence, *, told: str = ""
+) -> tuple[UnsupportedClaim, ...]:
     """The statements without a source, in order; none when nothing was retrieved.
 
     A statement is borne out by the marks in it, else by the next ones in its paragraph or list
@@ -38,6 +40,7 @@ def unsupported_claims(answer: str, evidence: Evidence) -> tuple[UnsupportedClai
     Args:
         answer: with its ``[n]`` marks.
         evidence: what the marks may name.
+        told: what tools said that has no number; a statement without a mark may rest on it.
     """
     if not evidence.numbers():
         return ()
@@ -46,7 +49,8 @@ def unsupported_claims(answer: str, evidence: Evidence) -> tuple[UnsupportedClai
     for block in _blocks(prose):
         for claim, numbers in _with_marks(_statements(block)):
             verdict = _verdict(claim, numbers, evidence)
-            if verdict is not None:
+            is_told = told and not numbers and _bears_out(told, claim)
+            if verdict is not None and not is_told:
                 found.append(verdict)
     return tuple(found[:_MOST_CLAIMS])
 
@@ -101,12 +105,16 @@ def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> Unsuppor
     sources = [
         " ".join([p.document_name, *p.heading_path, p.before, p.content, p.after]) for p in passages
     ]
-    source = " ".join(sources)
-    has_figures = _figures(claim) <= _figures(source)
+    is_borne_out = _bears_out(" ".join(sources), claim)
+    return None if is_borne_out else UnsupportedClaim(text, "not_in_source")
+
+
+def _bears_out(source: str, claim: str) -> bool:
+    """Whether all figures of the claim, and a word of it, stand in the source."""
     # Between two languages no word is shared, and none is missed.
     is_foreign = is_cjk_dominant(claim) != is_cjk_dominant(source)
-    shares = is_foreign or not tokens.isdisjoint(tokenize(source))
-    return None if has_figures and shares else UnsupportedClaim(text, "not_in_source")
+    shares = is_foreign or not set(tokenize(claim)).isdisjoint(tokenize(source))
+    return shares and _figures(claim) <= _figures(source)
 
 
 def _figures(text: str) -> set[str]:
@@ -114,5 +122,7 @@ def _figures(text: str) -> set[str]:
     plain: set[str] = set()
     for figure in _FIGURE.findall(text):
         digits = re.sub(r",(?=\d{3})", "", figure)
-        plain.add(digits.rstrip("0").rstrip(".") if "." in digits else digits)
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        # "07:00" and "7:00" name one hour.
+        plain.add(digits.lstrip("0") or "0")
     return plain

@@ -22,7 +22,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from agents.evidence import Evidence
+from agents.evidence import Evidence, read_passages
 from agents.json_shapes import parse
 from agents.models.extractive import standalone_question
 from agents.models.port import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
@@ -87,6 +87,8 @@ class ToolStrategy(Strategy):
         # The outcome of each call so far, by what was called with what.
         self._outcomes: dict[str, bool] = {}
         self._lookup = self.standalone
+        # What tools said that carries no number to cite.
+        self._told: list[str] = []
         self._shown_evidence = 0
         self._counted_tokens = 0
 
@@ -224,10 +226,13 @@ class ToolStrategy(Strategy):
         """Run one tool while there is time."""
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
-                return await self.tools.call(call.name, call.arguments)
+                output = await self.tools.call(call.name, call.arguments)
         except TimeoutError:
             self.budget.end("time")
             return ToolOutput(_LATE_CALL, ran=False)
+        if _is_good(output) and read_passages(output.content) is None:
+            self._told.append(output.content)
+        return output
 
     def announced(self, query: str) -> ToolCall:
         """A search of the strategy's own, shown like a model's."""
@@ -298,7 +303,8 @@ class ToolStrategy(Strategy):
         checked = check_citations(turn.text, self.evidence)
         # The offline model only quotes; its own sentences are no claims about the documents.
         is_quoted = self.inputs.model.is_extractive
-        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence)
+        told = "\n".join(self._told)
+        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, told=told)
         self.citations = checked.citations
         self.emit(Citations(checked.citations, checked.invalid_numbers, unsupported))
         self.emit(

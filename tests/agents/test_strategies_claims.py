@@ -79,6 +79,21 @@ def test_nothing_is_marked_when_nothing_was_retrieved():
     assert unsupported_claims("Paris is the capital of France.", Evidence()) == ()
 
 
+@pytest.mark.parametrize(
+    ("answer", "reasons"),
+    [
+        ("Today is Saturday, 21 November 2026.", []),
+        ("Today is Sunday, 22 November 2026.", ["uncited"]),
+        ("Today is Saturday, 21 November 2026 [1].", ["not_in_source"]),
+    ],
+)
+def test_statement_may_rest_on_what_a_tool_said(answer, reasons):
+    told = '{"time": "2026-11-21T09:07:00+00:00", "weekday": "Saturday"}'
+    claims = unsupported_claims(answer, evidence(), told=told)
+
+    assert [claim.reason for claim in claims] == reasons
+
+
 def test_thousands_separators_do_not_matter():
     found_in = Evidence()
     found_in.add((INSTALL,), query="q")
