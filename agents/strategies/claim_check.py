@@ -30,7 +30,9 @@ _LONGEST_CLAIM = 500
 def unsupported_claims(
     answer: str, evidence: Evidence, *, told: str = ""
 ) -> tuple[UnsupportedClaim, ...]:
-    """The statements without a source, in order; none when nothing was retrieved.
+    """The statements without a source, in order.
+
+    When nothing was retrieved, only those with marks count: the others claim no source.
 
     A statement is borne out by the marks in it, else by the next ones in its paragraph or list
     item, else by those before it there. A figure must stand in one of the cited passages, and in
@@ -42,15 +44,14 @@ def unsupported_claims(
         evidence: what the marks may name.
         told: what tools said that has no number; a statement without a mark may rest on it.
     """
-    if not evidence.numbers():
-        return ()
+    is_bare = not evidence.numbers()
     prose = _CODE.sub("\n", answer[:_LONGEST_ANSWER])
     found: list[UnsupportedClaim] = []
     for block in _blocks(prose):
         for claim, numbers in _with_marks(_statements(block)):
             verdict = _verdict(claim, numbers, evidence)
             is_told = told and not numbers and _bears_out(told, claim)
-            if verdict is not None and not is_told:
+            if verdict is not None and not is_told and (numbers or not is_bare):
                 found.append(verdict)
     return tuple(found[:_MOST_CLAIMS])
 

@@ -79,6 +79,12 @@ def test_nothing_is_marked_when_nothing_was_retrieved():
     assert unsupported_claims("Paris is the capital of France.", Evidence()) == ()
 
 
+def test_mark_without_any_passage_is_no_source():
+    (claim,) = unsupported_claims("Hello there. It uses port 7070 [1].", Evidence())
+
+    assert claim.reason == "no_source"
+
+
 @pytest.mark.parametrize(
     ("answer", "reasons"),
     [
