@@ -17,7 +17,7 @@ run: setup ## Install what is missing and start Agentex
 
 test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can be had
 	@scripts/setup_node.sh
-	@$(BIN)/python -m scripts.services $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m scripts.suite $(ARGS)
 
 check: setup-dev ## Format, lint, types, import contracts, lengths, migrations
 	$(BIN)/ruff format --check .

@@ -69,7 +69,10 @@ def _redis(folder: Path) -> Generator[str | None]:
         return
     port = _free_port()
     command = (program, "--port", str(port), "--bind", "127.0.0.1", "--save", "")
-    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    # Ctrl-C in the terminal is not for the server: the tests still need it to end in order.
+    server = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         _wait_for_port(port)
         yield f"redis://127.0.0.1:{port}/0"
@@ -96,8 +99,9 @@ def _postgres(folder: Path) -> Generator[str | None]:
     if as_user:
         folder.chmod(0o711)
         shutil.chown(home, "postgres")
-    port = _free_port()
     _call(as_user, programs / "initdb", "-D", home / "data", "-U", "postgres", "-A", "trust")
+    # Not before: what takes long in between lets another program have the port.
+    port = _free_port()
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off"
     control = (programs / "pg_ctl", "-D", home / "data", "-l", home / "log", "-w")
     _call(as_user, *control, "-o", options, "start")

@@ -1,0 +1,163 @@
+"""Runs the tests: ``python -m scripts.suite [PYTEST ARGUMENTS]``.
+
+Without arguments, and where there are two cores, two pytest processes share the suite: most of a
+test's time is one core at work. Each has Redis, PostgreSQL and servers of its own. A line of
+progress comes per file; what they have to say at the end comes one after the other.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import psutil
+
+# About half of the time; the other process has all the rest, whatever is added.
+_HALF = ("tests/faults", "tests/ingestion", "tests/kb_service")
+_WITH_SERVICES = (sys.executable, "-m", "scripts.services")
+_PYTEST = (sys.executable, "-m", "pytest")
+# Long enough for servers to be stopped in order.
+_STOP_SECONDS = 120.0
+_LAST_WORDS_SECONDS = 10.0
+_PAUSE_SECONDS = 0.1
+
+
+def main() -> int:
+    """Run what the command line says and give the exit code; pytest alone takes the process."""
+    arguments = sys.argv[1:]
+    if arguments or _cores() < 2:
+        os.execv(sys.executable, [*_WITH_SERVICES, *_PYTEST, *arguments])
+    others = [f"--ignore={path}" for path in _HALF]
+    return run_side_by_side({"1": _part("1", _HALF), "2": _part("2", others)})
+
+
+def _part(name: str, arguments: Sequence[str]) -> list[str]:
+    color = "yes" if sys.stdout.isatty() else "no"
+    options = (f"--color={color}", "-o", f"cache_dir=.pytest_cache/{name}")
+    return [*_WITH_SERVICES, *_PYTEST, *options, *arguments]
+
+
+def _cores() -> int:
+    # Those that this process may use, where the system tells.
+    return len(psutil.Process().cpu_affinity() or ()) if psutil.LINUX else os.cpu_count() or 1
+
+
+@dataclass
+class _Running:
+    """One process, what it has said at its end, and who reads it."""
+
+    name: str
+    process: subprocess.Popen[str]
+    held: list[str] = field(default_factory=list[str])
+    reader: threading.Thread | None = None
+
+    def read(self) -> None:
+        """Print lines as they come, up to the first section after the tests."""
+        for line in self.process.stdout or ():
+            if self.held or _begins_the_end(line):
+                self.held.append(line)
+            elif line.strip():
+                _print(f"{self.name}| {line}")
+
+
+def _begins_the_end(line: str) -> bool:
+    return "=====" in line and "test session starts" not in line
+
+
+def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
+    """Run commands at the same time, each with a process group of its own.
+
+    Ctrl-C and SIGTERM become one Ctrl-C for each command; what does not end then is killed.
+
+    Args:
+        commands: each under the name that its lines get.
+
+    Returns:
+        0 when all ended with 0, else the first other exit code.
+    """
+    with _told_to_end() as told:
+        running = [_start(name, command) for name, command in commands.items()]
+        try:
+            _wait(running, told)
+        finally:
+            for one in running:
+                _kill(one.process)
+        for one in running:
+            if one.reader is not None:
+                one.reader.join(_LAST_WORDS_SECONDS)
+            _print(f"\n{one.name}: exit code {one.process.returncode}\n{''.join(one.held)}")
+    codes = [one.process.returncode for one in running]
+    outcome = ", ".join(f"{one.name}: {_summary(one)}" for one in running)
+    _print(f"\n{outcome}\n")
+    return next((abs(code) for code in codes if code), 0)
+
+
+def _summary(one: _Running) -> str:
+    last = one.held[-1].strip(" =\n") if one.held else ""
+    return last or f"exit code {one.process.returncode}"
+
+
+def _start(name: str, command: Sequence[str]) -> _Running:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    one = _Running(name, process)
+    one.reader = threading.Thread(target=one.read, daemon=True)
+    one.reader.start()
+    return one
+
+
+@contextmanager
+def _told_to_end() -> Generator[threading.Event]:
+    told = threading.Event()
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        told.set()
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(running: Sequence[_Running], told: threading.Event) -> None:
+    deadline = float("inf")
+    while any(one.process.poll() is None for one in running) and time.monotonic() < deadline:
+        if told.is_set() and deadline == float("inf"):
+            _print("Stopping both.\n")
+            deadline = time.monotonic() + _STOP_SECONDS
+            for one in running:
+                if one.process.poll() is None:
+                    os.killpg(one.process.pid, signal.SIGINT)
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        whole = psutil.Process(process.pid)
+        for one in [*whole.children(recursive=True), whole]:
+            one.kill()
+        process.wait()
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

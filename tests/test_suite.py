@@ -1,0 +1,126 @@
+"""What ``make test`` does: two pytest processes side by side, one outcome."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fixtures.processes import ROOT, is_running, wait_until
+
+RUN = (
+    "import json, sys; from scripts.suite import run_side_by_side; "
+    "sys.exit(run_side_by_side(json.loads(sys.argv[1])))"
+)
+GOOD = "def test_good(): pass\n"
+BAD = "def test_bad(): assert 'here' == 'there'\n"
+# A server of the session, and a test that never ends.
+ENDLESS = """
+import pathlib, subprocess, sys, time, pytest
+
+HERE = pathlib.Path(__file__).parent
+
+@pytest.fixture(scope="session")
+def server():
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
+    )
+    (HERE / "pid.new").write_text(str(process.pid))
+    (HERE / "pid.new").rename(HERE / "pid")
+    yield
+    process.kill()
+    process.wait()
+    (HERE / "ended").touch()
+
+def test_endless(server):
+    time.sleep(600)
+"""
+
+
+def command(folder: Path, content: str) -> list[str]:
+    folder.mkdir()
+    (folder / "test_it.py").write_text(content)
+    pytest_alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
+    return [sys.executable, "-m", "pytest", *pytest_alone, str(folder)]
+
+
+def start(**commands: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", RUN, json.dumps(commands)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(("one", "two", "code"), [(GOOD, GOOD, 0), (BAD, GOOD, 1), (GOOD, BAD, 1)])
+def test_both_are_run_and_one_failure_fails_the_whole(
+    tmp_path: Path, one: str, two: str, code: int
+):
+    process = start(a=command(tmp_path / "one", one), b=command(tmp_path / "two", two))
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == code, out
+    words = {GOOD: "1 passed", BAD: "1 failed"}
+    progress, _, rest = out.partition("\na: exit code")
+    assert {line[:2] for line in progress.splitlines()} == {"a|", "b|"}
+    of_a, _, of_b = rest.partition("\nb: exit code")
+    assert words[one] in of_a
+    assert words[two] in of_b
+    assert ("'here' == 'there'" in of_a, "'here' == 'there'" in of_b) == (one == BAD, two == BAD)
+    last = out.splitlines()[-1]
+    assert last.startswith(f"a: {words[one]}"), last
+    assert f", b: {words[two]}" in last
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_both_in_order_and_leaves_no_process(tmp_path: Path, number: int):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    process = start(a=command(folders[0], ENDLESS), b=command(folders[1], ENDLESS))
+    try:
+        for folder in folders:
+            wait_until((folder / "pid").exists, seconds=60)
+        pids = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+        servers = [int((folder / "pid").read_text()) for folder in folders]
+        assert set(servers) < set(pids)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, out
+    assert all((folder / "ended").exists() for folder in folders)
+    assert [pid for pid in pids if is_running(pid)] == []
+
+
+def test_what_holds_out_is_killed_with_all_it_started(tmp_path: Path):
+    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)"
+    parent = (
+        "import signal, subprocess, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        f"child = subprocess.Popen([sys.executable, '-c', {stubborn!r}]); "
+        f"open({str(tmp_path / 'up')!r}, 'w').close(); child.wait()"
+    )
+    program = f"import scripts.suite; scripts.suite._STOP_SECONDS = 0.5; {RUN}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, json.dumps({"a": [sys.executable, "-c", parent]})],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    wait_until((tmp_path / "up").exists)
+    pids = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+    assert len(pids) == 2
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == signal.SIGKILL
+    assert [pid for pid in pids if is_running(pid)] == []
+
+
+def test_folders_of_one_half_are_there():
+    from scripts.suite import _HALF
+
+    assert [folder for folder in _HALF if not list((ROOT / folder).glob("test_*.py"))] == []
