@@ -1,7 +1,6 @@
 """How the client meets servers that are away, busy, foreign or new."""
 
 import json
-import socket
 
 import pytest
 
@@ -10,12 +9,7 @@ from cli.messages import Message
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+from tests.fixtures.processes import free_port
 
 
 def test_a_server_that_is_away_gives_exit_code_3_and_says_what_to_do(agentex: Agentex):

@@ -7,9 +7,8 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
-from tests.cli.test_client import free_port
 from tests.fixtures.contract_server import Contract
-from tests.fixtures.processes import redis_program
+from tests.fixtures.processes import free_port, redis_program
 
 
 def findings(said) -> dict[str, dict]:
