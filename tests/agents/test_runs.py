@@ -83,7 +83,7 @@ async def test_run_ends_with_its_answer_stored_and_the_thread_free(
 async def stop_in_time(runs: RunService, principal: Principal, run_id: str) -> None:
     started = time.monotonic()
     assert await runs.stop(principal, run_id)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("pieces", [(), ("The ", "port")])

@@ -165,7 +165,8 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
     runs = service_of(database, Extractive())
     started = time.monotonic()
     assert await runs.stop(principal, silent.run_id)
-    assert time.monotonic() - started < 2.5
+    # Its lease lasts a minute.
+    assert time.monotonic() - started < 20
 
     events = await follow(runs, silent.key)
     verify(events)

@@ -288,4 +288,4 @@ def test_refusal_takes_no_longer_than_a_moment(server: Server):
     started = time.monotonic()
     for _ in range(20):
         server.http.get("/api/v1/users/me")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10

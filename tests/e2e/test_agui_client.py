@@ -209,7 +209,7 @@ def test_client_stops_a_slow_model(
     run = talk.runs[0]
     assert run.stopped is not None
     assert run.stopped["body"]["data"] == {"run_id": run.events[0]["runId"], "stopped": True}
-    assert run.stopped["ms"] < 2000
+    assert run.stopped["ms"] < 10_000
     assert finished(run)["outcome"] == {"type": "cancelled"}
     assert talk.messages[-1]["content"] == "The port"
     assert talk.messages[-1]["metadata"]["stopped"] is True

@@ -83,7 +83,7 @@ def test_many_keys_are_refused_quickly(someone: Api):
     started = time.monotonic()
     body = {f"key{number}": number for number in range(10_000)}
     someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/knowledge-bases", json=body)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize(

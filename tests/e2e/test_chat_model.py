@@ -172,7 +172,8 @@ def test_running_run_is_stopped(user: Api, guide: str, scripted: ModelServer):
         "message": "success",
         "data": {"run_id": body["runId"], "stopped": True},
     }
-    assert took < 2
+    # The model would never end.
+    assert took < 10
     assert events[-1]["outcome"] == {"type": "cancelled"}
     assert scripted.hung_up.wait(5)
     _, said = messages_of(user, body["threadId"])

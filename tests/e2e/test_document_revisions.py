@@ -72,7 +72,7 @@ def test_old_passages_are_found_until_the_new_ones_are_and_never_both(user: Api,
             assert len(found) == 1, found
             return f"number {number}" in found[0]  # noqa: B023 - called within the round
 
-        eventually(flipped, seconds=60, pause=0.01)
+        eventually(flipped, seconds=120, pause=0.01)
     assert user.wait(kb, document_id)["status"] == "completed"
 
 

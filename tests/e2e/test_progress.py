@@ -90,7 +90,7 @@ def test_stream_begins_with_a_snapshot_and_tells_each_change(user: Api, kb: str)
         assert snapshot["documents"][0]["ahead"] == 0
         assert snapshot["progress"]["counts"] == {"pending": 1}
         second = user.upload(kb, "second.md", SHORT + "2")
-        eventually(lambda: any(row["id"] == second for row in stream.named("document")), seconds=20)
+        eventually(lambda: any(row["id"] == second for row in stream.named("document")), seconds=60)
         user.post(f"/knowledge-bases/{kb}/resume")
 
         def both_done() -> bool:
@@ -98,10 +98,10 @@ def test_stream_begins_with_a_snapshot_and_tells_each_change(user: Api, kb: str)
             return done >= {waiting, second}
 
         eventually(both_done, seconds=60)
-        eventually(lambda: stream.named("progress")[-1]["percent"] == 100, seconds=20)
+        eventually(lambda: stream.named("progress")[-1]["percent"] == 100, seconds=60)
         assert not stream.ended
         user.delete(f"/knowledge-bases/{kb}")
-        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=20)
+        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=60)
 
 
 def test_stream_that_is_to_end_when_all_is_quiet_does(user: Api, kb: str):
@@ -122,7 +122,7 @@ def test_many_may_look_at_once_and_the_api_goes_on(user: Api, kb: str, server: S
         for stream in (first, second):
             eventually(
                 lambda: any(row["id"] == document_id for row in stream.named("document")),  # noqa: B023 - called within the round
-                seconds=20,
+                seconds=60,
             )
     assert server.is_ready()
 
@@ -133,5 +133,5 @@ def test_stream_ends_for_who_lost_access(user: Api, kb: str, other: Api):
     with streaming(other, path) as stream:
         eventually(lambda: stream.named("snapshot"))
         user.put(f"/knowledge-bases/{kb}", {"is_public": False})
-        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=30)
+        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=60)
         eventually(lambda: stream.ended)

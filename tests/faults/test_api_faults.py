@@ -119,7 +119,7 @@ def test_parts_that_are_down_are_named(embedded: Server):
             seen.update(name for name, part in components.items() if part["status"] == "error")
         return answer.status_code == 200 and bool(seen)
 
-    eventually(is_back, seconds=60)
+    eventually(is_back, seconds=120)
     assert seen <= {"engine", "vector_index", "worker"}
     assert "engine" in seen
     assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id

@@ -18,7 +18,7 @@ from tests.fixtures.leftovers import check_consistent, stored_files
 from tests.fixtures.server import Server
 
 pytestmark = pytest.mark.timeout(300)
-DEADLINE = 60
+DEADLINE = 120
 
 
 def text(number: int, *, parts: int = 12) -> str:

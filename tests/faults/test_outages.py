@@ -142,7 +142,7 @@ def test_full_disk_refuses_uploads_by_name_goes_on_reading_and_heals(tmp_path: P
         ballast.unlink()
         eventually(
             lambda: caller.send_file(kb_id, "later.md", text(9).encode()).status_code == 200,
-            seconds=60,
+            seconds=120,
             what="an upload is taken again",
         )
         check_sound(server)
@@ -167,7 +167,7 @@ def test_worker_stopped_beyond_its_lease_while_another_one_finishes_does_no_harm
         with installation.second_worker():
             eventually(
                 lambda: set(statuses(installation, kb_id).values()) == {"completed"},
-                seconds=60,
+                seconds=120,
                 what="the other worker ends what the stopped one held",
             )
     check_sound(installation)

@@ -18,7 +18,7 @@ from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
 
 # The lease of a run, the pause between sweeps, and a slow machine.
-_LOST_SECONDS = 30
+_LOST_SECONDS = 60
 
 
 @pytest.fixture
@@ -81,7 +81,8 @@ def test_run_of_a_killed_api_can_be_stopped_at_once(modelled: Server, user: Api)
     started = time.monotonic()
     assert user.post(f"{RUN}/{body['runId']}/stop")["stopped"] is True
 
-    assert time.monotonic() - started < 3
+    # Its lease would have lasted longer.
+    assert time.monotonic() - started < 10
     events = log_of(modelled, body["runId"])
     verify(events)
     assert events[-1]["outcome"] == {"type": "cancelled"}
@@ -150,7 +151,8 @@ def test_search_of_a_hanging_engine_is_stopped(modelled: Server, user: Api):
         os.kill(engine, signal.SIGCONT)
     modelled.wait_ready()
 
-    assert took < 2
+    # The search itself would be given up after ten seconds.
+    assert took < 8
     verify(events)
     assert events[-1]["outcome"] == {"type": "cancelled"}
 

@@ -45,7 +45,7 @@ async def reason_of(call):
 
 
 async def until(condition):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         # Facts about other processes come without events.
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -109,7 +109,7 @@ async def test_parse_over_its_time_is_killed(child, slow_file):
     call = child.parse(slow_file, "text/markdown", limits=Limits(seconds=0.3))
     started = asyncio.get_running_loop().time()
     assert await reason_of(call) is FailureReason.PARSE_TIMEOUT
-    assert asyncio.get_running_loop().time() - started < 3
+    assert asyncio.get_running_loop().time() - started < 15
     assert child.pid is None
     assert (await child.parse(GUIDE, "text/markdown")).elements
 

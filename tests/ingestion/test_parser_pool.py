@@ -19,7 +19,7 @@ async def test_slow_document_holds_up_no_other(tmp_path: Path):
     pool = ParserPool(2)
     try:
         waiting = asyncio.create_task(
-            pool.parse(slow, "application/json", limits=Limits(seconds=4))
+            pool.parse(slow, "application/json", limits=Limits(seconds=10))
         )
         await pool.parse(quick, "text/plain")
         assert not waiting.done()

@@ -153,7 +153,7 @@ TEXT_KEPT = {
 
 @pytest.mark.parametrize("name", TEXT_KEPT)
 async def test_text_built_against_backtracking_is_still_read(name, child, tmp_path):
-    limits = Limits(seconds=10)
+    limits = Limits(seconds=30)
     path = put(tmp_path, name, TEXT_KEPT[name])
     media = detect(name, path.read_bytes()[:HEAD_BYTES], path.stat().st_size)
     assert (await child.parse(path, media.name, limits=limits)).text

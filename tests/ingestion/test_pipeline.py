@@ -50,7 +50,7 @@ async def check_consistent(bench: Workbench, document_id: str) -> None:
 async def at_work(bench: Workbench, document_id: str, stage: str) -> asyncio.Task[None]:
     """The processing of a document, once it has reached a stage."""
     task = asyncio.create_task(ingest(bench, document_id))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (await reread(bench.database, document_id)).stage != stage:
             assert not task.done()
             await asyncio.sleep(0.002)
@@ -250,7 +250,7 @@ async def test_failed_try_leaves_no_points(bench: Workbench):
     """A try that embedded some passages before it failed for good."""
     document = await upload(bench, LONG)
     task = await at_work(bench, document.id, "embedding")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while await bench.spaces.default.index.count(document_id=document.id) == 0:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.002)
     task.cancel()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
-    settings = Settings(_env_file=None, data_dir=tmp_path, parse_timeout_seconds=1)
+    settings = Settings(_env_file=None, data_dir=tmp_path, parse_timeout_seconds=2)
     previewer = SplitPreviewer(settings)
     yield previewer
     await previewer.close()

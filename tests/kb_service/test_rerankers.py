@@ -90,7 +90,7 @@ async def test_what_is_no_ranking_is_an_error(
 ):
     server.faults = list(faults)
     with pytest.raises(RerankerUnavailable):
-        await reranker(server, client, total_seconds=2).scores("q", ["lion"])
+        await reranker(server, client, total_seconds=8).scores("q", ["lion"])
     assert len(server.requests) == requests
 
 

@@ -56,7 +56,7 @@ async def test_call_fails_within_its_time_when_nobody_listens(tmp_path):
         await client.call("count", Empty(), Empty, timeout_seconds=0.3)
     with pytest.raises(EngineUnavailable):
         await client.health()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 8
 
 
 async def test_call_times_out_and_takes_its_request_back_when_no_answer_comes(tmp_path):
