@@ -1,10 +1,11 @@
 """Imports and copies of knowledge bases: one job that can be cut off and started again."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from anyio import to_thread
 
@@ -12,12 +13,12 @@ from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AgentexError,
-    DatabaseUnavailable,
     ErrorCode,
     InvalidArchive,
     QuotaExceeded,
 )
 from core.logging import get_logger
+from ingestion.holding import hold
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
 from kb_service import questions, transfers
@@ -109,7 +110,12 @@ async def carry_out(bench: Workbench, transfer_id: str) -> None:
         if row.attempt > settings.ingest_attempts:
             await _fail(bench, row, lease, _POISON)
             return
-        await _keep_lease(bench, lease, _transfer(bench, row, lease))
+        await hold(
+            _transfer(bench, row, lease),
+            partial(_renew, bench, lease),
+            seconds=settings.lease_seconds,
+            lost=TransferLost,
+        )
         await _remove_file(bench, row)
         log.info("transfer.completed", transfer_id=row.id)
     except asyncio.CancelledError:
@@ -164,34 +170,9 @@ async def _remove_file(bench: Workbench, row: Transfer) -> None:
         await bench.store.delete(row.source)
 
 
-async def _keep_lease(
-    bench: Workbench, lease: TransferLease, work: Coroutine[None, None, None]
-) -> None:
-    """Renew the lease while the work goes on; end the work once the lease is lost.
-
-    Raises:
-        TransferLost: it was.
-    """
-    task = asyncio.create_task(work)
-    try:
-        while not task.done():
-            await asyncio.wait({task}, timeout=bench.settings.lease_seconds / 4)
-            if not task.done() and not await _renew(bench, lease):
-                raise TransferLost
-        await task
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-
-
 async def _renew(bench: Workbench, lease: TransferLease) -> bool:
-    try:
-        async with unit_of_work(bench.database) as work:
-            return await transfers.advance(work, lease, seconds=bench.settings.lease_seconds)
-    except DatabaseUnavailable:
-        # The lease may still be ours; its end in the database decides.
-        return True
+    async with unit_of_work(bench.database) as work:
+        return await transfers.advance(work, lease, seconds=bench.settings.lease_seconds)
 
 
 async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> None:
