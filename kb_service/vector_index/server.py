@@ -22,10 +22,16 @@ from kb_service.vector_index.protocol import (
     ScoredChunk,
     SparseVector,
 )
+from kb_service.vector_index.stored import (
+    BM25,
+    DENSE,
+    SHOWN,
+    hit_of,
+    payload_of,
+    point_of,
+)
 from kb_service.vector_index.validation import check_points, check_query
 
-DENSE, BM25 = "dense", "bm25"
-_SHOWN = ["document_id", "revision", "chunk"]
 _POINTS_PER_REQUEST = 256
 _PAGE = 2000
 _CONFLICT = 409
@@ -249,7 +255,7 @@ def _requests(
             using=DENSE,
             filter=scope.filter(),
             limit=depth,
-            with_payload=_SHOWN,
+            with_payload=SHOWN,
         )
     if sparse is not None and sparse.indices:
         requests[BM25] = models.QueryRequest(
@@ -257,7 +263,7 @@ def _requests(
             using=BM25,
             filter=scope.filter(),
             limit=depth,
-            with_payload=_SHOWN,
+            with_payload=SHOWN,
             params=models.SearchParams(idf=models.IdfCorpusParams(corpus=scope.corpus())),
         )
     return requests
@@ -269,32 +275,17 @@ def _to_server(point: ChunkPoint) -> models.PointStruct:
         vector[BM25] = _server_sparse(point.sparse)
     if point.dense is not None:
         vector[DENSE] = point.dense.tolist()
-    payload: dict[str, str | int] = {
-        "kb_id": point.kb_id,
-        "document_id": point.document_id,
-        "revision": point.revision,
-        "index": point.index,
-    }
-    if point.chunk_id is not None:
-        payload["chunk"] = point.chunk_id
-    return models.PointStruct(id=point.id, vector=vector, payload=payload)
+    return models.PointStruct(id=point.id, vector=vector, payload=payload_of(point))
 
 
 def _from_server(record: models.Record) -> ChunkPoint:
-    payload, vectors = record.payload or {}, record.vector
-    named = vectors if isinstance(vectors, dict) else {}
-    dense, sparse = named.get(DENSE), named.get(BM25)
-    return ChunkPoint(
-        id=str(record.id),
-        kb_id=payload["kb_id"],
-        document_id=payload["document_id"],
-        revision=payload["revision"],
-        index=payload["index"],
-        dense=np.array(dense, dtype=np.float32) if isinstance(dense, list) else None,
-        sparse=SparseVector(tuple(sparse.indices), tuple(sparse.values))
-        if isinstance(sparse, models.SparseVector)
-        else SparseVector((), ()),
-        chunk_id=payload.get("chunk"),
+    named = record.vector if isinstance(record.vector, dict) else {}
+    sparse = named.get(BM25)
+    return point_of(
+        record.id,
+        record.payload,
+        dense=named.get(DENSE),
+        sparse=(sparse.indices, sparse.values) if isinstance(sparse, models.SparseVector) else None,
     )
 
 
@@ -307,14 +298,4 @@ def _equals(key: str, value: str | int) -> models.FieldCondition:
 
 
 def _hits(points: Sequence[models.ScoredPoint]) -> list[ScoredChunk]:
-    payloads = [(point, point.payload or {}) for point in points]
-    return [
-        ScoredChunk(
-            str(point.id),
-            point.score,
-            payload["document_id"],
-            payload["revision"],
-            payload.get("chunk"),
-        )
-        for point, payload in payloads
-    ]
+    return [hit_of(point.id, point.score, point.payload) for point in points]

@@ -49,10 +49,15 @@ from kb_service.vector_index.protocol import (
     ScoredChunk,
     SparseVector,
 )
+from kb_service.vector_index.stored import (
+    BM25,
+    DENSE,
+    SHOWN,
+    hit_of,
+    payload_of,
+    point_of,
+)
 from kb_service.vector_index.validation import check_points, check_query
-
-DENSE, BM25 = "dense", "bm25"
-_SHOWN = ["document_id", "revision", "chunk"]
 
 # An update holds Python's interpreter lock: 256 points take about 10 ms.
 _POINTS_PER_UPDATE = 256
@@ -292,32 +297,17 @@ def _to_edge(point: ChunkPoint) -> Point:
         vector[BM25] = _edge_sparse(point.sparse)
     if point.dense is not None:
         vector[DENSE] = point.dense.tolist()
-    payload: dict[str, str | int] = {
-        "kb_id": point.kb_id,
-        "document_id": point.document_id,
-        "revision": point.revision,
-        "index": point.index,
-    }
-    if point.chunk_id is not None:
-        payload["chunk"] = point.chunk_id
-    return Point(id=point.id, vector=vector, payload=payload)
+    return Point(id=point.id, vector=vector, payload=payload_of(point))
 
 
 def _from_edge(record: Record) -> ChunkPoint:
-    payload, vectors = record.payload or {}, record.vector
-    named = vectors if isinstance(vectors, dict) else {}
-    dense, sparse = named.get(DENSE), named.get(BM25)
-    return ChunkPoint(
-        id=str(record.id),
-        kb_id=payload["kb_id"],
-        document_id=payload["document_id"],
-        revision=payload["revision"],
-        index=payload["index"],
-        dense=np.array(dense, dtype=np.float32) if isinstance(dense, list) else None,
-        sparse=SparseVector(tuple(sparse.indices), tuple(sparse.values))
-        if isinstance(sparse, EdgeSparseVector)
-        else SparseVector((), ()),
-        chunk_id=payload.get("chunk"),
+    named = record.vector if isinstance(record.vector, dict) else {}
+    sparse = named.get(BM25)
+    return point_of(
+        record.id,
+        record.payload,
+        dense=named.get(DENSE),
+        sparse=(sparse.indices, sparse.values) if isinstance(sparse, EdgeSparseVector) else None,
     )
 
 
@@ -333,7 +323,7 @@ def _request(
         filter=scope,
         limit=depth,
         params=params,
-        with_payload=_SHOWN,
+        with_payload=SHOWN,
     )
 
 
@@ -342,14 +332,4 @@ def _equals(key: str, value: str | int) -> FieldCondition:
 
 
 def _hits(points: Sequence[ScoredPoint]) -> list[ScoredChunk]:
-    payloads = [(point, point.payload or {}) for point in points]
-    return [
-        ScoredChunk(
-            str(point.id),
-            point.score,
-            payload["document_id"],
-            payload["revision"],
-            payload.get("chunk"),
-        )
-        for point, payload in payloads
-    ]
+    return [hit_of(point.id, point.score, point.payload) for point in points]

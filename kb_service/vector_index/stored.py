@@ -1,0 +1,63 @@
+"""How a point is kept in Qdrant, be it a server or a shard of its own: names and payload."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kb_service.vector_index.protocol import ChunkPoint, ScoredChunk, SparseVector
+
+# The names of a point's two vectors.
+DENSE, BM25 = "dense", "bm25"
+# What a search needs of a payload.
+SHOWN = ["document_id", "revision", "chunk"]
+
+
+def payload_of(point: ChunkPoint) -> dict[str, str | int]:
+    """What is kept of a point beside its vectors."""
+    payload: dict[str, str | int] = {
+        "kb_id": point.kb_id,
+        "document_id": point.document_id,
+        "revision": point.revision,
+        "index": point.index,
+    }
+    if point.chunk_id is not None:
+        payload["chunk"] = point.chunk_id
+    return payload
+
+
+def point_of(
+    point_id: object,
+    payload: Mapping[str, Any] | None,
+    *,
+    dense: object,
+    sparse: tuple[Sequence[int], Sequence[float]] | None,
+) -> ChunkPoint:
+    """The point that was kept, read with its whole payload and its vectors.
+
+    Args:
+        point_id: its id, of the library's own type.
+        payload: as ``payload_of`` made it.
+        dense: its dense vector, a list of numbers where it has one.
+        sparse: indices and values of its sparse vector, None where it has none.
+    """
+    kept = payload or {}
+    indices, values = sparse or ((), ())
+    return ChunkPoint(
+        id=str(point_id),
+        kb_id=kept["kb_id"],
+        document_id=kept["document_id"],
+        revision=kept["revision"],
+        index=kept["index"],
+        dense=np.array(dense, dtype=np.float32) if isinstance(dense, list) else None,
+        sparse=SparseVector(tuple(indices), tuple(values)),
+        chunk_id=kept.get("chunk"),
+    )
+
+
+def hit_of(point_id: object, score: float, payload: Mapping[str, Any] | None) -> ScoredChunk:
+    """What a search found, read with what it is shown of the payload."""
+    shown = payload or {}
+    return ScoredChunk(
+        str(point_id), score, shown["document_id"], shown["revision"], shown.get("chunk")
+    )
