@@ -4,6 +4,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from core.database.paging import Page
 from kb_service.text.storable import Storable, refuse_half_characters
 
 T = TypeVar("T")
@@ -57,9 +58,9 @@ class ErrorBody(BaseModel):
     )
 
 
-def page_of(items: list[T], *, total: int, page: int, page_size: int) -> Envelope[Items[T]]:
-    """Wrap one page of a list."""
-    pages = -(-total // page_size)
+def page_of(items: list[T], page: Page, *, total: int) -> Envelope[Items[T]]:
+    """Wrap one page of a list of ``total`` items."""
+    pages = -(-total // page.size)
     return Envelope(
-        data=Items(items=items, total=total, page=page, page_size=page_size, pages=pages)
+        data=Items(items=items, total=total, page=page.number, page_size=page.size, pages=pages)
     )

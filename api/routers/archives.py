@@ -1,5 +1,7 @@
 """Archives of documents: one zip file in, one document per readable member out."""
 
+from dataclasses import replace
+
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 
@@ -10,12 +12,11 @@ from api.errors import error_responses
 from api.intake import Intake, chosen, files_body
 from api.services import Services
 from api.uploads import one_file
-from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.errors import AgentexError, ErrorCode
 from ingestion.archives import Archive, Member, open_archive
 from ingestion.parsers.limits import Limits
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import FileType, OnConflict, Upload
 
 router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
@@ -78,14 +79,14 @@ async def upload_archive(
     Good members go in and bad ones are named, each with its reason. Uploading the same archive
     again changes nothing, so that a broken upload can be repeated.
     """
-    async with services.database.reading() as session:
-        await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
+    intake = Intake(services, principal, kb_id, on_conflict)
+    await intake.check()
     async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
-        choice = chosen(form.fields, on_conflict)
+        intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         name = documents.clean_name(form.file.filename or "")
         archive = await open_archive(form.file.file, name, Limits())
         try:
-            members = _Members(services, Intake(services, principal, kb_id, choice), archive)
+            members = _Members(services, intake, archive)
             items = [await members.take(member) for member in archive.members]
         finally:
             archive.close()

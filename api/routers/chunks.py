@@ -101,7 +101,7 @@ async def list_chunks(
     """One page of a document's passages, in reading order; none before it is searchable."""
     listing = await chunks.list_chunks(session, document, page, is_changed=changed)
     items = [_answer(chunk) for chunk in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.get("/chunks/{chunk_id}", dependencies=[View], responses=error_responses(*_MISSING))

@@ -69,7 +69,7 @@ async def list_documents(
     listing = await documents.list_documents(session, row.id, page, status=status)
     ahead = await documents.count_ahead(session, row.id, listing.items)
     items = [answer(document, row, ahead=ahead) for document in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.post(

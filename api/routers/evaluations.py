@@ -271,7 +271,7 @@ async def list_evaluations(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await records.list_evaluations(session, row.id, page)
     items = [_answer(one, earlier) for one, earlier in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.get("/{evaluation_id}", dependencies=[View], responses=_READ_ERRORS)

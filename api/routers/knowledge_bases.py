@@ -108,7 +108,7 @@ async def list_knowledge_bases(
         KnowledgeBaseAnswer.model_validate(_fields(row, principal, count))
         for row, count in listing.items
     ]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.post(

@@ -119,7 +119,7 @@ async def list_questions(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await questions.list_questions(session, row.id, page)
     items = [_answer(question) for question in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.post("", dependencies=[Write], responses=_CHANGE_ERRORS)

@@ -105,7 +105,7 @@ async def list_sessions(
     """One's own sessions."""
     listing = await sessions.list_sessions(session, principal, page, is_archived=is_archived)
     items = [_answer(row) for row in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.post(

@@ -251,7 +251,7 @@ async def list_transfers(
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)
     items = [TransferAnswer.model_validate(row.model_dump()) for row in listing.items]
-    return page_of(items, total=listing.total, page=page.number, page_size=page.size)
+    return page_of(items, page, total=listing.total)
 
 
 @router.get(
