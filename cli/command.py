@@ -13,8 +13,7 @@ from cli.credentials import CredentialStore
 from cli.messages import BAD_URL, BOOTSTRAPPED, Language
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, ServerRefused
-from cli.sign_in import Bootstrap, SignIn, find_bootstrap
-from cli.supervisor.messages import base_url
+from cli.sign_in import Bootstrap, SignIn, find_bootstrap, own_url
 from cli.transport import Transport
 from core.errors import InvalidRequest
 from core.settings import Settings, get_settings, preferred_language
@@ -107,7 +106,7 @@ def server_url(settings: Settings, given: str | None, store: CredentialStore) ->
     Raises:
         CommandFailed: it is no URL.
     """
-    wanted = (given or settings.url or store.server or base_url(settings)).strip()
+    wanted = (given or settings.url or store.server or own_url(settings)).strip()
     url = (wanted if "://" in wanted else f"http://{wanted}").rstrip("/")
     try:
         parsed = httpx.URL(url)

@@ -10,7 +10,9 @@ from cli.credentials import CredentialStore, Login
 from cli.messages import API_KEY_REFUSED, LOGIN_HINT
 from cli.problems import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.records import JsonObject, Tokens
+from cli.supervisor.board import read_url
 from cli.supervisor.messages import INITIAL_PASSWORD_FILE, base_url
+from cli.supervisor.start import STATE_FILE
 from cli.transport import Transport
 from core.errors import InvalidToken, NotAuthenticated
 from core.settings import Settings
@@ -29,6 +31,11 @@ class Bootstrap:
     file: Path
 
 
+def own_url(settings: Settings) -> str:
+    """The base URL of this machine's own server: of the one that runs, else by the settings."""
+    return read_url(settings.runtime_dir / STATE_FILE) or base_url(settings)
+
+
 def find_bootstrap(settings: Settings, url: str) -> Bootstrap | None:
     """The first administrator's login, if these settings' own server is the one talked to.
 
@@ -36,7 +43,7 @@ def find_bootstrap(settings: Settings, url: str) -> Bootstrap | None:
     """
     file = settings.data_dir / INITIAL_PASSWORD_FILE
     try:
-        readable = url == base_url(settings) and bool(file.read_bytes().strip())
+        readable = url == own_url(settings) and bool(file.read_bytes().strip())
     except OSError:
         return None
     return Bootstrap(settings.admin_username, file) if readable else None

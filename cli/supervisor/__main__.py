@@ -79,7 +79,7 @@ async def _run(settings: Settings, parts: list[Part], screen: Screen) -> int:
 
     return await supervise(
         parts,
-        Board(parts, settings.runtime_dir / STATE_FILE),
+        Board(parts, settings.runtime_dir / STATE_FILE, url=messages.base_url(settings)),
         screen,
         pace=Pace(drain=settings.drain_seconds),
         log_dir=settings.data_dir / "logs",

@@ -1,4 +1,4 @@
-"""The state of all parts in one place, kept in a file for ``/readyz`` and ``agentex doctor``."""
+"""The state of all parts in one place, kept in a file for ``/readyz`` and the terminal client."""
 
 import contextlib
 import json
@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+import psutil
+from pydantic import BaseModel, ValidationError
+
 from cli.supervisor.part import Part, State, Status
 
 
@@ -16,17 +19,19 @@ class Board:
 
     Args:
         parts: the parts in their order of start.
-        path: file that mirrors the board: ``{"supervisor": pid, "parts": {name: {state, detail,
-            pid, started, restarts, since}}}``.
+        path: file that mirrors the board: ``{"supervisor": pid, "url": url, "parts": {name:
+            {state, detail, pid, started, restarts, since}}}``.
+        url: where this machine reaches the API.
     """
 
-    def __init__(self, parts: Iterable[Part], path: Path) -> None:
+    def __init__(self, parts: Iterable[Part], path: Path, *, url: str = "") -> None:
         self.statuses = {
             part.name: Status(part.name, State.WAITING if part.command else State.EXTERNAL)
             for part in parts
         }
         self.listeners: list[Callable[[Status], None]] = []
         self._path = path
+        self._url = url
 
     def change(self, name: str, state: State, detail: str = "") -> None:
         """Note a part's new state or detail."""
@@ -56,7 +61,7 @@ class Board:
         with contextlib.suppress(OSError):
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump({"supervisor": os.getpid(), "parts": parts}, file)
+                json.dump({"supervisor": os.getpid(), "url": self._url, "parts": parts}, file)
             fresh.replace(self._path)
 
     def clear(self) -> None:
@@ -70,3 +75,28 @@ class Board:
         self.write()
         for listener in self.listeners:
             listener(status)
+
+
+class _Written(BaseModel):
+    supervisor: int
+    url: str
+
+
+def read_url(path: Path) -> str | None:
+    """Where the API is of the supervisor that runs on a data folder.
+
+    Args:
+        path: its board's file.
+
+    Returns:
+        None when none runs, or the file is somebody else's.
+    """
+    try:
+        with path.open("rb") as file:
+            is_ours = os.fstat(file.fileno()).st_uid == os.getuid()
+            written = _Written.model_validate_json(file.read())
+    except (OSError, ValidationError):
+        return None
+    # A killed supervisor leaves its file, and its port to whoever takes it.
+    runs = is_ours and psutil.pid_exists(written.supervisor)
+    return (written.url or None) if runs else None

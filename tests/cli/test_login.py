@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.supervisor.board import Board
+from cli.supervisor.start import STATE_FILE
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract
@@ -90,6 +92,51 @@ def test_login_uses_the_first_administrators_password_file(fresh_server: Contrac
     assert said.code == 0
     assert fresh_server.logins == ["admin"]
     assert "initial-admin-password" in said.err
+
+
+@pytest.fixture
+def started_elsewhere(fresh_server: Contract, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The fresh server, at another port than the settings'; gives its supervisor's state file."""
+    monkeypatch.setenv("AGENTEX_PORT", "1")
+    get_settings.cache_clear()
+    path = get_settings().runtime_dir / STATE_FILE
+    path.parent.mkdir(parents=True)
+    Board([], path, url=fresh_server.url).write()
+    return path
+
+
+@pytest.mark.usefixtures("started_elsewhere")
+@pytest.mark.parametrize("is_named", [False, True])
+def test_login_finds_a_server_that_was_started_at_another_port(
+    fresh_server: Contract, is_named: bool
+):
+    said = run_here("login", *(["--url", fresh_server.url] if is_named else []))
+    assert said.code == 0
+    assert fresh_server.logins == ["admin"]
+    assert run_here("kb", "list").code == 0
+
+
+@pytest.mark.parametrize("harm", ["gone", "damaged", "ended", "foreign", "old"])
+def test_state_file_that_tells_nothing_true_is_as_none(
+    fresh_server: Contract, started_elsewhere: Path, harm: str
+):
+    state = json.loads(started_elsewhere.read_text())
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    contents = {
+        "damaged": "[",
+        "ended": json.dumps({**state, "supervisor": ended.pid}),
+        "foreign": json.dumps({**state, "url": 7}),
+        "old": json.dumps({"supervisor": state["supervisor"], "parts": {}}),
+    }
+    if harm == "gone":
+        started_elsewhere.unlink()
+    else:
+        started_elsewhere.write_text(contents[harm])
+    assert run_here("login").code == 3
+    assert run_here("kb", "list").code == 3
+    assert run_here("kb", "list", "--url", fresh_server.url).code == 4
+    assert fresh_server.logins == []
 
 
 def test_the_first_administrators_password_goes_to_no_other_server(

@@ -1,5 +1,6 @@
 """``agentex serve`` with all its real parts: start, refusals, kills and the end."""
 
+import json
 import os
 import signal
 import subprocess
@@ -119,6 +120,23 @@ def test_first_start_shows_the_password_and_the_address(server: Serving, folder:
         lambda: {server.parts[name]["state"] for name in PARTS} == {"ready"}, seconds=START_SECONDS
     )
     assert server.parts["database"]["state"] == "done"
+
+
+def test_client_finds_the_server_and_logs_in_by_itself(
+    server: Serving, folder: Path, tmp_path: Path
+):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTEX_")}
+    config = {"XDG_CONFIG_HOME": str(tmp_path), "AGENTEX_DATA_DIR": str(folder)}
+    said = subprocess.run(
+        [sys.executable, "-m", "cli.main", "login", "--json"],
+        env={**kept, **config},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)["url"] == server.url
 
 
 def test_second_start_on_the_folder_is_refused(server: Serving, folder: Path):
