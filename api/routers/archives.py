@@ -83,10 +83,12 @@ async def upload_archive(
     await intake.check()
     async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
+        sent = form.fields.get("metadata")
+        attributes = None if sent is None else documents.parse_attributes(sent)
         name = documents.clean_name(form.file.filename or "")
         archive = await open_archive(form.file.file, name, Limits())
         try:
-            members = _Members(services, intake, archive)
+            members = _Members(services, intake, archive, attributes)
             items = [await members.take(member) for member in archive.members]
         finally:
             archive.close()
@@ -97,10 +99,17 @@ async def upload_archive(
 class _Members:
     """Takes the members of one archive in, one after the other."""
 
-    def __init__(self, services: Services, intake: Intake, archive: Archive) -> None:
+    def __init__(
+        self,
+        services: Services,
+        intake: Intake,
+        archive: Archive,
+        attributes: documents.Attributes | None,
+    ) -> None:
         self._services = services
         self._intake = intake
         self._archive = archive
+        self._attributes = attributes
 
     async def take(self, member: Member) -> MemberAnswer:
         """Make a member a document.
@@ -118,7 +127,8 @@ class _Members:
                 max_bytes=self._services.settings.max_upload_bytes,
             )
             kind = FileType(found.name, found.file_type)
-            upload = Upload(name, stored, kind, self._intake.on_conflict)
+            choice = self._intake.on_conflict
+            upload = Upload(name, stored, kind, choice, self._attributes)
             answer.document = await self._intake.write_down(upload)
             answer.name = answer.document.name
         except AgentexError as error:

@@ -240,6 +240,16 @@ def test_command_line_ingests_an_archive(
     get_settings.cache_clear()
 
 
+def test_metadata_of_an_archive_is_that_of_each_document(someone: Api, kb: str):
+    content = zipped({"a.md": GUIDE, "b.md": "# Other\n\ntext"})
+    answer = check_success(send(someone, kb, "a.zip", content, metadata='{"team": "harbour"}'))
+    ids = [item["document"]["id"] for item in answer["items"]]
+    assert [someone.document(kb, id_)["metadata"] for id_ in ids] == [{"team": "harbour"}] * 2
+    refused = send(someone, kb, "c.zip", zipped({"c.md": GUIDE}), metadata="no JSON")
+    check_error(refused, ErrorCode.INVALID_REQUEST)
+    assert someone.get(f"/knowledge-bases/{kb}/documents")["total"] == 2
+
+
 def test_archive_of_somebody_else_is_not_found(server: Server, someone: Api, user: Api):
     foreign = user.create_kb()
     answer = send(someone, foreign, "a.zip", zipped({"a.md": GUIDE}))
