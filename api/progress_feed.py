@@ -1,6 +1,7 @@
 """Follows what happens to a knowledge base's documents: one poll for all who look at it."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ log = get_logger(__name__)
 _POLL_SECONDS = 0.5
 # Transactions become visible in another order than the moments in them say.
 _MARGIN = timedelta(seconds=3)
+# Read at a time.
 _MOST_CHANGES = 500
 
 
@@ -58,24 +60,45 @@ class _Feed:
         self._id = knowledge_base_id
         self.followers: set[Follower] = set()
         self._seen: dict[str, datetime] = {}
-        self._since = utc_now() - _MARGIN
+        # Where the next look begins: a moment, and the last id of that moment that was read.
+        self._since, self._after_id = utc_now() - _MARGIN, ""
+        self._heard = time.monotonic()
 
     async def look(self) -> tuple[KnowledgeBase | None, Progress | None, Sequence[Document]]:
         """The knowledge base, how far it is, and what changed since the last look."""
         async with self._database.reading() as session:
             base, progress = await _read(session, self._id)
-            rows = await documents.changed_since(
-                session, self._id, self._since, limit=_MOST_CHANGES
-            )
+            rows = await self._read_changed(session)
         return base, progress, self._note(rows)
+
+    async def _read_changed(self, session: AsyncSession) -> list[Document]:
+        # One statement can change any number of documents at one moment.
+        rows: list[Document] = []
+        since, after_id, is_last = self._since, self._after_id, False
+        while not is_last:
+            page = await documents.changed_since(
+                session, self._id, since, after_id=after_id, limit=_MOST_CHANGES
+            )
+            rows += page
+            is_last = len(page) < _MOST_CHANGES
+            if not is_last:
+                since, after_id = page[-1].updated_at, page[-1].id
+        return rows
 
     def _note(self, rows: Sequence[Document]) -> list[Document]:
         fresh = [row for row in rows if self._seen.get(row.id) != row.updated_at]
         for row in fresh:
             self._seen[row.id] = row.updated_at
+        if fresh:
+            self._heard = time.monotonic()
         if rows:
-            self._since = max(row.updated_at for row in rows) - _MARGIN
-            self._seen = {id_: at for id_, at in self._seen.items() if at >= self._since}
+            newest = rows[-1].updated_at
+            self._seen = {id_: at for id_, at in self._seen.items() if at >= newest - _MARGIN}
+            if time.monotonic() - self._heard > _MARGIN.total_seconds():
+                # Whatever lay before it is visible by now: nobody needs to read it again.
+                self._since, self._after_id = newest, rows[-1].id
+            else:
+                self._since, self._after_id = newest - _MARGIN, ""
         return fresh
 
     async def run(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func
-from sqlmodel import col, select
+from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.paging import Page, paged
@@ -52,12 +52,29 @@ def unshown_revisions(document: Document) -> list[int]:
 
 
 async def changed_since(
-    session: AsyncSession, knowledge_base_id: str, since: datetime, *, limit: int
+    session: AsyncSession,
+    knowledge_base_id: str,
+    since: datetime,
+    *,
+    after_id: str = "",
+    limit: int,
 ) -> Sequence[Document]:
-    """The documents of a knowledge base that changed, the deleted ones too, oldest change first."""
+    """The documents of a knowledge base that changed, the deleted ones too, oldest change first.
+
+    Args:
+        session: to read from.
+        knowledge_base_id: whose.
+        since: changes of that moment and later ones.
+        after_id: of that moment itself only documents with a higher id: where the last page ended.
+        limit: the most that are read.
+    """
+    changed = col(Document.updated_at)
     query = (
         select(Document)
-        .where(Document.knowledge_base_id == knowledge_base_id, col(Document.updated_at) >= since)
+        .where(
+            Document.knowledge_base_id == knowledge_base_id,
+            or_(changed > since, and_(changed == since, col(Document.id) > after_id)),
+        )
         .order_by(col(Document.updated_at), col(Document.id))
         .limit(limit)
     )

@@ -1,0 +1,93 @@
+"""Who follows a knowledge base is told of every document that changes, however many at once."""
+
+from datetime import datetime
+
+import anyio
+import pytest
+from sqlalchemy import insert, update
+from sqlmodel import col
+
+from api.progress_feed import Follower, ProgressFeeds
+from core.database.engine import Database
+from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
+from kb_service import documents
+from kb_service.models import Document
+from tests.fixtures.bare_rows import add_document, add_knowledge_base
+
+pytestmark = pytest.mark.anyio
+MANY = 1200
+
+
+async def fill(database: Database, count: int) -> str:
+    """A knowledge base with documents that all changed long ago."""
+    async with unit_of_work(database) as work:
+        kb_id = (await add_knowledge_base(work)).id
+    first = await add_document(database, knowledge_base_id=kb_id)
+    async with unit_of_work(database) as work:
+        fields = (await work.session.get_one(Document, first)).model_dump()
+        rows = [
+            {**fields, "id": new_id(), "name": f"{number}.md", "storage_key": new_id()}
+            for number in range(count - 1)
+        ]
+        await work.session.exec(insert(Document), params=rows)
+        old = {"updated_at": datetime.fromisoformat("2026-01-01T00:00:00+00:00")}
+        await work.session.exec(update(Document).values(**old))
+    return kb_id
+
+
+async def touch(database: Database, *conditions: object, **values: object) -> None:
+    """Change documents in one statement, all at one moment."""
+    async with unit_of_work(database) as work:
+        statement = update(Document).where(*conditions).values(updated_at=utc_now(), **values)
+        await work.session.exec(statement)
+
+
+async def told(follower: Follower, count: int) -> dict[str, str]:
+    """The status of each document of which the follower was told, once they are so many."""
+    found: dict[str, str] = {}
+    with anyio.fail_after(60):
+        while len(found) < count:
+            await follower.news.wait()
+            found |= {row.id: row.status for row in follower.take()}
+    return found
+
+
+async def test_more_documents_than_one_look_reads_change_at_one_moment(database: Database):
+    kb_id = await fill(database, MANY)
+    feeds = ProgressFeeds(database)
+    async with feeds.follow(kb_id) as follower:
+        assert follower is not None
+        await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
+        statuses = await told(follower, MANY)
+        assert set(statuses.values()) == {"paused"}
+        one = max(statuses)
+        await touch(database, col(Document.id) == one, status="cancelled")
+        assert await told(follower, 1) == {one: "cancelled"}
+
+
+async def test_what_was_told_is_not_read_again_and_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    kb_id = await fill(database, 3)
+    reads: list[int] = []
+    feeds = ProgressFeeds(database)
+    async with feeds.follow(kb_id) as follower:
+        assert follower is not None
+        await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
+        await told(follower, 3)
+        inner = documents.changed_since
+
+        async def counted(*arguments: object, **options: object):
+            rows = await inner(*arguments, **options)
+            reads.append(len(rows))
+            return rows
+
+        monkeypatch.setattr("kb_service.documents.changed_since", counted)
+        with anyio.fail_after(60):
+            while reads[-5:] != [0] * 5:  # noqa: ASYNC110 - reading has no event
+                await anyio.sleep(0.05)
+        # What comes later is told all the same.
+        await touch(database, col(Document.knowledge_base_id) == kb_id, status="pending")
+        assert set((await told(follower, 3)).values()) == {"pending"}
