@@ -5,7 +5,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from anyio import to_thread
@@ -76,9 +76,13 @@ class LocalObjectStore:
 
     def _scan(self) -> list[str]:
         for leftover in self._incoming.iterdir():
-            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
-                leftover.unlink(missing_ok=True)
-        folders = (path for path in self._root.iterdir() if path.name != _INCOMING)
+            # An upload may have ended since the folder was read.
+            with suppress(FileNotFoundError):
+                if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                    leftover.unlink()
+        folders = [
+            path for path in self._root.iterdir() if path.name != _INCOMING and path.is_dir()
+        ]
         return [path.name for folder in folders for path in folder.iterdir()]
 
 

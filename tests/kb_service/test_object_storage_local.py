@@ -39,6 +39,23 @@ async def test_key_that_is_no_plain_name_is_refused(
     assert files_below(tmp_path) == []
 
 
+async def test_what_others_keep_in_the_folder_hides_no_key(store: LocalObjectStore, tmp_path: Path):
+    key = str(uuid4())
+    await store.write(key, blocks(b"x"))
+    (tmp_path / "files" / ".DS_Store").touch()
+    assert await store.keys() == [key]
+
+
+async def test_upload_that_ends_while_the_keys_are_listed_is_no_error(
+    store: LocalObjectStore, tmp_path: Path
+):
+    key = str(uuid4())
+    await store.write(key, blocks(b"x"))
+    # As a file that was moved to its place since the folder was read: it has a name and no more.
+    (tmp_path / "files" / ".incoming" / "gone").symlink_to(tmp_path / "nowhere")
+    assert await store.keys() == [key]
+
+
 async def test_files_are_their_owners_alone(store: LocalObjectStore, tmp_path: Path):
     await store.write(str(uuid4()), blocks(b"x"))
     for path in (tmp_path / "files").rglob("*"):
