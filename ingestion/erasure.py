@@ -2,11 +2,11 @@
 
 from sqlmodel import col, select
 
-from core.database.types import utc_now
+from core.database.clock import database_now
 from core.database.unit_of_work import unit_of_work
 from core.logging import get_logger
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases
+from kb_service import documents, knowledge_bases, leases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import index_scope
 
@@ -20,7 +20,8 @@ async def erase_document(bench: Workbench, document_id: str) -> None:
             Document.id == document_id, col(Document.deleted_at).is_not(None)
         )
         document = (await session.exec(query)).first()
-    if document is None or (document.lease_until is not None and document.lease_until > utc_now()):
+        now = await database_now(session)
+    if document is None or leases.is_held(document, now):
         return
     for space in bench.spaces.values():
         await space.index.delete_document(document_id)

@@ -82,6 +82,22 @@ async def test_held_document_waits_until_its_worker_lets_go(bench: Workbench):
     assert await count(bench, Document) == 0
 
 
+async def test_worker_whose_clock_is_wrong_erases_no_held_document(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, database_kind: str
+):
+    if database_kind == "sqlite":
+        pytest.skip("SQLite has no clock but this process's")
+    document = await indexed(bench)
+    await delete(bench, document.id)
+    held = utc_now() + timedelta(seconds=60)
+    await edit(bench.database, document.id, lease_until=held, lease_owner="two")
+    for module in ("ingestion.erasure", "core.database.clock"):
+        fast = utc_now() + timedelta(hours=1)
+        monkeypatch.setattr(f"{module}.utc_now", lambda fast=fast: fast, raising=False)
+    await erase_document(bench, document.id)
+    assert await count(bench, Document) == 1
+
+
 async def test_index_that_is_down_keeps_the_row_for_the_next_time(bench: Workbench, tmp_path: Path):
     document = await indexed(bench)
     await delete(bench, document.id)
