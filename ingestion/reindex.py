@@ -133,3 +133,8 @@ async def tend_all(bench: Workbench) -> None:
         except AgentexError as error:
             # Others may lie in another index.
             log.warning("reindex.postponed", knowledge_base_id=id_, code=int(error.code))
+        except OSError as error:
+            log.warning("reindex.postponed", knowledge_base_id=id_, cause=type(error).__name__)
+        except Exception:
+            # Whatever is wrong with this one, the next ones must not wait for it.
+            log.exception("reindex.crashed", knowledge_base_id=id_)

@@ -274,7 +274,10 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
             or_(active.is_not(None), shadow.is_not(None)),
         )
         .values(
-            active_revision=shadow, shadow_revision=active if is_kept else None, chunk_count=chunks
+            active_revision=shadow,
+            shadow_revision=active if is_kept else None,
+            chunk_count=chunks,
+            updated_at=utc_now(),
         )
     )
 
@@ -303,6 +306,7 @@ async def _start_anew(work: UnitOfWork, knowledge_base_id: str, generation: Gene
             retry_at=None,
             started_at=None,
             stage_since=None,
+            updated_at=utc_now(),
         )
     )
 
@@ -337,6 +341,7 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
             progress=100,
             failure=None,
             retry_at=None,
+            updated_at=utc_now(),
         )
     )
     await _start_anew(work, knowledge_base.id, present)

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import func, update
 from sqlmodel import col, select
 
+from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
 from ingestion.erasure import erase_document, erase_knowledge_base
@@ -422,6 +423,49 @@ async def test_end_of_a_try_and_a_cut_over_at_one_moment(bench: Workbench):
     assert (await row_of(bench, kb_id)).generation == 2
     assert await texts_with(bench, kb_id, "zebra")
     await check_whole(bench, kb_id)
+
+
+async def test_cut_over_and_the_end_of_a_re_index_are_told_of_each_document(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    okapi, _ = await rows_of(bench, kb_id)
+    assert await ask_for(bench, kb_id, SMALL) == "started"
+    async with unit_of_work(bench.database) as work:
+        locked = await reindexing.lock(work.session, kb_id)
+        await reindexing.begin_next(work, locked)
+    since = utc_now()
+    await decide(bench, kb_id, reindexing.cancel)
+    async with bench.database.reading() as session:
+        told = await documents.changed_since(session, kb_id, since, limit=10)
+    assert {row.status for row in told} == {"completed"}
+    assert len(told) == 2
+    assert await ask_for(bench, kb_id, SMALL, cutover=Cutover.MANUAL) == "started"
+    await work_off(bench, kb_id)
+    late = await upload(bench, text("quagga"), name="quagga.md", kb_id=kb_id)
+    since = utc_now()
+    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    async with bench.database.reading() as session:
+        told = await documents.changed_since(session, kb_id, since, limit=10)
+    assert {okapi.id, late.id} <= {row.id for row in told}
+
+
+async def test_knowledge_base_that_crashes_the_round_holds_up_no_other(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    first, second = sorted([await new_base(bench, "okapi"), await new_base(bench, "zebra")])
+    for kb_id in (first, second):
+        assert await ask_for(bench, kb_id, SMALL, cutover=Cutover.MANUAL) == "started"
+    inner = tend
+
+    async def crashing(bench: Workbench, kb_id: str) -> None:
+        seen.append(kb_id)
+        if len(seen) == 1:
+            raise ZeroDivisionError
+        await inner(bench, kb_id)
+
+    seen: list[str] = []
+    monkeypatch.setattr("ingestion.reindex.tend", crashing)
+    await tend_all(bench)
+    assert sorted(seen) == [first, second]
 
 
 async def test_deletion_wins_over_a_re_index(bench: Workbench):
