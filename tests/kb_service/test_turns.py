@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import insert
 
 from core.database.engine import Database
 from core.database.types import new_id, utc_now
@@ -91,21 +92,51 @@ async def test_moments_beyond_any_lease_or_pause_come_from_a_clock_set_back(data
     assert await look(database) == {document}
 
 
-@pytest.mark.anyio
-async def test_many_documents_do_not_make_the_look_dear(database: Database):
-    """Counted in rows that the plan touches, as time means little on a busy machine."""
+async def add_waiting(database: Database, knowledge_base_id: str, count: int) -> None:
+    """Documents that wait in a knowledge base."""
     async with unit_of_work(database) as work:
-        row = await add_knowledge_base(work)
-        for number in range(2000):
-            work.session.add(
-                Document(
-                    knowledge_base_id=row.id,
-                    name=f"{number}.md",
-                    file_type="markdown",
-                    media_type="text/markdown",
-                    file_size=1,
-                    sha256="0" * 64,
-                    storage_key=new_id(),
-                )
-            )
-    assert len(await look(database)) == 1
+        rows = [
+            Document(
+                knowledge_base_id=knowledge_base_id,
+                name=f"{new_id()}.md",
+                file_type="markdown",
+                media_type="text/markdown",
+                file_size=1,
+                sha256="0" * 64,
+                storage_key=new_id(),
+            ).model_dump()
+            for _ in range(count)
+        ]
+        await work.session.exec(insert(Document), params=rows)
+
+
+async def steps_of_a_look(database: Database) -> int:
+    """How many steps SQLite's machine takes: a measure of work that no load changes."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    async with database.reading() as session:
+        raw = await (await session.connection()).get_raw_connection()
+        await raw.driver_connection.set_progress_handler(count, 1)
+        try:
+            await turns.oldest_waiting(session)
+            await turns.in_hand(session)
+        finally:
+            await raw.driver_connection.set_progress_handler(None, 0)
+    return steps
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_many_documents_do_not_make_the_look_dear(database: Database):
+    async with unit_of_work(database) as work:
+        bases = [(await add_knowledge_base(work)).id for _ in range(2)]
+    for kb_id in bases:
+        await add_waiting(database, kb_id, 10)
+    few = await steps_of_a_look(database)
+    await add_waiting(database, bases[0], 2000)
+    assert len(await look(database)) == 2
+    assert await steps_of_a_look(database) < 1.5 * few
