@@ -48,6 +48,11 @@ def _create_once(path: Path, content: bytes) -> None:
         pass
     finally:
         temporary.unlink()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 class Vault:
