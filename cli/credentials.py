@@ -57,7 +57,7 @@ class CredentialStore:
         return self._read().logins.get(url)
 
     def save(self, url: str, login: Login) -> None:
-        """Keep a login for a server in place of the present one."""
+        """Keep a login for a server in place of the present one; the caller holds the lock."""
         content = self._read()
         content.logins[url] = login
         self._write(content)
@@ -69,9 +69,10 @@ class CredentialStore:
 
     def remember_server(self, url: str | None) -> None:
         """Send the commands that name no server there from now on; None forgets it."""
-        content = self._read()
-        content.server = url
-        self._write(content)
+        with self.lock():
+            content = self._read()
+            content.server = url
+            self._write(content)
 
     @contextlib.contextmanager
     def lock(self) -> Generator[None]:

@@ -1,0 +1,31 @@
+"""The file of logins when several commands write it at the same moment."""
+
+import threading
+from pathlib import Path
+
+from cli.credentials import CredentialStore, Login
+from tests.fixtures.processes import wait_until
+
+URL = "http://127.0.0.1:8000"
+
+
+def test_login_that_is_stored_while_a_server_is_remembered_is_kept(tmp_path: Path):
+    path = tmp_path / "agentex" / "credentials.json"
+    one, other = CredentialStore(path), CredentialStore(path)
+    begun = threading.Event()
+
+    def remember() -> None:
+        begun.set()
+        other.remember_server(URL)
+
+    with one.lock():
+        thread = threading.Thread(target=remember)
+        thread.start()
+        begun.wait(30)
+        # It waits for the one that holds the file, which has not written yet.
+        thread.join(0.3)
+        assert thread.is_alive()
+        one.save(URL, Login(username="a", access_token="t"))
+    thread.join(60)
+    wait_until(lambda: not thread.is_alive())
+    assert (one.server, one.load(URL)) == (URL, Login(username="a", access_token="t"))
