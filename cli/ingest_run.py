@@ -263,6 +263,9 @@ class IngestRun:
         del self._followed[document.id]
         if document.status == "completed":
             self._settle(item, State.COMPLETED)
+        elif document.status == "pending":
+            # Its knowledge base is paused: it is safe there, and goes on when that does.
+            self._settle(item, State.UPLOADED)
         else:
             self._settle(item, State.FAILED, explain_failure(document, self._choices.language))
         return True

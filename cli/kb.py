@@ -144,8 +144,8 @@ def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord
 
 
 def explain_failure(document: DocumentRecord, language: Language) -> str:
-    """Why a document failed and what helps, in a language."""
-    failure = document.failure
+    """Why a document failed or rests and what helps, in a language."""
+    failure = document.failure or document.waiting
     if failure is None:
         return document.status
     pair, stop = (failure.message, failure.next_action), ". "

@@ -66,6 +66,10 @@ class FailureRecord(Record):
     next_action_zh: str = ""
 
 
+# Why a document waits whose knowledge base a person has paused.
+_BASE_PAUSED = "knowledge_base_paused"
+
+
 class DocumentRecord(Record):
     """A document and how far its processing is; ``progress`` is a percentage."""
 
@@ -77,13 +81,15 @@ class DocumentRecord(Record):
     sha256: str = ""
     chunk_count: int = 0
     failure: FailureRecord | None = None
+    waiting: FailureRecord | None = None
     updated_at: datetime | None = None
     outcome: str = ""
 
     @property
     def settled(self) -> bool:
         """Whether nothing more will happen to it by itself."""
-        return self.status in ("completed", "cancelled", "failed", "paused")
+        at_rest = self.waiting is not None and self.waiting.reason == _BASE_PAUSED
+        return at_rest or self.status in ("completed", "cancelled", "failed", "paused")
 
 
 class RefusalRecord(Record):

@@ -199,10 +199,13 @@ class _Talk:
                 (messages.EDITS, str(record.edited_chunks)),
             )
         )
-        if record.paused:
-            output.say(messages.PAUSED)
+        self._tell_pause(record)
         if record.state != "running":
             self.tell_end(record)
+
+    def _tell_pause(self, record: ReindexRecord) -> None:
+        if record.paused:
+            self._output.say(messages.PAUSED)
 
     def tell_end(self, record: ReindexRecord) -> None:
         """Say what came of it, and what may be done now."""
@@ -231,7 +234,7 @@ class _Talk:
             self._output.say(messages.WAY_BACK, until=until, quoted=self._quoted)
 
     async def watch(self, record: ReindexRecord) -> ReindexRecord:
-        """Draw the progress until nothing is left to do."""
+        """Draw the progress until nothing is left to do, or it is paused."""
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -243,14 +246,16 @@ class _Talk:
         with progress:
             line = progress.add_task("", total=100)
             # An automatic cut-over follows within a moment of the last document.
-            while record.state == "running" or (record.state == "ready" and _cuts_over(record)):
+            while not record.paused and _goes_on(record):
                 counts = record.documents
                 text = self._output.render(messages.PROGRESS, done=counts.done, total=counts.total)
                 progress.update(line, completed=record.percent, description=text)
                 await asyncio.sleep(_POLL_SECONDS)
                 record = await self.send(Action.STATUS, {})
+        self._tell_pause(record)
         return record
 
 
-def _cuts_over(record: ReindexRecord) -> bool:
-    return record.to_json().get("cutover") == "auto"
+def _goes_on(record: ReindexRecord) -> bool:
+    cuts_over = record.to_json().get("cutover") == "auto"
+    return record.state == "running" or (record.state == "ready" and cuts_over)

@@ -1,4 +1,4 @@
-"""``agentex kb reindex`` against the running product."""
+"""``agentex kb reindex`` and waiting for paused work, against the running product."""
 
 from pathlib import Path
 
@@ -61,3 +61,18 @@ def test_manual_cut_over_and_cancel(at_product: Agentex, owner: Api):
     assert "no re-index under way" in said.err
     at_product(*wish, "--wait")
     assert "64 / 0" in at_product("kb", "reindex", kb_id, "cutover").out
+
+
+@pytest.mark.timeout(120)
+def test_nobody_waits_for_what_is_paused(at_product: Agentex, owner: Api, tmp_path: Path):
+    kb_id = owner.create_kb()
+    owner.ingest(kb_id, "a.md", TEXT)
+    owner.post(f"/knowledge-bases/{kb_id}/pause")
+    wish = ("kb", "reindex", kb_id, "--chunk-size", "64", "--chunk-overlap", "0")
+    said = at_product(*wish, "--wait")
+    assert said.code == 0
+    assert "Processing is paused" in said.out
+    (tmp_path / "b.md").write_text("# B\n\ntext")
+    said = at_product("ingest", str(tmp_path / "b.md"), "--kb", kb_id)
+    assert said.code == 0
+    assert "still being processed" in said.out
