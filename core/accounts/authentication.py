@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -58,7 +58,7 @@ class Authenticator:
         self._refresh_seconds = refresh_seconds
 
     async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, Tokens]:
-        """Begin a token family.
+        """Begin a token family, and forget those of the account that have ended.
 
         Args:
             session: a writing session.
@@ -75,6 +75,8 @@ class Authenticator:
         if user.status != ACTIVE:
             raise AccountDisabled
         user.last_login_at = utc_now()
+        ended = (col(TokenFamily.user_id) == user.id, col(TokenFamily.expires_at) < utc_now())
+        await session.exec(delete(TokenFamily).where(*ended))
         family = TokenFamily(
             user_id=user.id,
             current_token_id="",

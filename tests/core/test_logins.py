@@ -1,6 +1,7 @@
 """Logins: nobody takes another's, and none outlives a change of the password."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from sqlmodel import col, select
@@ -14,6 +15,7 @@ from core.accounts.models import TokenFamily, User
 from core.accounts.permissions import DEFAULT_ROLE
 from core.accounts.users import create_user, draft_user, ensure_roles, update_profile
 from core.database.engine import Database
+from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from core.errors import EmailTaken, InvalidCredentials, UsernameTaken
 from core.security.tokens import TokenIssuer, generate_signing_key
@@ -83,3 +85,30 @@ async def test_login_by_the_old_password_does_not_outlive_its_change(database):
     async with unit_of_work(database) as work:
         with pytest.raises(InvalidCredentials):
             await authenticator.begin_login(work.session, checked)
+
+
+async def test_ended_logins_are_forgotten_at_the_next_one(database):
+    key = generate_signing_key()
+    authenticator = Authenticator(TokenIssuer(key, [key]), access_seconds=60, refresh_seconds=600)
+    frank, _ = [
+        await register(database, name, f"{name}@example.com") for name in ("frank", "grace")
+    ]
+
+    async def log_in(name: str) -> None:
+        checked = await check_password(database, login=name, password=PASSWORD)
+        async with unit_of_work(database) as work:
+            await authenticator.begin_login(work.session, checked)
+
+    for name in ("frank", "frank", "grace"):
+        await log_in(name)
+    async with unit_of_work(database) as work:
+        families = (await work.session.exec(select(TokenFamily))).all()
+        living = next(family.id for family in families if family.user_id == frank.id)
+        for family in families:
+            if family.id != living:
+                family.expires_at = utc_now() - timedelta(seconds=1)
+    await log_in("frank")
+    async with database.reading() as session:
+        kept = (await session.exec(select(TokenFamily.user_id))).all()
+    # His living and his new one; hers goes at her own next login.
+    assert (len(kept), kept.count(frank.id)) == (3, 2)
