@@ -20,7 +20,7 @@ from core.errors import (
     UnknownEmbeddingModel,
 )
 from kb_service.embeddings.catalogue import DEFAULT, resolve, served
-from kb_service.models import NAME_KEY_LENGTH, Document, KnowledgeBase, SplitterName
+from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 
 ERASE_JOB = "knowledge_base.erase"
 
@@ -152,9 +152,15 @@ def clean_name(name: str) -> str:
     if not cleaned:
         raise InvalidRequest("name", "The name must not be empty")
     # One letter can become eighteen when it is folded.
-    if len(folded(cleaned)) > NAME_KEY_LENGTH:
+    if len(cleaned) > NAME_LENGTH or len(folded(cleaned)) > NAME_KEY_LENGTH:
         raise InvalidRequest("name", "The name is too long")
     return cleaned
+
+
+def name_of_copy(name: str) -> str:
+    """What a copy is called whose maker gave it no name."""
+    ending = " (copy)"
+    return name[: NAME_LENGTH - len(ending)] + ending
 
 
 def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:

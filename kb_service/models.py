@@ -10,6 +10,7 @@ from sqlmodel import Field
 from core.database.table import Table
 from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
+NAME_LENGTH = 200
 NAME_KEY_LENGTH = 600
 
 
@@ -64,7 +65,7 @@ class KnowledgeBase(Table, table=True):
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
-    name: str = Field(max_length=200)
+    name: str = Field(max_length=NAME_LENGTH)
     name_key: str = Field(max_length=NAME_KEY_LENGTH)
     description: str = Field(default="", sa_type=Text)
     embedding_model: str = Field(max_length=200)

@@ -30,7 +30,7 @@ from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
 from kb_service import documents, knowledge_bases, transfers
-from kb_service.models import Transfer
+from kb_service.models import NAME_LENGTH, Transfer
 from kb_service.portable import arrival
 from kb_service.portable.arrival import Arrival
 from kb_service.portable.live import LiveSource, Stores
@@ -43,7 +43,6 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 MEDIA_TYPE = "application/vnd.agentex.knowledge-base+zip"
-_NAME_CHARACTERS = 200
 _FILE_BODY = {
     "requestBody": {
         "required": True,
@@ -54,7 +53,7 @@ _FILE_BODY = {
                     "required": ["file"],
                     "properties": {
                         "file": {"type": "string", "format": "binary"},
-                        "name": {"type": "string", "maxLength": _NAME_CHARACTERS},
+                        "name": {"type": "string", "maxLength": NAME_LENGTH},
                     },
                 }
             }
@@ -66,7 +65,7 @@ _FILE_BODY = {
 class CopyBody(Body):
     """What the copy is called; without a name the old one with ``(copy)`` behind it."""
 
-    name: Text | None = Field(default=None, max_length=_NAME_CHARACTERS)
+    name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
 class TransferFailure(BaseModel):
@@ -173,8 +172,8 @@ async def import_knowledge_base(
     settings = services.settings
     async with one_file(request, max_bytes=settings.max_import_bytes) as form:
         name = form.fields.get("name") or None
-        if name is not None and len(name) > _NAME_CHARACTERS:
-            raise InvalidRequest("name", f"Use at most {_NAME_CHARACTERS} characters")
+        if name is not None and len(name) > NAME_LENGTH:
+            raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters")
         file = form.file.file
         archive = await to_thread.run_sync(Archive, file, limits_of(settings))
         planned = arrival.plan(
@@ -233,7 +232,7 @@ async def copy_knowledge_base(
         source.dimension,
         services.spaces,
         extent=await source.extent(),
-        name=body.name or f"{row.name} (copy)",
+        name=body.name or knowledge_bases.name_of_copy(row.name),
     )
     return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from core.errors import ErrorCode
-from tests.fixtures.client import Api, check_success, eventually
+from tests.fixtures.client import Api, check_success, eventually, unique
 from tests.fixtures.leftovers import NOTHING, check_consistent, traces
 from tests.fixtures.portable import changed, packed, unpacked
 from tests.fixtures.processes import ROOT
@@ -189,6 +189,15 @@ def _wide(content: bytes) -> bytes:
     counts["shards"] = 200
     made |= {"questions.jsonl": questions, "manifest.json": json.dumps(manifest).encode()}
     return packed(made)
+
+
+def test_copy_of_the_longest_name_has_room_for_saying_so(user: Api):
+    name = unique("n").ljust(200, "文")
+    kb_id = user.create_kb(name=name)
+    transfer = wait(user, user.post(f"/knowledge-bases/{kb_id}/copy", {}))
+    assert transfer["status"] == "completed"
+    copied = user.get(f"/knowledge-bases/{transfer['knowledge_base_id']}")["name"]
+    assert copied == f"{name[:193]} (copy)"
 
 
 def test_copy_is_private_and_its_own(server: Server, user: Api, other: Api, kb: str):
