@@ -30,14 +30,15 @@ def server():
     process = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
     )
-    (HERE / "pid.new").write_text(str(process.pid))
-    (HERE / "pid.new").rename(HERE / "pid")
-    yield
+    yield process.pid
     process.kill()
     process.wait()
     (HERE / "ended").touch()
 
 def test_endless(server):
+    # Not before the test runs: an interrupt within the fixture leaves it half done.
+    (HERE / "pid.new").write_text(str(server))
+    (HERE / "pid.new").rename(HERE / "pid")
     time.sleep(600)
 """
 
