@@ -2,17 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from anyio import to_thread
 
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, DatabaseUnavailable
+from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion import reindex
 from ingestion.endings import POISON, LeaseLost, end_badly, fail
+from ingestion.holding import hold
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
@@ -79,7 +80,12 @@ async def work_on(bench: Workbench, taken: Taken) -> None:
         await fail(bench, lease, POISON)
         return
     try:
-        flip = await _keep_lease(bench, lease, _process(bench, lease, taken))
+        flip = await hold(
+            _process(bench, lease, taken),
+            partial(_renew, bench, lease),
+            seconds=bench.settings.lease_seconds,
+            lost=LeaseLost,
+        )
     except asyncio.CancelledError:
         async with unit_of_work(bench.database) as work:
             await leases.hand_back(work, lease)
@@ -91,38 +97,9 @@ async def work_on(bench: Workbench, taken: Taken) -> None:
         await _follow_up(bench, document, flip)
 
 
-async def _keep_lease(
-    bench: Workbench, lease: Lease, processing: Coroutine[None, None, Flip]
-) -> Flip:
-    """Renew the lease while the work goes on; end the work once the lease is lost.
-
-    Returns:
-        What the work gave.
-
-    Raises:
-        LeaseLost: it was.
-    """
-    task = asyncio.create_task(processing)
-    try:
-        while not task.done():
-            await asyncio.wait({task}, timeout=bench.settings.lease_seconds / 4)
-            # The lease also ends with the work, which may be at its end just now.
-            if not (task.done() or await _renew(bench, lease) or task.done()):
-                raise LeaseLost
-        return await task
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-
-
 async def _renew(bench: Workbench, lease: Lease) -> bool:
-    try:
-        async with unit_of_work(bench.database) as work:
-            return await leases.advance(work, lease, seconds=bench.settings.lease_seconds)
-    except DatabaseUnavailable:
-        # The lease may still be ours; its end in the database decides.
-        return True
+    async with unit_of_work(bench.database) as work:
+        return await leases.advance(work, lease, seconds=bench.settings.lease_seconds)
 
 
 class _Progress:
