@@ -9,6 +9,7 @@ from sqlmodel import col, select
 from core.database.clock import database_now
 from core.database.types import is_id, utc_now
 from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion.endings import WORKER_LOST, clear_document
 from ingestion.workbench import Workbench
@@ -43,7 +44,11 @@ async def requeue(bench: Workbench) -> int:
         knowledge_bases_gone = (await session.exec(gone)).all()
         uncleared = await leases.abandoned(session)
     for document_id in uncleared[:_BATCH]:
-        await clear_document(bench, document_id)
+        try:
+            await clear_document(bench, document_id)
+        except AgentexError as error:
+            # Its index is down: it comes again, and what else is forgotten need not wait for it.
+            log.warning("reconciler.not_cleared", document_id=document_id, code=int(error.code))
     if not (documents_deleted or knowledge_bases_gone):
         return 0
     return await _enqueue_missing(bench, documents_deleted, knowledge_bases_gone)

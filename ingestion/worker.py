@@ -152,7 +152,7 @@ async def work(settings: Settings) -> None:
             await asyncio.gather(*beside, return_exceptions=True)
             await slots.stop(settings.drain_seconds / 2)
             await worker.close()
-            await withdraw(redis, bench.owner)
+            await _try(lambda: withdraw(redis, bench.owner))
             await redis.aclose()
 
 

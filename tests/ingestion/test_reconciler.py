@@ -13,6 +13,7 @@ from sqlmodel import select
 from core.database.outbox import OutboxJob
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
+from core.errors import VectorIndexUnavailable
 from core.jobs import QUEUE_NAME, JobQueue
 from ingestion.reconciler import OrphanSweep, requeue
 from ingestion.workbench import Workbench
@@ -174,6 +175,20 @@ async def test_forgotten_deletions_are_queued_again(bench: Workbench):
         f"knowledge_base.erase:{other.knowledge_base_id}",
     }
     assert await requeue(bench) == 0
+
+
+async def test_forgotten_deletions_do_not_wait_for_an_index_that_is_down(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    await lost(bench, status="cancelled", lease_owner="dead")
+    deleted = await lost(bench, deleted_at=utc_now() - LONG_AGO)
+
+    async def is_down(*_: object, **__: object) -> None:
+        raise VectorIndexUnavailable(reason="test")
+
+    monkeypatch.setattr(bench.spaces.default.index, "delete_document", is_down)
+    assert await requeue(bench) == 1
+    assert await bench.queue.queued_keys() == {documents.erase_key(deleted.id)}
 
 
 def point(document_id: str, index: int = 0, *, revision: int = 1) -> ChunkPoint:
