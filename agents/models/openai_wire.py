@@ -1,11 +1,15 @@
 """The chat-completions wire format: messages out, stream chunks in."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from pydantic import JsonValue
 
 from agents.json_shapes import as_count, as_list, as_object, as_text, parse
+from agents.models.endpoint import Traits
+from agents.models.failures import ModelFault, fault_of, model_failed
 from agents.models.port import (
     FinishReason,
     Message,
@@ -16,6 +20,7 @@ from agents.models.port import (
     ModelUsage,
     ToolSpec,
 )
+from agents.models.think_tags import ThinkTags
 from agents.models.tool_call_assembly import ToolCallAssembly
 from core.errors import ModelFailed
 
@@ -23,38 +28,76 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
+    "tool_use": "tool_calls",
     "length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "safety": "content_filter",
 }
+# The endpoint gave up half-way and says so where others just hang up.
+_BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
+_NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
+# Of an error in the stream that has no code: its words decide.
+_STATUS = 400
 
 
 def request_body(
-    model: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, echo_reasoning: bool
+    model: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    traits: Traits,
+    *,
+    stop: Sequence[str] = (),
 ) -> dict[str, JsonValue]:
-    """The body of a streaming chat-completions request with usage switched on."""
+    """The body of a streaming chat-completions request."""
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": [_message(message, echo_reasoning=echo_reasoning) for message in messages],
+        "messages": [_message(message, traits) for message in _with_system(messages, traits)],
         "stream": True,
-        "stream_options": {"include_usage": True},
     }
+    if traits.stream_usage:
+        body["stream_options"] = {"include_usage": True}
+    if traits.max_tokens is not None:
+        body[traits.max_tokens_field] = traits.max_tokens
+    if stop:
+        body["stop"] = list(stop)
     if tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in tools
-        ]
-    return body
+        body["tools"] = [_tool(tool) for tool in tools]
+        if traits.parallel_tools is not None:
+            body["parallel_tool_calls"] = traits.parallel_tools
+    return {**body, **traits.extra_body}
 
 
-def _message(message: Message, *, echo_reasoning: bool) -> dict[str, JsonValue]:
-    fields: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+def _tool(tool: ToolSpec) -> dict[str, JsonValue]:
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            # Several endpoints refuse a schema that says nothing.
+            "parameters": tool.parameters or _NO_PARAMETERS,
+        },
+    }
+
+
+def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Message]:
+    """The messages, the system's joined to the first question where its role is not known."""
+    system = [message.content for message in messages if message.role == "system"]
+    if traits.system_role != "user" or not system:
+        return messages
+    rest = [message for message in messages if message.role != "system"]
+    first = next((n for n, message in enumerate(rest) if message.role == "user"), None)
+    if first is None:
+        return [Message("user", "\n\n".join(system)), *rest]
+    content = "\n\n".join([*system, rest[first].content])
+    return [*rest[:first], replace(rest[first], content=content), *rest[first + 1 :]]
+
+
+def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
+    role = traits.system_role if message.role == "system" else message.role
+    fields: dict[str, JsonValue] = {"role": role, "content": message.content}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -66,28 +109,23 @@ def _message(message: Message, *, echo_reasoning: bool) -> dict[str, JsonValue]:
             }
             for call in message.tool_calls
         ]
-        if echo_reasoning and message.reasoning:
-            fields["reasoning_content"] = message.reasoning
+        if traits.echo_reasoning and message.reasoning:
+            fields[traits.reasoning_field] = message.reasoning
     return fields
 
 
 class ChunkReader:
-    """Reads the chunks of one streamed completion.
+    """Reads the chunks of one streamed completion, or one that came whole; see ``TurnReader``."""
 
-    Attributes:
-        finish_reason: Set once the endpoint said how the turn ended.
-        is_done: Whether ``[DONE]`` came.
-        usage: The last usage object, if any.
-        failure: Why reading stopped before the end.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, traits: Traits) -> None:
         self.finish_reason: FinishReason | None = None
         self.is_done = False
         self.usage: ModelUsage | None = None
         self.has_calls = False
         self.failure: ModelFailed | None = None
         self._calls = ToolCallAssembly()
+        self._tags = ThinkTags() if traits.think_tags else None
+        self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
         """The events of some ``data`` payloads, up to ``[DONE]`` or a bad one (``failure``)."""
@@ -99,7 +137,12 @@ class ChunkReader:
                 self.failure = failure
             if self.is_done or self.failure is not None:
                 break
-        return events
+        return coalesce(events)
+
+    def close(self) -> list[ModelEvent]:
+        """What was held back until it was certain that no more comes."""
+        events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
+        return events + list(self._calls.close())
 
     def _read(self, payload: str) -> list[ModelEvent]:
         if payload.strip() == "[DONE]":
@@ -108,9 +151,9 @@ class ChunkReader:
         try:
             chunk = as_object(parse(payload))
         except ValueError as error:
-            raise ModelFailed(reason="the endpoint sent a chunk that is not JSON") from error
-        if chunk.get("error"):
-            raise ModelFailed(reason="the endpoint reported an error in the stream")
+            raise model_failed(ModelFault.NOT_JSON) from error
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise _reported(chunk)
         self._read_usage(as_object(chunk.get("usage")))
         events: list[ModelEvent] = []
         for choice in as_list(chunk.get("choices"))[:1]:
@@ -118,29 +161,50 @@ class ChunkReader:
         return events
 
     def _read_choice(self, choice: dict[str, JsonValue]) -> Iterable[ModelEvent]:
-        if reason := as_text(choice.get("finish_reason")):
+        # Moonshot counts here.
+        self._read_usage(as_object(choice.get("usage")))
+        if reason := as_text(choice.get("finish_reason")).lower():
+            if reason in _BROKEN_OFF:
+                raise model_failed(ModelFault.ERROR_IN_STREAM)
             self.finish_reason = _FINISH_REASONS.get(reason, "stop")
-        delta = as_object(choice.get("delta"))
-        reasoning = as_text(delta.get("reasoning_content")) or as_text(delta.get("reasoning"))
-        if reasoning:
-            yield ModelThought(reasoning)
+        # A completion that came whole has a message instead.
+        delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
+        reasoning = (as_text(delta.get(name)) for name in self._reasoning_fields)
+        if thought := next(filter(None, reasoning), ""):
+            yield ModelThought(thought)
         if text := _content(delta.get("content")):
-            yield ModelText(text)
+            yield from self._tags.feed(text) if self._tags else [ModelText(text)]
         for call in as_list(delta.get("tool_calls")):
             self.has_calls = True
-            yield self._calls.add(call)
+            if (event := self._calls.add(call)) is not None:
+                yield event
 
     def _read_usage(self, usage: dict[str, JsonValue]) -> None:
-        if not usage:
-            return
         prompt_details = as_object(usage.get("prompt_tokens_details"))
         completion_details = as_object(usage.get("completion_tokens_details"))
-        self.usage = ModelUsage(
+        counted = ModelUsage(
             prompt_tokens=as_count(usage.get("prompt_tokens")),
             completion_tokens=as_count(usage.get("completion_tokens")),
             reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
             cached_prompt_tokens=as_count(prompt_details.get("cached_tokens")),
         )
+        # Counts are totals: the newest stands, but zeros in between say nothing.
+        if counted.prompt_tokens or counted.completion_tokens:
+            self.usage = counted
+
+
+def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
+    """The failure that an error object in the stream stands for."""
+    error = as_object(chunk.get("error")) or chunk
+    code = error.get("code")
+    status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
+    fault = fault_of(status, json.dumps(error))
+    vague = fault in (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
+    return model_failed(ModelFault.ERROR_IN_STREAM if vague else fault, status)
+
+
+def _is_number(code: JsonValue) -> TypeGuard[str]:
+    return isinstance(code, str) and code.isdecimal() and len(code) <= 3
 
 
 def _content(content: JsonValue) -> str:

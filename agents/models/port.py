@@ -77,12 +77,13 @@ class ModelToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Tokens of this model call as the provider counted them."""
+    """Tokens of this model call; ``is_estimated`` where the provider did not count them."""
 
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
     cached_prompt_tokens: int = 0
+    is_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

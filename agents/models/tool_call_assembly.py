@@ -1,7 +1,7 @@
 """Putting streamed tool calls together from what OpenAI-compatible endpoints really send."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -9,21 +9,69 @@ from pydantic import JsonValue
 from agents.json_shapes import as_object, as_text, parse
 from agents.models.port import ModelToolCall
 
+_NO_ARGUMENTS = "{}"
+_UNNAMED = "unnamed"
+
 
 @dataclass(slots=True)
 class _OpenCall:
+    """One call so far.
+
+    Attributes:
+        held: Arguments that are not passed on yet: those before the name, and an empty object,
+            which some gateways send in front of the real arguments.
+        is_announced: Whether its opening was passed on; that needs its name.
+    """
+
     call_id: str
     upstream_id: str
     name: str
-    pieces: list[str]
+    pieces: list[str] = field(default_factory=list[str])
+    held: str = ""
+    is_announced: bool = False
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces) + self.held
 
     def is_finished(self) -> bool:
         """Whether the arguments so far are a whole JSON value."""
         try:
-            parse("".join(self.pieces))
+            parse(self.arguments)
         except ValueError:
             return False
         return True
+
+    def is_over(self) -> bool:
+        """Whether no more arguments can come; an empty object may stand before real ones."""
+        return self.arguments != _NO_ARGUMENTS and self.is_finished()
+
+    def repeats(self, arguments: str) -> bool:
+        """Whether these are the whole arguments once more, as some endpoints end a call."""
+        return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
+
+    def add(self, arguments: str) -> ModelToolCall | None:
+        """Pass on what can be: nothing before the name is known."""
+        if arguments and not self.repeats(arguments):
+            self.held = arguments if self.held == _NO_ARGUMENTS else self.held + arguments
+        if not self.name:
+            return None
+        is_held = self.held == _NO_ARGUMENTS and not self.pieces
+        return self._pass_on("" if is_held else self.held)
+
+    def close(self) -> ModelToolCall | None:
+        """What is still held back."""
+        self.name = self.name or _UNNAMED
+        return self._pass_on(self.held)
+
+    def _pass_on(self, arguments: str) -> ModelToolCall | None:
+        opens, self.is_announced = not self.is_announced, True
+        if arguments:
+            self.pieces.append(arguments)
+            self.held = ""
+        if not opens and not arguments:
+            return None
+        return ModelToolCall(self.call_id, self.name, arguments, opens)
 
 
 class ToolCallAssembly:
@@ -37,40 +85,47 @@ class ToolCallAssembly:
     def __init__(self) -> None:
         self._by_index: dict[int, _OpenCall] = {}
         self._last: _OpenCall | None = None
-        self._ids: set[str] = set()
+        self._calls: dict[str, _OpenCall] = {}
 
-    def add(self, delta: JsonValue) -> ModelToolCall:
-        """Read one element of ``delta.tool_calls``."""
+    def add(self, delta: JsonValue) -> ModelToolCall | None:
+        """Read one element of ``delta.tool_calls``; None while there is nothing to pass on."""
         fields = as_object(delta)
         function = as_object(fields.get("function"))
         name, upstream_id = as_text(function.get("name")), as_text(fields.get("id"))
         arguments = _arguments_text(function.get("arguments"))
         index = fields.get("index")
         call = self._by_index.get(index) if isinstance(index, int) else self._last
-        opens = call is None or _is_new(call, upstream_id=upstream_id, name=name)
-        if call is None or opens:
+        if call is None or _is_new(call, upstream_id=upstream_id, name=name, arguments=arguments):
             call = self._open(upstream_id, name)
         if isinstance(index, int):
             self._by_index[index] = call
         self._last = call
         call.name = call.name or name
-        if arguments:
-            call.pieces.append(arguments)
-        return ModelToolCall(call.call_id, call.name, arguments, opens)
+        call.upstream_id = call.upstream_id or upstream_id
+        return call.add(arguments)
+
+    def close(self) -> list[ModelToolCall]:
+        """What was held back until it was certain that no more comes."""
+        closed = (call.close() for call in self._calls.values())
+        return [event for event in closed if event is not None]
 
     def _open(self, upstream_id: str, name: str) -> _OpenCall:
-        usable = upstream_id and upstream_id not in self._ids
+        usable = upstream_id and upstream_id not in self._calls
         call_id = upstream_id if usable else f"call_{uuid4().hex}"
-        self._ids.add(call_id)
-        return _OpenCall(call_id, upstream_id, name, [])
+        self._calls[call_id] = _OpenCall(call_id, upstream_id, name)
+        return self._calls[call_id]
 
 
-def _is_new(call: _OpenCall, *, upstream_id: str, name: str) -> bool:
-    if upstream_id and upstream_id != call.upstream_id:
+def _is_new(call: _OpenCall, *, upstream_id: str, name: str, arguments: str) -> bool:
+    if upstream_id and call.upstream_id and upstream_id != call.upstream_id:
         return bool(name) or call.is_finished()
-    if upstream_id or not name:
+    if not name or not call.name:
         return False
-    return name != call.name or call.is_finished()
+    if name != call.name:
+        return True
+    if upstream_id and upstream_id == call.upstream_id:
+        return arguments.startswith("{") and call.is_over() and not call.repeats(arguments)
+    return call.is_finished()
 
 
 def _arguments_text(arguments: JsonValue) -> str:

@@ -6,27 +6,31 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.models.openai_compatible import Endpoint, OpenAICompatible
+from agents.models.endpoint import Endpoint
+from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import (
     Message,
     ModelEnd,
-    ModelEvent,
     ModelText,
-    ModelThought,
     ModelToolCall,
     ModelUsage,
     ToolCall,
     ToolSpec,
-    ToolsRefused,
 )
-from core.errors import ModelFailed
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
+from tests.agents.model_calls import (
+    ASK,
+    TOOL,
+    calls_of,
+    collect,
+    events_of,
+    finish_of,
+    text_of,
+    thoughts_of,
+    usage_of,
+)
 from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
-
-ASK = [Message("user", "Hi")]
-TOOL = ToolSpec("f", "Does f.", {"type": "object", "properties": {}})
 
 
 @pytest.fixture(scope="module")
@@ -39,43 +43,6 @@ def server() -> Iterator[ModelServer]:
 async def client() -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient() as opened:
         yield opened
-
-
-def endpoint(server: ModelServer, model: str, **changes: object) -> Endpoint:
-    return Endpoint(server.base_url, model, backoff_seconds=0.01, **changes)  # type: ignore[arg-type]
-
-
-async def collect(
-    server: ModelServer,
-    client: httpx.AsyncClient,
-    model: str,
-    messages: list[Message] = ASK,
-    tools: tuple[ToolSpec, ...] = (),
-    **changes: object,
-) -> list[ModelEvent]:
-    adapter = OpenAICompatible(endpoint(server, model, **changes), client)
-    return [event async for event in adapter.events(messages, tools)]
-
-
-def calls_of(events: list[ModelEvent]) -> list[tuple[str, str]]:
-    """Name and whole arguments of each call, in order."""
-    calls: dict[str, tuple[str, str]] = {}
-    for event in events:
-        if isinstance(event, ModelToolCall):
-            assert event.opens == (event.call_id not in calls)
-            before = calls.get(event.call_id, ("", ""))[1]
-            calls[event.call_id] = (event.name, before + event.arguments_delta)
-    return list(calls.values())
-
-
-def text_of(events: list[ModelEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, ModelText))
-
-
-def finish_of(events: list[ModelEvent]) -> str:
-    last = events[-1]
-    assert isinstance(last, ModelEnd)
-    return last.finish_reason
 
 
 async def test_text_and_usage_are_streamed_and_usage_is_asked_for(server, client):
@@ -95,8 +62,7 @@ async def test_text_and_usage_are_streamed_and_usage_is_asked_for(server, client
 async def test_reasoning_in_the_first_chunk_is_kept_when_content_is_null(server, client):
     events = await collect(server, client, "reasoning")
 
-    thoughts = "".join(event.delta for event in events if isinstance(event, ModelThought))
-    assert thoughts == "First thoughts."
+    assert thoughts_of(events) == "First thoughts."
     assert text_of(events) == "I will look."
     assert calls_of(events) == [
         ("search_knowledge_base", '{"query": "port"}'),
@@ -116,6 +82,20 @@ async def test_reasoning_in_the_first_chunk_is_kept_when_content_is_null(server,
         ("new-id-per-chunk", [("f", '{"a":1}')]),
         ("object-arguments", [("f", '{"a": 1}')]),
         ("bad-arguments", [("f", '{"a": oops')]),
+        ("no-ids", [("f", '{"a":1}')]),
+        ("id-and-name-in-each-chunk", [("f", '{"a":1}')]),
+        ("name-in-each-chunk", [("f", '{"a":1}')]),
+        ("same-id-twice", [("f", '{"a":1}'), ("f", '{"b":2}')]),
+        ("same-id-twice-at-index-zero", [("f", '{"a":1}'), ("f", '{"b":2}')]),
+        ("name-after-id", [("f", '{"a":1}')]),
+        ("name-after-arguments", [("f", '{"a":1}')]),
+        ("no-name", [("unnamed", '{"a":1}')]),
+        ("empty-object-first", [("f", '{"a":1}')]),
+        ("empty-object", [("f", "{}")]),
+        ("null-arguments", [("f", "")]),
+        ("call-repeated-at-the-end", [("f", '{"a":1}')]),
+        ("calls-but-stop", [("f", "{}")]),
+        ("whole-call", [("f", '{"a":1}')]),
     ],
 )
 async def test_tool_calls_are_assembled_when_the_stream_is(server, client, model, calls):
@@ -159,7 +139,10 @@ async def test_stream_is_read_when_cut_between_any_two_bytes_with_crlf(server, c
 async def test_turn_ends_when_done_comes_without_finish_reason(server, client):
     events = await collect(server, client, "no-finish-but-done")
 
-    assert events == [ModelText("Hi"), ModelEnd("stop")]
+    assert [event for event in events if not isinstance(event, ModelUsage)] == [
+        ModelText("Hi"),
+        ModelEnd("stop"),
+    ]
 
 
 async def test_turn_ends_when_the_last_frame_lacks_its_blank_line(server, client):
@@ -173,118 +156,107 @@ async def test_turn_is_whole_when_the_connection_drops_after_the_finish_reason(s
     assert finish_of(events) == "stop"
 
 
+async def test_odd_chunks_are_passed_over(server, client):
+    assert text_of(await collect(server, client, "odd-chunks")) == "Hi"
+
+
+async def test_completion_that_came_whole_is_read_like_a_stream(server, client):
+    events = await collect(server, client, "whole")
+
+    assert (thoughts_of(events), text_of(events)) == ("Hm.", "Hi")
+    assert events[-2:] == [ModelUsage(5, 3), ModelEnd("stop")]
+
+
+async def test_reasoning_is_given_once_when_it_comes_under_both_names(server, client):
+    assert thoughts_of(await collect(server, client, "both-reasonings")) == "Hm."
+
+
+async def test_leading_think_tags_are_reasoning_when_the_model_writes_them(server, client):
+    events = await collect(server, client, "think-tags", think_tags=True)
+
+    assert (thoughts_of(events), text_of(events)) == ("Let me see.", "Hi <think> you")
+    unended = await collect(server, client, "think-only", think_tags=True)
+    assert (thoughts_of(unended), text_of(unended)) == ("no end <", "")
+
+
+async def test_think_tags_stay_text_when_the_endpoint_does_not_use_them(server, client):
+    assert text_of(await collect(server, client, "think-tags")).startswith("<think>Let me")
+
+
 @pytest.mark.parametrize(
-    ("model", "reason"),
-    [
-        ("drop", "the connection to the endpoint broke off"),
-        ("no-end", "the stream ended early"),
-        ("html", "the stream ended early"),
-        ("error-in-chunk", "the endpoint reported an error in the stream"),
-        ("not-json", "the endpoint sent a chunk that is not JSON"),
-        ("endless-event", "the endpoint sent an event that is too large"),
-        ("unauthorized", "the endpoint answered HTTP 401"),
-        ("bad-request", "the endpoint answered HTTP 400"),
-    ],
+    "model", ["usage-in-choice", "usage-in-each-chunk", "usage-then-zeros", "whole"]
 )
-async def test_failure_has_a_safe_reason_when_the_stream_is(server, client, model, reason):
-    before = len(server.requests)
-    with pytest.raises(ModelFailed) as caught:
-        await collect(server, client, model, tools=(TOOL,))
-
-    assert caught.value.details["reason"] == reason
-    assert UPSTREAM_SECRET not in repr(caught.value.details)
-    assert len(server.requests) == before + 1, "a stream that began is never repeated"
+async def test_usage_is_counted_once_wherever_it_comes(server, client, model):
+    assert usage_of(await collect(server, client, model)) == ModelUsage(5, 3)
 
 
-async def test_text_before_an_error_in_the_stream_is_still_given(server, client):
-    adapter = OpenAICompatible(endpoint(server, "error-in-chunk"), client)
-    stream = adapter.events(ASK)
+@pytest.mark.parametrize("model", ["no-usage", "usage-null", "drop-after-finish"])
+async def test_usage_is_estimated_and_marked_when_none_comes(server, client, model):
+    usage = usage_of(await collect(server, client, model, [Message("user", "y" * 4000)]))
 
-    assert await anext(stream) == ModelText("Hel")
-    with pytest.raises(ModelFailed):
-        await anext(stream)
-
-
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504])
-async def test_request_is_repeated_when_refused_before_the_first_byte(server, client, status):
-    before = len(server.requests)
-    events = await collect(server, client, f"fail-{status}-2")
-
-    assert text_of(events) == "Hello at last."
-    assert len(server.requests) == before + 3
+    assert usage.is_estimated
+    assert 1000 <= usage.prompt_tokens < 1100
+    assert usage.completion_tokens == (100 if model == "no-usage" else 1)
 
 
-async def test_refused_answers_give_their_connection_back(server):
-    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as narrow:
-        events = await collect(server, narrow, "fail-503-1", read_timeout_seconds=2)
-
-    assert text_of(events) == "Hello at last."
+async def test_cut_answer_says_that_it_was_cut(server, client):
+    assert finish_of(await collect(server, client, "length")) == "length"
 
 
-async def test_retries_end_when_all_attempts_are_refused(server, client):
-    before = len(server.requests)
-    with pytest.raises(ModelFailed) as caught:
-        await collect(server, client, "fail-503-9", attempts=3)
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/", " "])
+async def test_base_url_is_joined_however_it_ends(server, client, ending):
+    adapter = OpenAICompatible(Endpoint(f"{server.base_url}{ending}", "plain"), client)
+    await events_of(adapter)
 
-    assert caught.value.details == {"reason": "the endpoint answered HTTP 503", "status": 503}
-    assert len(server.requests) == before + 3
-
-
-@pytest.mark.parametrize("wait", ["3600", "Wed, 21 Oct 2099 07:28:00 GMT"])
-async def test_no_retry_when_retry_after_is_longer_than_anyone_waits(server, client, wait):
-    before = len(server.requests)
-    with pytest.raises(ModelFailed):
-        await collect(server, client, f"later-{wait}")
-
-    assert len(server.requests) == before + 1
+    assert server.requests[-1].path == "/v1/chat/completions"
 
 
-async def test_retry_after_in_the_past_means_at_once(server, client):
-    before = len(server.requests)
-    with pytest.raises(ModelFailed):
-        await collect(server, client, "later-Wed, 21 Oct 2015 07:28:00 GMT", attempts=2)
+async def test_base_url_keeps_its_own_path(server, client):
+    base = server.base_url.replace("/v1", "/api/paas/v4")
+    await events_of(OpenAICompatible(Endpoint(base, "plain"), client))
 
-    assert len(server.requests) == before + 2
-
-
-async def test_silence_is_an_error_when_longer_than_the_read_timeout(client):
-    with ModelServer() as slow:
-        with pytest.raises(ModelFailed) as caught:
-            await collect(slow, client, "slow", read_timeout_seconds=0.2)
-        assert caught.value.details["reason"] == "the endpoint did not answer in time"
+    assert server.requests[-1].path == "/api/paas/v4/chat/completions"
 
 
-async def test_connection_is_closed_when_the_reader_stops_early(client):
-    with ModelServer() as slow:
-        adapter = OpenAICompatible(endpoint(slow, "slow"), client)
-        stream = adapter.events(ASK)
-        assert await anext(stream) == ModelText("Hel")
-        await stream.aclose()
-
-        assert slow.hung_up.wait(5)
-
-
-async def test_unreachable_endpoint_is_named_as_such(client):
-    adapter = OpenAICompatible(
-        Endpoint("http://127.0.0.1:9/v1", "m", backoff_seconds=0.01, attempts=2), client
+async def test_traits_say_how_the_request_looks(server, client):
+    await collect(
+        server,
+        client,
+        "plain",
+        [Message("system", "Be brief."), *ASK],
+        (ToolSpec("f", "Does f."),),
+        stream_usage=False,
+        parallel_tools=False,
+        max_tokens=99,
+        max_tokens_field="max_completion_tokens",
+        system_role="developer",
+        extra_body={"enable_thinking": False},
     )
-    with pytest.raises(ModelFailed) as caught:
-        _ = [event async for event in adapter.events(ASK)]
 
-    assert caught.value.details["reason"] == "the endpoint can't be reached"
-
-
-async def test_bad_address_is_a_model_failure(client):
-    adapter = OpenAICompatible(Endpoint("http://[::1", "m"), client)
-    with pytest.raises(ModelFailed) as caught:
-        _ = [event async for event in adapter.events(ASK)]
-
-    assert caught.value.details["reason"] == "the endpoint's address is not valid"
+    body = server.requests[-1].body
+    assert "stream_options" not in body
+    assert body["parallel_tool_calls"] is False
+    assert body["max_completion_tokens"] == 99
+    assert body["enable_thinking"] is False
+    assert [message["role"] for message in body["messages"]] == ["developer", "user"]
+    # A schema that says nothing is refused by several endpoints.
+    assert body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 
-async def test_refused_tools_are_told_apart_from_other_refusals(server, client):
-    with pytest.raises(ToolsRefused):
-        await collect(server, client, "no-tools", tools=(TOOL,))
+async def test_system_message_is_part_of_the_first_question_when_its_role_is_not_known(
+    server, client
+):
+    asked = [Message("system", "Be brief."), *ASK, Message("assistant", "Yes?"), *ASK]
+    await collect(server, client, "plain", asked, system_role="user")
+
+    sent = [(m["role"], m["content"]) for m in server.requests[-1].messages]
+    assert sent == [("user", "Be brief.\n\nHi"), ("assistant", "Yes?"), ("user", "Hi")]
+
+
+async def test_half_a_surrogate_pair_is_sent_as_something_readable(server, client):
+    await collect(server, client, "plain", [Message("user", "a\ud800b")])
+
+    assert server.requests[-1].messages[0]["content"] == "a?b"
 
 
 @pytest.mark.parametrize("key", [None, SecretStr("")])
@@ -296,6 +268,12 @@ async def test_no_authorization_header_is_sent_when_there_is_no_key(server, clie
 
 async def test_key_is_sent_as_bearer_token(server, client):
     await collect(server, client, "plain", api_key=SecretStr("sk-test"))
+
+    assert server.requests[-1].headers["authorization"] == "Bearer sk-test"
+
+
+async def test_white_space_around_the_key_is_not_sent(server, client):
+    await collect(server, client, "plain", api_key=SecretStr(" sk-test\n"))
 
     assert server.requests[-1].headers["authorization"] == "Bearer sk-test"
 

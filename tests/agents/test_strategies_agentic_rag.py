@@ -8,6 +8,7 @@ import pytest
 
 from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStarted, ToolCallArgs
 from agents.models.extractive import Extractive
+from agents.models.failures import ModelFault
 from agents.models.openai_compatible import Endpoint, OpenAICompatible
 from agents.models.port import Message
 from agents.requests import ContextItem
@@ -218,8 +219,8 @@ async def test_question_itself_is_searched_when_the_models_call_is_unusable(
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (QUESTION, "The language model failed: the connection to the endpoint broke off"),
-        ("端口是多少？", "语言模型调用失败: the connection to the endpoint broke off"),
+        (QUESTION, f"The language model failed: {ModelFault.BROKE_OFF.en}"),
+        ("端口是多少？", f"语言模型调用失败: {ModelFault.BROKE_OFF.en}"),
     ],
 )
 async def test_run_fails_with_partial_text_closed_when_the_model_breaks_off(

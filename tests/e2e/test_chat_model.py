@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.models.failures import ModelFault
 from core.errors import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
@@ -118,10 +119,11 @@ def test_question_asked_again_is_asked_once(user: Api, scripted: ModelServer):
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("unauthorized", "the endpoint answered HTTP 401"),
-        ("error-in-chunk", "the endpoint reported an error in the stream"),
-        ("drop", "the connection to the endpoint broke off"),
-        ("not-json", "the endpoint sent a chunk that is not JSON"),
+        ("unauthorized", ModelFault.KEY_REFUSED.en.format(status=401)),
+        ("error-in-chunk", ModelFault.ERROR_IN_STREAM.en),
+        ("drop", ModelFault.BROKE_OFF.en),
+        ("not-json", ModelFault.NOT_JSON.en),
+        ("filtered", ModelFault.FILTERED.en),
         ("empty", "the model gave an empty answer"),
     ],
 )
@@ -145,7 +147,7 @@ def test_failure_is_told_in_the_language_of_the_question(user: Api):
     assert events[-1] | {"usage": None, "timestamp": None} == {
         "type": "RUN_ERROR",
         "timestamp": None,
-        "message": "语言模型调用失败: the endpoint answered HTTP 401",
+        "message": f"语言模型调用失败: {ModelFault.KEY_REFUSED.en.format(status=401)}",
         "code": "LLM_ERROR",
         "usage": None,
     }

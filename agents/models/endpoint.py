@@ -1,0 +1,75 @@
+"""Where a model is, what its endpoint can do, and how patient to be with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue, SecretStr
+
+ToolMode = Literal["auto", "native", "text", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What an endpoint can do and how it wants to be asked.
+
+    Attributes:
+        tools: ``native`` offers tools in the request; ``text`` describes them in the prompt;
+            ``auto`` is native until the endpoint refuses, then text; ``none`` offers none, so
+            that a strategy works without.
+        parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
+        stream_usage: Ask for token counts with ``stream_options``.
+        reasoning_field: Where reasoning is in a delta; the other common name is read too.
+        echo_reasoning: Send reasoning back with assistant turns that called tools (DeepSeek).
+        think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
+        max_tokens: Longest answer; None sends no limit.
+        max_tokens_field: Name of that parameter.
+        system_role: Role of the system message; ``user`` puts it in front of the first question.
+        context_window: Tokens the model reads at once.
+        extra_body: More fields of each request, such as ``reasoning_effort``.
+    """
+
+    tools: ToolMode = "auto"
+    parallel_tools: bool | None = None
+    stream_usage: bool = True
+    reasoning_field: str = "reasoning_content"
+    echo_reasoning: bool = False
+    think_tags: bool = False
+    max_tokens: int | None = None
+    max_tokens_field: str = "max_tokens"
+    system_role: Literal["system", "developer", "user"] = "system"
+    context_window: int = 128_000
+    extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is and how to talk to it.
+
+    Attributes:
+        base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
+        api_key: None or empty sends no key.
+        provider: Name for usage records.
+        read_timeout_seconds: Longest silence before and within the stream.
+        call_seconds: Longest model call in all, retries and pauses included.
+        attempts: Requests in all, before the first byte.
+        backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.
+        longest_wait_seconds: A longer ``Retry-After`` ends the retries.
+    """
+
+    base_url: str
+    model: str
+    api_key: SecretStr | None = None
+    provider: str = "openai-compatible"
+    traits: Traits = field(default_factory=lambda: Traits(tools="native"))
+    connect_timeout_seconds: float = 10
+    read_timeout_seconds: float = 120
+    call_seconds: float = 240
+    attempts: int = 3
+    backoff_seconds: float = 0.5
+    longest_wait_seconds: float = 20
+
+    @property
+    def key(self) -> str:
+        """The key without the white space that files and shells leave around it."""
+        return self.api_key.get_secret_value().strip() if self.api_key is not None else ""
