@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.embedding_settings import EmbeddingModelSetting
+from core.llm_settings import LlmOptions
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
@@ -104,14 +105,22 @@ class Settings(BaseSettings):
         description="Points of one embedding model from which on its index gets a graph; 0: never.",
     )
 
+    llm_provider: str | None = Field(
+        default=None,
+        description="Language model provider, e.g. openai or ollama: see the guide's models.",
+    )
     llm_base_url: str | None = Field(
-        default=None, description="OpenAI-compatible endpoint, e.g. https://api.openai.com/v1."
+        default=None, description="Its address, or that of any OpenAI-compatible endpoint."
     )
     llm_api_key: SecretStr | None = Field(
         default=None, description="Key of that endpoint, if it needs one."
     )
     llm_model: str | None = Field(
         default=None, description="Model name asked for at that endpoint."
+    )
+    llm_options: Annotated[LlmOptions | None, NoDecode] = Field(
+        default=None,
+        description="What differs from the provider's preset, a JSON object: see the guide's models.",
     )
 
     rerank_base_url: str | None = Field(
@@ -220,6 +229,16 @@ class Settings(BaseSettings):
         except ValueError:
             raise ValueError("is not a JSON list of models") from None
 
+    @field_validator("llm_options", mode="before")
+    @classmethod
+    def _read_object(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError("is not a JSON object of options") from None
+
     @field_validator("embedding_models")
     @classmethod
     def _complete_models(
@@ -228,7 +247,7 @@ class Settings(BaseSettings):
         names = [model.name.lower() for model in value]
         if len(set(names)) != len(names):
             raise ValueError("two models have the same name")
-        return tuple(model.with_key(_variable) for model in value)
+        return tuple(model.with_key(read_variable) for model in value)
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -276,7 +295,8 @@ class Settings(BaseSettings):
         return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _variable(name: str) -> str | None:
+def read_variable(name: str) -> str | None:
+    """A variable that is no setting but that a setting names, such as ``OPENAI_API_KEY``."""
     return os.environ.get(name) or dotenv_values(".env").get(name)
 
 

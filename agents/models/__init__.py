@@ -1,16 +1,84 @@
-"""The registry of model providers: which one answers follows from the settings."""
+"""Which model answers follows from the settings and the registry of providers."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
+from agents.models.endpoint import Endpoint, Traits
 from agents.models.extractive import Extractive
-from agents.models.openai_compatible import Endpoint, OpenAICompatible
+from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import ChatModel
-from core.settings import Settings
+from agents.models.providers import CUSTOM, PROVIDERS, Protocol, Provider
+from core.errors import UnusableSetting
+from core.settings import Settings, read_variable
+
+_ADAPTERS: Mapping[Protocol, type[OpenAICompatible]] = {"openai": OpenAICompatible}
+_CUSTOM_NAME = "openai-compatible"
+_TRAITS = frozenset(trait.name for trait in fields(Traits))
+_RENAMED = {"timeout_seconds": "read_timeout_seconds"}
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:
-    """The model of the settings; the offline one unless an endpoint and a model are named."""
-    if not settings.llm_base_url or not settings.llm_model:
+    """The model of the settings; the offline one unless an endpoint and a model are named.
+
+    Raises:
+        UnusableSetting: See ``configured_endpoint``.
+    """
+    endpoint = configured_endpoint(settings)
+    if endpoint is None:
         return Extractive()
-    endpoint = Endpoint(settings.llm_base_url, settings.llm_model, settings.llm_api_key)
-    return OpenAICompatible(endpoint, client)
+    return _ADAPTERS[_provider(settings)[1].protocol](endpoint, client)
+
+
+def configured_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint of the settings: the provider's preset, then what the settings say.
+
+    Returns:
+        None in offline mode: no provider is named, and no address with a model.
+
+    Raises:
+        UnusableSetting: The provider is not known, or it is named without a model.
+    """
+    name, provider = _provider(settings)
+    base_url = settings.llm_base_url or provider.base_url
+    if settings.llm_provider and not settings.llm_model:
+        raise UnusableSetting(
+            setting="AGENTEX_LLM_MODEL", error=f"name the model of {name} that shall answer"
+        )
+    if not base_url or not settings.llm_model:
+        return None
+    # Values were checked when the settings were read.
+    given: dict[str, Any] = settings.llm_options.given() if settings.llm_options else {}
+    traits = {name: value for name, value in given.items() if name in _TRAITS}
+    patience = {_RENAMED.get(n, n): value for n, value in given.items() if n not in _TRAITS}
+    return Endpoint(
+        base_url,
+        settings.llm_model,
+        settings.llm_api_key or _usual_key(provider),
+        provider=name,
+        traits=replace(provider.traits, **traits),
+        **patience,
+    )
+
+
+def _provider(settings: Settings) -> tuple[str, Provider]:
+    if not settings.llm_provider:
+        return _CUSTOM_NAME, CUSTOM
+    name = settings.llm_provider.strip().lower()
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        known = ", ".join(PROVIDERS)
+        raise UnusableSetting(
+            setting="AGENTEX_LLM_PROVIDER",
+            error=f"this provider is not known; those known are {known}. For any other "
+            "OpenAI-compatible endpoint set AGENTEX_LLM_BASE_URL alone",
+        )
+    return name, provider
+
+
+def _usual_key(provider: Provider) -> SecretStr | None:
+    found = read_variable(provider.key_variable) if provider.key_variable else None
+    return SecretStr(found) if found else None

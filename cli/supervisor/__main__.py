@@ -7,6 +7,7 @@ import time
 
 from rich.console import Console
 
+from agents.models import configured_endpoint
 from cli.supervisor import messages
 from cli.supervisor.board import Board
 from cli.supervisor.checks import check_all
@@ -51,6 +52,7 @@ def main() -> None:
 def _check_models(settings: Settings) -> None:
     try:
         served(settings)
+        configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"
         raise CannotStart(EXIT_CANNOT_START, message) from None

@@ -61,7 +61,26 @@ def test_empty_and_sample_secrets_are_refused(
 
 @pytest.mark.parametrize("value", ["", "changeme"])
 def test_serve_with_such_a_secret_ends_with_one_clear_line(tmp_path: Path, value: str):
-    environment = {**os.environ, "AGENTEX_SECRET_KEY": value, "AGENTEX_DATA_DIR": str(tmp_path)}
+    assert "AGENTEX_SECRET_KEY" in refused_start(tmp_path, AGENTEX_SECRET_KEY=value)
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"AGENTEX_LLM_PROVIDER": "nobody"}, "AGENTEX_LLM_PROVIDER"),
+        ({"AGENTEX_LLM_PROVIDER": "ollama"}, "AGENTEX_LLM_MODEL"),
+        ({"AGENTEX_LLM_OPTIONS": "{"}, "AGENTEX_LLM_OPTIONS"),
+    ],
+)
+def test_serve_with_half_a_language_model_ends_with_one_clear_line(
+    tmp_path: Path, variables: dict[str, str], named: str
+):
+    assert named in refused_start(tmp_path, **variables)
+
+
+def refused_start(tmp_path: Path, **variables: str) -> str:
+    """What ``agentex serve`` says when it does not start; nothing is left behind."""
+    environment = {**os.environ, "AGENTEX_DATA_DIR": str(tmp_path), **variables}
     run = subprocess.run(
         [sys.executable, "-m", "cli.main", "serve"],
         env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -72,10 +91,10 @@ def test_serve_with_such_a_secret_ends_with_one_clear_line(tmp_path: Path, value
     )
     assert run.returncode != 0
     text = (run.stdout + run.stderr).strip()
-    assert "AGENTEX_SECRET_KEY" in text
     assert "Traceback" not in text
-    assert len(text.splitlines()) <= 2
+    assert len(text.splitlines()) <= 3
     assert list(tmp_path.iterdir()) == []
+    return text
 
 
 @pytest.mark.parametrize(
