@@ -48,8 +48,6 @@ def request_body(
     messages: Sequence[Message],
     tools: Sequence[ToolSpec],
     traits: Traits,
-    *,
-    stop: Sequence[str] = (),
 ) -> dict[str, JsonValue]:
     """The body of a streaming chat-completions request."""
     body: dict[str, JsonValue] = {
@@ -61,8 +59,6 @@ def request_body(
         body["stream_options"] = {"include_usage": True}
     if traits.max_tokens is not None:
         body[traits.max_tokens_field] = traits.max_tokens
-    if stop:
-        body["stop"] = list(stop)
     if tools:
         body["tools"] = [_tool(tool) for tool in tools]
         if traits.parallel_tools is not None:

@@ -24,7 +24,9 @@ TOOL = ToolSpec("f", "Does f.", {"type": "object", "properties": {}})
 
 
 def endpoint(server: ModelServer, model: str, **changes: object) -> Endpoint:
-    """The server as an endpoint; the names of traits go to its traits."""
+    """The server as an endpoint; the names of traits go to its traits (``tools_mode`` is one)."""
+    if mode := changes.pop("tools_mode", None):
+        changes["tools"] = mode
     traits = {n: changes.pop(n) for n in list(changes) if n in Traits.__dataclass_fields__}
     given = Traits(**{"tools": "native", **traits})  # type: ignore[arg-type]
     return Endpoint(server.base_url, model, traits=given, backoff_seconds=0.01, **changes)  # type: ignore[arg-type]

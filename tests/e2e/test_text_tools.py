@@ -1,0 +1,48 @@
+"""A model without tool calling behind a provider's preset, asked by the real product."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fixtures.agents import GUIDE, text_of, verified_run
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server, running_server
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> Iterator[Server]:
+    variables = {
+        "AGENTEX_LLM_PROVIDER": "ollama",
+        "AGENTEX_LLM_BASE_URL": endpoint.base_url,
+        "AGENTEX_LLM_MODEL": "text-rag",
+    }
+    with running_server(tmp_path_factory.mktemp("text"), variables=variables) as server:
+        yield server
+
+
+def test_model_without_tool_calling_searches_and_cites(product: Server, endpoint: ModelServer):
+    user = product.api().register()
+    kb_id = user.create_kb()
+    user.ingest(kb_id, "relay.md", GUIDE)
+    wishes = {"forwarded_props": {"knowledge_base_ids": [kb_id]}}
+
+    events = verified_run(user, "Which port?", **wishes)
+
+    # What the model wrote behind its call was invented: it had no result yet.
+    assert text_of(events) == "I will look.The port is 8000 [1]."
+    (started,) = [event for event in events if event["type"] == "TOOL_CALL_START"]
+    assert started["toolCallName"] == "search_knowledge_base"
+    (usage,) = events[-1]["usage"]
+    assert (usage["provider"], usage["model"]) == ("ollama", "text-rag")
+    refused = [request for request in endpoint.requests if "tools" in request.body]
+    assert len(refused) == 1
+
+    verified_run(user, "Which port is it?", **wishes)
+    refused = [request for request in endpoint.requests if "tools" in request.body]
+    assert len(refused) == 1, "an endpoint that refused tools is not offered them again"
