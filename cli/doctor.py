@@ -12,6 +12,7 @@ from cli.doctor_checks import (
     check_encoder,
     check_folder,
     check_login,
+    check_model,
     check_parts,
     check_python,
     check_redis,
@@ -61,6 +62,7 @@ async def _look_here(output: Output, client: ApiClient) -> list[Check]:
         settings = get_settings()
         checks += [check_folder(output, settings), check_disk(output, settings)]
         checks += [check_redis(output, settings), await check_encoder(output)]
+        checks.append(await check_model(output, settings))
     return checks
 
 

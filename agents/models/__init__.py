@@ -30,7 +30,13 @@ def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return Extractive()
-    return _ADAPTERS[_provider(settings)[1].protocol](endpoint, client)
+    return open_model(endpoint, client)
+
+
+def open_model(endpoint: Endpoint, client: httpx.AsyncClient) -> ChatModel:
+    """The adapter for the protocol that an endpoint's provider speaks."""
+    protocol = PROVIDERS.get(endpoint.provider, CUSTOM).protocol
+    return _ADAPTERS[protocol](endpoint, client)
 
 
 def configured_endpoint(settings: Settings) -> Endpoint | None:

@@ -1,6 +1,7 @@
 """What the doctor finds."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
+from tests.fixtures.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.model_server import ModelServer
 from tests.fixtures.processes import free_port, redis_program
 
 
@@ -85,3 +88,82 @@ def test_doctor_finds_a_missing_redis_program(
 def test_doctor_finds_a_foreign_server(agentex: Agentex, server: Contract):
     said = agentex("doctor", "--url", f"{server.url}/foreign", "--json")
     assert findings(said)["server"]["status"] == "failed"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A language model endpoint that the settings name; the test names the model."""
+    with ModelServer() as running:
+        monkeypatch.setenv("AGENTEX_LLM_BASE_URL", running.base_url)
+        monkeypatch.setenv("AGENTEX_LLM_API_KEY", "sk-secret-1234")
+        yield running
+
+
+def test_doctor_finds_that_the_language_model_answers(
+    agentex: Agentex, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTEX_LLM_MODEL", "plain")
+    found = findings(agentex("doctor", "--json"))["model"]
+    assert (found["status"], found["detail"]) == ("ok", "plain answers (openai-compatible)")
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "fact", "step"),
+    [
+        ("unauthorized", "refuses the key (HTTP 401)", "AGENTEX_LLM_API_KEY"),
+        ("unknown-model", "does not know the model", "AGENTEX_LLM_MODEL"),
+        ("unknown-path", "no such path", "AGENTEX_LLM_BASE_URL"),
+        ("no-credit", "no credit left", "top it up"),
+        ("web-page", "a web page and no model", "AGENTEX_LLM_BASE_URL"),
+        ("fail-500-9", "HTTP 500", "its own log"),
+    ],
+)
+def test_doctor_names_what_is_wrong_with_the_language_model(
+    agentex: Agentex,
+    model: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    fact: str,
+    step: str,
+):
+    monkeypatch.setenv("AGENTEX_LLM_MODEL", script)
+    said = agentex("doctor", "--json")
+    found = findings(said)["model"]
+    assert (said.code, found["status"]) == (1, "failed")
+    assert fact in found["detail"]
+    assert step in found["hint"]
+    assert len(model.requests) == 1
+    assert UPSTREAM_SECRET not in said.out + said.err
+    assert "sk-secret" not in said.out + said.err
+
+
+def test_doctor_names_a_language_model_that_can_not_be_reached_in_chinese(
+    agentex: Agentex, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTEX_LLM_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
+    monkeypatch.setenv("AGENTEX_LLM_MODEL", "m")
+    found = findings(agentex("doctor", "--json", "--lang", "zh"))["model"]
+    assert (found["status"], found["detail"]) == ("failed", "m (openai-compatible): 无法连接接口")
+    assert found["hint"].startswith("请启动接口服务")
+
+
+def test_doctor_only_warns_of_a_busy_language_model(
+    agentex: Agentex, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTEX_LLM_MODEL", "fail-429-9")
+    found = findings(agentex("doctor", "--json"))["model"]
+    assert (found["status"], "busy" in found["detail"]) == ("warning", True)
+
+
+def test_doctor_names_half_a_language_model(agentex: Agentex, monkeypatch: pytest.MonkeyPatch):
+    assert findings(agentex("doctor", "--json"))["model"]["status"] == "ok"
+    monkeypatch.setenv("AGENTEX_LLM_MODEL", "m")
+    get_settings.cache_clear()
+    found = findings(agentex("doctor", "--json"))["model"]
+    assert (found["status"], "AGENTEX_LLM_PROVIDER" in found["hint"]) == ("warning", True)
+    monkeypatch.setenv("AGENTEX_LLM_PROVIDER", "nobody")
+    get_settings.cache_clear()
+    found = findings(agentex("doctor", "--json"))["model"]
+    assert (found["status"], found["detail"]) == ("failed", "AGENTEX_LLM_PROVIDER")
+    assert "deepseek" in found["hint"]
