@@ -7,15 +7,22 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from agents.models.anthropic import Anthropic
 from agents.models.endpoint import Endpoint, Traits
 from agents.models.extractive import Extractive
+from agents.models.gemini import Gemini
 from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import ChatModel
 from agents.models.providers import CUSTOM, PROVIDERS, Protocol, Provider
+from agents.models.streamed import StreamedModel
 from core.errors import UnusableSetting
 from core.settings import Settings, read_variable
 
-_ADAPTERS: Mapping[Protocol, type[OpenAICompatible]] = {"openai": OpenAICompatible}
+_ADAPTERS: Mapping[Protocol, type[StreamedModel]] = {
+    "openai": OpenAICompatible,
+    "anthropic": Anthropic,
+    "gemini": Gemini,
+}
 _CUSTOM_NAME = "openai-compatible"
 _TRAITS = frozenset(trait.name for trait in fields(Traits))
 _RENAMED = {"timeout_seconds": "read_timeout_seconds"}

@@ -125,7 +125,7 @@ def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object
 
 _UNKNOWN_MODEL = re.compile(
     r"model_?not_?found|not_found_error|invalid_model|unknown model"
-    r"|model\b.{0,200}?(not exist|not found|is not a valid|not supported|not available)"
+    r"|models?\b.{0,200}?(not exist|not found|is not a valid|not supported|not available)"
     r"|no such model|模型不存在",
     re.DOTALL,
 )
@@ -134,7 +134,7 @@ _CONTEXT = re.compile(
     r"|input is too long|exceeds? the (available|maximum) (context|number of tokens)"
 )
 _NO_CREDIT = re.compile(
-    r"insufficient_quota|insufficient balance|billing|credit balance|arrearage|欠费|余额不足"
+    r"insufficient_quota|insufficient balance|billing_(hard|not_active|error)|credit balance|arrearage|欠费|余额不足"
 )
 _BAD_KEY = re.compile(r"api[_ -]?key[_ ](is )?(not valid|invalid|expired)|invalid[_ ]api[_ -]?key")
 _FIXED = {401: ModelFault.KEY_REFUSED, 403: ModelFault.KEY_REFUSED, 402: ModelFault.NO_CREDIT}

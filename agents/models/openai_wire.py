@@ -7,16 +7,16 @@ from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from agents.json_shapes import as_count, as_list, as_object, as_text, parse
+from agents.json_shapes import as_count, as_list, as_object, as_text
 from agents.models.endpoint import Traits
-from agents.models.failures import ModelFault, fault_of, model_failed
+from agents.models.failures import ModelFault, model_failed
+from agents.models.payloads import PayloadReader, reported
 from agents.models.port import (
     FinishReason,
     Message,
     ModelEvent,
     ModelText,
     ModelThought,
-    ModelToolCall,
     ModelUsage,
     ToolSpec,
 )
@@ -110,44 +110,27 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
     return fields
 
 
-class ChunkReader:
-    """Reads the chunks of one streamed completion, or one that came whole; see ``TurnReader``."""
+class ChunkReader(PayloadReader):
+    """Reads the chunks of one streamed completion, or one that came whole."""
 
     def __init__(self, traits: Traits) -> None:
-        self.finish_reason: FinishReason | None = None
-        self.is_done = False
-        self.usage: ModelUsage | None = None
-        self.has_calls = False
-        self.failure: ModelFailed | None = None
+        super().__init__()
         self._calls = ToolCallAssembly()
         self._tags = ThinkTags() if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
-
-    def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
-        """The events of some ``data`` payloads, up to ``[DONE]`` or a bad one (``failure``)."""
-        events: list[ModelEvent] = []
-        for payload in payloads:
-            try:
-                events += self._read(payload)
-            except ModelFailed as failure:
-                self.failure = failure
-            if self.is_done or self.failure is not None:
-                break
-        return coalesce(events)
 
     def close(self) -> list[ModelEvent]:
         """What was held back until it was certain that no more comes."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
         return events + list(self._calls.close())
 
-    def _read(self, payload: str) -> list[ModelEvent]:
+    def _read(self, payload: str) -> Iterable[ModelEvent]:
         if payload.strip() == "[DONE]":
             self.is_done = True
             return []
-        try:
-            chunk = as_object(parse(payload))
-        except ValueError as error:
-            raise model_failed(ModelFault.NOT_JSON) from error
+        return super()._read(payload)
+
+    def _read_object(self, chunk: dict[str, JsonValue]) -> list[ModelEvent]:
         if chunk.get("error") or chunk.get("object") == "error":
             raise _reported(chunk)
         self._read_usage(as_object(chunk.get("usage")))
@@ -194,9 +177,7 @@ def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
-    fault = fault_of(status, json.dumps(error))
-    vague = fault in (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
-    return model_failed(ModelFault.ERROR_IN_STREAM if vague else fault, status)
+    return reported(status, json.dumps(error))
 
 
 def _is_number(code: JsonValue) -> TypeGuard[str]:
@@ -207,26 +188,3 @@ def _content(content: JsonValue) -> str:
     if isinstance(content, list):
         return "".join(as_text(as_object(part).get("text")) for part in content)
     return as_text(content)
-
-
-def coalesce(events: Iterable[ModelEvent]) -> list[ModelEvent]:
-    """Join neighbours of one kind, so that one network read gives few events."""
-    joined: list[ModelEvent] = []
-    for event in events:
-        merged = _join(joined[-1], event) if joined else None
-        if merged is None:
-            joined.append(event)
-        else:
-            joined[-1] = merged
-    return joined
-
-
-def _join(first: ModelEvent, second: ModelEvent) -> ModelEvent | None:
-    match first, second:
-        case (ModelText(), ModelText()) | (ModelThought(), ModelThought()):
-            return replace(first, delta=first.delta + second.delta)
-        case ModelToolCall(), ModelToolCall(opens=False) if first.call_id == second.call_id:
-            joined = first.arguments_delta + second.arguments_delta
-            return replace(first, arguments_delta=joined)
-        case _:
-            return None

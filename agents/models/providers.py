@@ -6,7 +6,7 @@ from typing import Literal
 
 from agents.models.endpoint import Traits
 
-Protocol = Literal["openai"]
+Protocol = Literal["openai", "anthropic", "gemini"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,18 @@ PROVIDERS: Mapping[str, Provider] = {
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         Traits(reasoning_field="reasoning"),
+    ),
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        Traits(context_window=200_000),
+        protocol="anthropic",
+    ),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta",
+        "GEMINI_API_KEY",
+        Traits(context_window=1_000_000),
+        protocol="gemini",
     ),
     "vllm": Provider("http://127.0.0.1:8000/v1", traits=_LOCAL),
     "ollama": Provider("http://127.0.0.1:11434/v1", traits=_LOCAL),

@@ -4,12 +4,11 @@ import asyncio
 import json
 import math
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol
 
 import httpx
 from pydantic import JsonValue
@@ -22,6 +21,7 @@ from agents.models.failures import (
     model_failed,
     refuses_tools,
 )
+from agents.models.payloads import PayloadReader
 from agents.models.port import (
     FinishReason,
     ModelEnd,
@@ -60,34 +60,8 @@ class Call:
     offers_tools: bool
 
 
-class TurnReader(Protocol):
-    """Reads the stream of one turn; what it found is in its attributes.
-
-    Attributes:
-        finish_reason: Set once the endpoint said how the turn ended.
-        is_done: Nothing more will come.
-        usage: As the endpoint counted it, if it did.
-        has_calls: Whether there was a tool call.
-        failure: Why reading stopped before the end.
-    """
-
-    finish_reason: FinishReason | None
-    is_done: bool
-    usage: ModelUsage | None
-    has_calls: bool
-    failure: ModelFailed | None
-
-    def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
-        """The events of some ``data`` payloads, up to the end or a bad one (``failure``)."""
-        ...
-
-    def close(self) -> list[ModelEvent]:
-        """What was held back until it is certain that no more comes."""
-        ...
-
-
 async def stream_turn(
-    client: httpx.AsyncClient, endpoint: Endpoint, call: Call, reader: TurnReader
+    client: httpx.AsyncClient, endpoint: Endpoint, call: Call, reader: PayloadReader
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream one turn; ``ModelUsage`` and ``ModelEnd`` come last.
 
@@ -121,7 +95,7 @@ async def _events(
     client: httpx.AsyncClient,
     endpoint: Endpoint,
     sent: tuple[httpx.Request, Call],
-    reader: TurnReader,
+    reader: PayloadReader,
 ) -> AsyncGenerator[ModelEvent, None]:
     deadline = asyncio.get_running_loop().time() + endpoint.call_seconds
     request, call = sent
@@ -139,13 +113,13 @@ async def _events(
             yield event
 
 
-def _missing_end(reader: TurnReader) -> ModelFailed | None:
+def _missing_end(reader: PayloadReader) -> ModelFailed | None:
     if reader.finish_reason is None and not reader.is_done:
         return model_failed(ModelFault.ENDED_EARLY)
     return None
 
 
-def _finish_reason(reader: TurnReader) -> FinishReason:
+def _finish_reason(reader: PayloadReader) -> FinishReason:
     # Several local servers say "stop" after tool calls.
     if reader.has_calls and reader.finish_reason in (None, "stop"):
         return "tool_calls"
@@ -293,7 +267,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 
 
 async def _payloads(
-    response: httpx.Response, reader: TurnReader, deadline: float
+    response: httpx.Response, reader: PayloadReader, deadline: float
 ) -> AsyncGenerator[list[str], None]:
     """The ``data`` payloads of each network read; a body that is no stream is one payload."""
     decoder = SseDecoder()

@@ -1,0 +1,96 @@
+"""What readers of every protocol share: one payload after the other, up to the end or a bad one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from agents.json_shapes import as_object, parse
+from agents.models.failures import ModelFault, fault_of, model_failed
+from agents.models.port import (
+    FinishReason,
+    ModelEvent,
+    ModelText,
+    ModelThought,
+    ModelToolCall,
+    ModelUsage,
+)
+from core.errors import ModelFailed
+
+_VAGUE = (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
+
+
+class PayloadReader(ABC):
+    """Reads the stream of one turn; a protocol adds what one JSON object means.
+
+    Attributes:
+        finish_reason: Set once the endpoint said how the turn ended.
+        is_done: Nothing more will come.
+        usage: As the endpoint counted it, if it did.
+        has_calls: Whether there was a tool call.
+        failure: Why reading stopped before the end.
+    """
+
+    def __init__(self) -> None:
+        self.finish_reason: FinishReason | None = None
+        self.is_done = False
+        self.usage: ModelUsage | None = None
+        self.has_calls = False
+        self.failure: ModelFailed | None = None
+
+    def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
+        """The events of some ``data`` payloads, up to the end or a bad one (``failure``)."""
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            try:
+                events += self._read(payload)
+            except ModelFailed as failure:
+                self.failure = failure
+            if self.is_done or self.failure is not None:
+                break
+        return coalesce(events)
+
+    def close(self) -> list[ModelEvent]:
+        """What was held back until it was certain that no more comes."""
+        return []
+
+    def _read(self, payload: str) -> Iterable[ModelEvent]:
+        try:
+            chunk = as_object(parse(payload))
+        except ValueError as error:
+            raise model_failed(ModelFault.NOT_JSON) from error
+        return self._read_object(chunk)
+
+    @abstractmethod
+    def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
+        """The events of one object."""
+
+
+def reported(status: int, text: str) -> ModelFailed:
+    """The failure that an error object in the stream stands for."""
+    fault = fault_of(status, text)
+    return model_failed(ModelFault.ERROR_IN_STREAM if fault in _VAGUE else fault, status)
+
+
+def coalesce(events: Iterable[ModelEvent]) -> list[ModelEvent]:
+    """Join neighbours of one kind, so that one network read gives few events."""
+    joined: list[ModelEvent] = []
+    for event in events:
+        merged = _join(joined[-1], event) if joined else None
+        if merged is None:
+            joined.append(event)
+        else:
+            joined[-1] = merged
+    return joined
+
+
+def _join(first: ModelEvent, second: ModelEvent) -> ModelEvent | None:
+    match first, second:
+        case (ModelText(), ModelText()) | (ModelThought(), ModelThought()):
+            return replace(first, delta=first.delta + second.delta)
+        case ModelToolCall(), ModelToolCall(opens=False) if first.call_id == second.call_id:
+            joined = first.arguments_delta + second.arguments_delta
+            return replace(first, arguments_delta=joined)
+        case _:
+            return None
