@@ -157,6 +157,14 @@ async def test_conversation_is_sent_as_anthropic_messages(server, client):
     assert body["tool_choice"] == {"type": "auto"}
 
 
+async def test_results_stand_behind_their_calls_when_the_user_spoke_in_between(server, client):
+    asked = [*HISTORY[:3], Message("user", "Hurry!"), *HISTORY[3:5]]
+    await events_of(model(server, client, "anthropic", "plain"), asked)
+
+    kinds = [block["type"] for block in server.requests[-1].body["messages"][-1]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text"]
+
+
 async def test_tools_of_the_history_are_defined_but_not_offered_at_anthropic(server, client):
     await events_of(model(server, client, "anthropic", "plain"), HISTORY)
 
@@ -196,7 +204,7 @@ async def test_conversation_is_sent_as_gemini_contents(server, client):
         ("anthropic", "drop", "broke_off", 1),
         ("anthropic", "overloaded", "busy", 1),
         ("gemini", "bad-key", "key_refused", 1),
-        ("gemini", "unknown-model", "unknown_model", 1),
+        ("gemini", "elsewhere", "unknown_model", 1),
         ("gemini", "too-long", "context_too_long", 1),
         ("gemini", "safety", "filtered", 1),
         ("gemini", "blocked", "filtered", 1),

@@ -141,6 +141,22 @@ def test_failure_of_the_model_is_told_safely(user: Api, modelled: Server, script
     assert all(m["metadata"]["stopped"] for m in stored)
 
 
+def test_answer_that_the_output_limit_cut_is_marked(user: Api):
+    thread_id = str(uuid4())
+    events = verified_run(user, "Hello #length", thread_id=thread_id)
+
+    assert (events[-1]["type"], text_of(events)) == ("RUN_FINISHED", "Hel")
+    (stored,) = messages_of(user, thread_id)[1:]
+    assert stored["metadata"]["truncated"] is True
+
+
+def test_tokens_are_counted_when_the_endpoint_counts_none(user: Api):
+    (usage,) = verified_run(user, "Hello #no-usage")[-1]["usage"]
+
+    assert usage["inputTokens"] > 10
+    assert usage["outputTokens"] == 100
+
+
 def test_failure_is_told_in_the_language_of_the_question(user: Api):
     events = ask(user, "你好，请问端口是多少？ #unauthorized")
 

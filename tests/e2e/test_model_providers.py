@@ -1,6 +1,7 @@
-"""A model without tool calling behind a provider's preset, asked by the real product."""
+"""Models behind the presets of providers, asked by the real product."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ def endpoint() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> Iterator[Server]:
+def local(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> Iterator[Server]:
     variables = {
         "AGENTEX_LLM_PROVIDER": "ollama",
         "AGENTEX_LLM_BASE_URL": endpoint.base_url,
@@ -26,8 +27,8 @@ def product(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> 
         yield server
 
 
-def test_model_without_tool_calling_searches_and_cites(product: Server, endpoint: ModelServer):
-    user = product.api().register()
+def test_model_without_tool_calling_searches_and_cites(local: Server, endpoint: ModelServer):
+    user = local.api().register()
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay.md", GUIDE)
     wishes = {"forwarded_props": {"knowledge_base_ids": [kb_id]}}
@@ -46,3 +47,26 @@ def test_model_without_tool_calling_searches_and_cites(product: Server, endpoint
     verified_run(user, "Which port is it?", **wishes)
     refused = [request for request in endpoint.requests if "tools" in request.body]
     assert len(refused) == 1, "an endpoint that refused tools is not offered them again"
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "path"),
+    [("anthropic", "ANTHROPIC_API_KEY", "/v1"), ("gemini", "GEMINI_API_KEY", "/v1beta")],
+)
+def test_provider_with_a_protocol_of_its_own_answers(
+    tmp_path: Path, endpoint: ModelServer, provider: str, variable: str, path: str
+):
+    variables = {
+        "AGENTEX_LLM_PROVIDER": provider,
+        "AGENTEX_LLM_BASE_URL": endpoint.base_url.removesuffix("/v1") + path,
+        "AGENTEX_LLM_MODEL": "plain",
+        variable: "sk-usual-key",
+    }
+    with running_server(tmp_path, variables=variables) as server:
+        events = verified_run(server.api().register(), "Hi!")
+        assert "sk-usual-key" not in server.text + str(events)
+
+    assert text_of(events) == "Hello"
+    (usage,) = events[-1]["usage"]
+    assert (usage["provider"], usage["outputTokens"]) == (provider, 9)
+    assert "sk-usual-key" in endpoint.requests[-1].headers.values()
