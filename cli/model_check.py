@@ -6,7 +6,7 @@ A process of its own: the terminal client does not load what the server is made 
 import asyncio
 import json
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, redirect_stdout
 from dataclasses import asdict, dataclass, replace
 
 import httpx
@@ -67,7 +67,9 @@ async def _probe(settings: Settings) -> _Probe:
 def main() -> None:
     """Print what came of asking the model once."""
     try:
-        found = asyncio.run(_probe(get_settings()))
+        # Standard output is the answer's; what is logged goes elsewhere.
+        with redirect_stdout(sys.stderr):
+            found = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:
         reason = f"{error.details['setting']}: {error.details['error']}"
         found = _Probe(fault="unusable_setting", reason=reason, reason_zh=reason)

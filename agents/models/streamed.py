@@ -12,6 +12,7 @@ from agents.models.payloads import PayloadReader
 from agents.models.port import Message, ModelEvent, ToolSpec, ToolsRefused
 from agents.models.text_tools import with_text_tools
 from agents.models.transport import Call, stream_turn
+from core.errors import ModelFailed
 from core.logging import get_logger
 
 _log = get_logger(__name__)
@@ -47,6 +48,20 @@ class StreamedModel(ABC):
             ToolsRefused: The endpoint takes no tools.
             ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
         """
+        try:
+            async with aclosing(self._with_tools(messages, tools)) as events:
+                async for event in events:
+                    yield event
+        except ModelFailed as failure:
+            # The name of the fault is ours: nothing of the endpoint's words is in it.
+            fault, status = failure.details.get("fault"), failure.details.get("status")
+            names = {"provider": self.provider, "model": self.name}
+            _log.warning("model.failed", fault=fault, status=status, **names)
+            raise
+
+    async def _with_tools(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[ModelEvent, None]:
         mode = self._endpoint.traits.tools
         if mode == "none" and tools:
             raise ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED))

@@ -141,6 +141,17 @@ def test_failure_of_the_model_is_told_safely(user: Api, modelled: Server, script
     assert all(m["metadata"]["stopped"] for m in stored)
 
 
+def test_failure_of_the_model_is_logged_by_its_name(user: Api, modelled: Server):
+    ask(user, "Hello #unauthorized")
+
+    def logged() -> str:
+        return "\n".join(path.read_text(errors="replace") for path in modelled.log_files)
+
+    lines = eventually(lambda: [line for line in logged().splitlines() if "model.failed" in line])
+    assert any('"key_refused"' in line for line in lines)
+    assert UPSTREAM_SECRET not in logged()
+
+
 def test_answer_that_the_output_limit_cut_is_marked(user: Api):
     thread_id = str(uuid4())
     events = verified_run(user, "Hello #length", thread_id=thread_id)

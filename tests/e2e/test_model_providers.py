@@ -64,7 +64,9 @@ def test_provider_with_a_protocol_of_its_own_answers(
     }
     with running_server(tmp_path, variables=variables) as server:
         events = verified_run(server.api().register(), "Hi!")
-        assert "sk-usual-key" not in server.text + str(events)
+        logged = "".join(path.read_text(errors="replace") for path in server.log_files)
+    assert logged
+    assert "sk-usual-key" not in logged + str(events)
 
     assert text_of(events) == "Hello"
     (usage,) = events[-1]["usage"]
