@@ -13,7 +13,10 @@ WireEvent = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one run, summed over its model calls; ``provider`` and ``model`` say whose."""
+    """Tokens of one run, summed over its model calls; ``provider`` and ``model`` say whose.
+
+    ``is_estimated`` is set when an endpoint did not count those of some call.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -21,6 +24,15 @@ class Usage:
     cached_prompt_tokens: int = 0
     provider: str = ""
     model: str = ""
+    is_estimated: bool = False
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The counts as runs and messages show them."""
+        counts: dict[str, JsonValue] = {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+        }
+        return {**counts, "is_estimated": True} if self.is_estimated else counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,10 +110,7 @@ class EventMapper:
             thread_id=self._thread_id,
             run_id=self._run_id,
             result={
-                "usage": {
-                    "prompt_tokens": event.usage.prompt_tokens,
-                    "completion_tokens": event.usage.completion_tokens,
-                },
+                "usage": event.usage.to_json(),
                 "citations": _citations_json(event.citations),
             },
             outcome=RunFinishedCancelledOutcome(type="cancelled") if is_cancelled else None,

@@ -132,10 +132,7 @@ def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:
         about["model_id"] = ending.model
     whole: dict[str, JsonValue] = {
         **ending.transcript.metadata(),
-        "usage": {
-            "prompt_tokens": ending.usage.prompt_tokens,
-            "completion_tokens": ending.usage.completion_tokens,
-        },
+        "usage": ending.usage.to_json(),
     }
     return [
         ChatMessage(

@@ -136,6 +136,7 @@ class Strategy(Workflow):
             prompt_tokens=self.usage.prompt_tokens + usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens + usage.completion_tokens,
             reasoning_tokens=self.usage.reasoning_tokens + usage.reasoning_tokens,
+            is_estimated=self.usage.is_estimated or usage.is_estimated,
             cached_prompt_tokens=self.usage.cached_prompt_tokens + usage.cached_prompt_tokens,
         )
         if self._parent is not None:
@@ -285,7 +286,8 @@ def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
     """
     code = failure.code
     message = code.message_zh if is_chinese else code.message
-    reason = failure.details.get("reason")
+    details = failure.details
+    reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
     if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
         message = f"{message}: {reason}"
     # Seed 002 section 12.4.1 names this one code.

@@ -220,7 +220,7 @@ async def test_question_itself_is_searched_when_the_models_call_is_unusable(
     ("question", "message"),
     [
         (QUESTION, f"The language model failed: {ModelFault.BROKE_OFF.en}"),
-        ("端口是多少？", f"语言模型调用失败: {ModelFault.BROKE_OFF.en}"),
+        ("端口是多少？", f"语言模型调用失败: {ModelFault.BROKE_OFF.zh}"),
     ],
 )
 async def test_run_fails_with_partial_text_closed_when_the_model_breaks_off(

@@ -178,7 +178,7 @@ async def test_text_takes_over_when_only_the_history_has_calls(server, client):
     history = [*ASK, Message("assistant", "", (ToolCall("1", "f", "{}"),))]
     adapter = OpenAICompatible(endpoint(server, model, tools="auto"), client)
 
-    assert text_of(await events_of(adapter, history)) == "Hello."
+    assert text_of(await events_of(adapter, history)) == "Hello at last."
 
 
 async def test_no_tools_are_offered_at_all_when_the_trait_says_none(server, client):

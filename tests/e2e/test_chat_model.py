@@ -162,7 +162,9 @@ def test_answer_that_the_output_limit_cut_is_marked(user: Api):
 
 
 def test_tokens_are_counted_when_the_endpoint_counts_none(user: Api):
-    (usage,) = verified_run(user, "Hello #no-usage")[-1]["usage"]
+    ended = verified_run(user, "Hello #no-usage")[-1]
+    assert ended["result"]["usage"]["is_estimated"] is True
+    (usage,) = ended["usage"]
 
     assert usage["inputTokens"] > 10
     assert usage["outputTokens"] == 100
@@ -174,7 +176,7 @@ def test_failure_is_told_in_the_language_of_the_question(user: Api):
     assert events[-1] | {"usage": None, "timestamp": None} == {
         "type": "RUN_ERROR",
         "timestamp": None,
-        "message": f"语言模型调用失败: {ModelFault.KEY_REFUSED.en.format(status=401)}",
+        "message": f"语言模型调用失败: {ModelFault.KEY_REFUSED.zh.format(status=401)}",
         "code": "LLM_ERROR",
         "usage": None,
     }
