@@ -265,6 +265,7 @@ def test_board_mirrors_each_start_in_its_file(tmp_path: Path):
         content = json.loads((tmp_path / "supervisor.json").read_text())
         assert content == {
             "supervisor": os.getpid(),
+            "url": "",
             "parts": {
                 "one": {
                     "state": "starting",
