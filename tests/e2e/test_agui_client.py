@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
+from agents.models.failures import ModelFault
 from agents.strategies import STRATEGIES
 from tests.fixtures.agents import (
     GUIDE,
@@ -229,9 +230,8 @@ def test_client_is_told_safely_when_the_model_fails(
     refused, broken, fine = talk.runs
     assert finished(refused)["type"] == finished(broken)["type"] == "RUN_ERROR"
     assert refused.events[-1]["code"] == "LLM_ERROR"
-    assert refused.events[-1]["message"] == (
-        "The language model failed: the endpoint answered HTTP 401"
-    )
+    reason = ModelFault.KEY_REFUSED.en.format(status=401)
+    assert refused.events[-1]["message"] == f"The language model failed: {reason}"
     assert UPSTREAM_SECRET not in str(talk)
     assert text_of(broken.events) == "The port"
     assert finished(fine)["type"] == "RUN_FINISHED"
