@@ -112,8 +112,9 @@ async def _give_up(bench: Workbench, lease: Lease) -> None:
     log.info("document.abandoned", document_id=lease.document_id)
     async with bench.database.reading() as session:
         row = await session.get(Document, lease.document_id)
-    if row is not None:
-        await _remove_points(bench, row.id, _left_behind(row, lease))
+    # Erased meanwhile: what this try has written since, nobody else knows of.
+    left = [lease.revision] if row is None else _left_behind(row, lease)
+    await _remove_points(bench, lease.document_id, left)
     async with unit_of_work(bench.database) as work:
         await leases.let_go(work, lease)
 

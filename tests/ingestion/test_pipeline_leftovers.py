@@ -1,12 +1,14 @@
 """What a try leaves behind that did not end well, and what becomes of errors that never pass."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sqlalchemy import delete
+from sqlmodel import col
 
 from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
@@ -59,6 +61,34 @@ def with_encoder(
 ) -> Workbench:
     space = bench.spaces.default
     return replace(bench, spaces=Spaces([replace(space, encoder=kind(space.encoder, good, blow))]))
+
+
+@dataclass
+class SlowEncoder:
+    """Encodes so slowly that its document is erased meanwhile."""
+
+    inner: object
+    erase: Callable[[], Awaitable[None]]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        await self.erase()
+        return await self.inner.embed_passages(texts)
+
+
+async def test_points_written_after_the_document_was_erased_are_taken_back(bench):
+    document_id = await put(bench)
+
+    async def erase() -> None:
+        async with unit_of_work(bench.database) as work:
+            await work.session.exec(delete(Document).where(col(Document.id) == document_id))
+
+    space = bench.spaces.default
+    slow = Spaces([replace(space, encoder=SlowEncoder(space.encoder, erase))])
+    await ingest(replace(bench, spaces=slow), document_id)
+    assert await space.index.count(document_id=document_id) == 0
 
 
 async def test_points_of_a_longer_try_are_gone_when_a_shorter_one_completes(bench):
