@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from agents.citations import DocumentSpan, Passage
+from agents.citations import DocumentSpan
+from agents.runs.passages import passage_of
 from core.database.engine import Database
 from kb_service import chunks
-from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.models import KnowledgeBase
 
 
 class KnowledgeBaseReader:
@@ -29,21 +30,5 @@ class KnowledgeBaseReader:
         """
         async with self._database.reading() as session:
             span = await chunks.read_span(session, self._ids, document, start=start, end=end)
-        passages = tuple(_passage(span.document, chunk) for chunk in span.chunks)
+        passages = tuple(passage_of(chunk, span.document.name) for chunk in span.chunks)
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
-
-
-def _passage(document: Document, chunk: Chunk) -> Passage:
-    return Passage(
-        chunk_id=chunk.id,
-        document_id=document.id,
-        document_name=document.name,
-        knowledge_base_id=document.knowledge_base_id,
-        revision=chunk.revision,
-        content=chunk.content,
-        heading_path=tuple(chunk.heading_path),
-        page=chunk.page,
-        char_start=chunk.char_start,
-        char_end=chunk.char_end,
-        score=0.0,
-    )

@@ -1,9 +1,10 @@
 """The agents' search: the same one as the test page, bound to what the caller may see."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.citations import Passage, Retrieved
+from agents.runs.passages import passage_of
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
@@ -70,19 +71,8 @@ class KnowledgeBaseRetriever:
 
 
 def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
-    chunk = found.chunk
-    return Passage(
-        chunk_id=chunk.id,
-        document_id=chunk.document_id,
-        document_name=found.document_name,
-        knowledge_base_id=chunk.knowledge_base_id,
-        revision=chunk.revision,
-        content=chunk.content,
-        heading_path=tuple(chunk.heading_path),
-        page=chunk.page,
-        char_start=chunk.char_start,
-        char_end=chunk.char_end,
-        score=found.hit.score,
+    return replace(
+        passage_of(found.chunk, found.document_name, score=found.hit.score),
         before=_joined(found.before),
         after=_joined(found.after),
         retrieval_id=retrieval_id,

@@ -9,10 +9,11 @@ from agents.models.port import Message, ToolCall, ToolsRefused
 from agents.models.question_terms import content_terms, surface_text
 from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOURCES, STANDALONE
 from agents.strategies.base import StrategyInput, new_id
+from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.grading import Grade, grade_by_terms, read_grade
 from agents.strategies.model_turn import Turn, stream_turn
 from agents.strategies.prompts import delimited
-from agents.strategies.tool_strategy import MOST_CALLS, ToolStrategy, search_call
+from agents.strategies.tool_strategy import MOST_CALLS, search_call
 from agents.tools import search_knowledge_base, toolbox
 from agents.tools.base import ToolScope
 from core.errors import ModelFailed
@@ -42,11 +43,7 @@ class Answer(Event):
     """Enough is known, or no more is to be had."""
 
 
-class CheckCitations(Event):
-    """The answer stands."""
-
-
-class AgenticRag(ToolStrategy):
+class AgenticRag(CheckedAnswer):
     """One run; a model that refuses tools is given the passages directly."""
 
     purpose = "A question that passages of the user's documents answer, with citations; small talk."
@@ -59,7 +56,6 @@ class AgenticRag(ToolStrategy):
         self._exchange: list[Message] = []
         self._queries: list[str] = []
         self._next_query = ""
-        self._turn: Turn | None = None
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
@@ -95,11 +91,6 @@ class AgenticRag(ToolStrategy):
         """Write the answer."""
         return await self.attempt("answer", self._answer)
 
-    @step
-    async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
-        return await self.attempt("check_citations", self._check_citations)
-
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
         is_command_given = self.inputs.model.is_extractive and is_command(self.inputs.question)
         if not self.can_search and not is_command_given:
@@ -112,7 +103,7 @@ class AgenticRag(ToolStrategy):
             self._calls = (self.announced(await self._standalone_query()),)
             return Retrieve()
         if turn.text and not turn.calls:
-            self._turn = turn
+            self.answer_turn = turn
             return CheckCitations()
         self._calls, self._is_cut = turn.calls, turn.is_cut
         return Retrieve()
@@ -161,13 +152,10 @@ class AgenticRag(ToolStrategy):
     async def _answer(self) -> CheckCitations:
         system = ANSWER if self.can_search else NO_SOURCES
         messages = [*self.conversation(system), *self._findings()]
-        self._turn = await self._stream(messages, offer_tools=False)
-        if not self._turn.text:
+        self.answer_turn = await self._stream(messages, offer_tools=False)
+        if not self.answer_turn.text:
             raise ModelFailed(reason="the model gave an empty answer")
         return CheckCitations()
-
-    async def _check_citations(self) -> StopEvent:
-        return self.conclude(self._turn)
 
     async def _stream(self, messages: list[Message], *, offer_tools: bool) -> Turn:
         tools = self.tools.specs if offer_tools else ()

@@ -10,13 +10,12 @@ from agents.models.extractive import AnswerPart, answer_parts, is_command, quote
 from agents.models.port import Message
 from agents.models.question_terms import content_terms, surface_text
 from agents.strategies.base import StrategyInput
-from agents.strategies.model_turn import Turn
+from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.plan import DraftedPlan, DraftedRest, Plan, PlanStep, StepOutcome
 from agents.strategies.plan_execute_prompts import EXECUTE, PLAN, REPLAN, SYNTHESISE
 from agents.strategies.prompts import delimited
 from agents.strategies.question_rules import split_question
 from agents.strategies.structured import Unreadable, ask_for, read_object
-from agents.strategies.tool_strategy import ToolStrategy
 from agents.strategies.working import Worked, work_on
 
 
@@ -32,11 +31,7 @@ class Synthesise(Event):
     """Nothing is left to do."""
 
 
-class CheckCitations(Event):
-    """The answer stands."""
-
-
-class PlanExecute(ToolStrategy):
+class PlanExecute(CheckedAnswer):
     """One run; its plan is shared state, with a status for each step."""
 
     purpose = (
@@ -48,7 +43,6 @@ class PlanExecute(ToolStrategy):
         super().__init__(inputs)
         self._plan = Plan()
         self._parts: dict[str, AnswerPart] = {}
-        self._turn: Turn | None = None
         # What the offline model said itself at the end of the last step.
         self._said = ""
 
@@ -76,11 +70,6 @@ class PlanExecute(ToolStrategy):
     async def synthesise(self, event: Synthesise) -> CheckCitations | StopEvent:
         """Put the results together into one answer."""
         return await self.attempt("synthesise", self._synthesise)
-
-    @step
-    async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
-        return await self.attempt("check_citations", self._check_citations)
 
     async def _make_plan(self) -> Execute | Synthesise:
         plan = self._plan
@@ -210,16 +199,13 @@ class PlanExecute(ToolStrategy):
             is_whole = len(self._parts) <= 1 and self._said
             parts = [*self._parts.values()]
             text = self._said if is_whole else answer_parts(self.inputs.question, parts)
-            self._turn = self.say(text)
+            self.answer_turn = self.say(text)
             return CheckCitations()
         told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
         passages = delimited("passages", self.passages())
         findings = Message("user", f"{told}\n\n{passages}")
-        self._turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
+        self.answer_turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
         return CheckCitations()
-
-    async def _check_citations(self) -> StopEvent:
-        return self.conclude(self._turn)
 
 
 def _outcome(worked: Worked) -> StepOutcome:

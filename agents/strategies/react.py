@@ -6,9 +6,8 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.events import RunEvent, StateSnapshot
 from agents.models.port import Message
 from agents.strategies.base import StrategyInput
-from agents.strategies.model_turn import Turn
+from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.react_prompts import REACT
-from agents.strategies.tool_strategy import ToolStrategy
 from core.errors import ModelFailed
 
 
@@ -28,11 +27,7 @@ class Answer(Event):
     """A budget is used up: no more but the answer."""
 
 
-class CheckCitations(Event):
-    """The answer stands."""
-
-
-class React(ToolStrategy):
+class React(CheckedAnswer):
     """One run: what each call gave decides about the next one."""
 
     purpose = (
@@ -42,7 +37,6 @@ class React(ToolStrategy):
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self._exchange: list[Message] = []
-        self._turn: Turn | None = None
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
@@ -68,24 +62,19 @@ class React(ToolStrategy):
         """Answer from what is there."""
         return await self.attempt("answer", self._answer)
 
-    @step
-    async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
-        return await self.attempt("check_citations", self._check_citations)
-
     async def _think(self) -> Act | Answer | CheckCitations:
-        self._turn = await self.think_turn([*self.conversation(REACT), *self._exchange])
-        if self._turn is None:
+        self.answer_turn = await self.think_turn([*self.conversation(REACT), *self._exchange])
+        if self.answer_turn is None:
             return Answer()
-        if self._turn.calls:
+        if self.answer_turn.calls:
             return Act()
-        if not self._turn.text:
+        if not self.answer_turn.text:
             raise ModelFailed(reason="the model gave an empty answer")
         return CheckCitations()
 
     async def _act(self) -> Observe:
-        if self._turn is not None:
-            self._exchange += (await self.act_on(self._turn)).messages
+        if self.answer_turn is not None:
+            self._exchange += (await self.act_on(self.answer_turn)).messages
         return Observe()
 
     async def _observe(self) -> Think | Answer:
@@ -93,8 +82,5 @@ class React(ToolStrategy):
         return Answer() if self.budget.is_over() else Think()
 
     async def _answer(self) -> CheckCitations:
-        self._turn = await self.answer_now([*self.conversation(REACT), *self._exchange])
+        self.answer_turn = await self.answer_now([*self.conversation(REACT), *self._exchange])
         return CheckCitations()
-
-    async def _check_citations(self) -> StopEvent:
-        return self.conclude(self._turn)

@@ -12,11 +12,10 @@ from agents.models.extractive import answer_from, is_command, quote_passages, re
 from agents.models.port import Message
 from agents.models.question_terms import surface_text
 from agents.strategies.base import StrategyInput
-from agents.strategies.model_turn import Turn
+from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.prompts import delimited
 from agents.strategies.reflexion_prompts import ATTEMPT, EVALUATE, REFLECT
 from agents.strategies.structured import ask_for
-from agents.strategies.tool_strategy import ToolStrategy
 from agents.strategies.trials import Trial, Verdict, best_of, judge, judge_quotes
 from agents.strategies.working import Worked, work_on
 from agents.tools import search_knowledge_base
@@ -38,11 +37,7 @@ class Answer(Event):
     """It is good enough, or no more may be tried."""
 
 
-class CheckCitations(Event):
-    """The answer stands."""
-
-
-class Reflexion(ToolStrategy):
+class Reflexion(CheckedAnswer):
     """One run; attempts are shown as thoughts, and the best one becomes the answer."""
 
     purpose = (
@@ -54,7 +49,6 @@ class Reflexion(ToolStrategy):
         self._trials: list[Trial] = []
         self._reflections: list[str] = []
         self._draft = ""
-        self._turn: Turn | None = None
         # Searches of the offline model: those made, and the one its reflection came to.
         self._queries: list[str] = []
         self._next_query = ""
@@ -91,11 +85,6 @@ class Reflexion(ToolStrategy):
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
         """Give the best attempt."""
         return await self.attempt("answer", self._answer)
-
-    @step
-    async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
-        return await self.attempt("check_citations", self._check_citations)
 
     async def _attempt(self) -> Evaluate:
         if self.inputs.model.is_extractive:
@@ -201,16 +190,13 @@ class Reflexion(ToolStrategy):
         if best is None:
             # No attempt came to anything: what was found is all there is.
             passages = delimited("passages", self.passages())
-            self._turn = await self.answer_now(
+            self.answer_turn = await self.answer_now(
                 [*self.conversation(ATTEMPT), Message("user", passages)]
             )
             return CheckCitations()
         self.emit(StateDelta((PatchOperation("add", "/best_attempt", best + 1),)))
-        self._turn = self.say(self._trials[best].draft)
+        self.answer_turn = self.say(self._trials[best].draft)
         return CheckCitations()
-
-    async def _check_citations(self) -> StopEvent:
-        return self.conclude(self._turn)
 
 
 def _queries_of(worked: Worked) -> list[str]:

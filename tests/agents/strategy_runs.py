@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+import httpx
+
 from agents.agui.json_patch import apply_patch
 from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import verify
@@ -16,10 +18,33 @@ from agents.events import (
     ToolCallStarted,
     WireEvent,
 )
+from agents.models.endpoint import Endpoint
+from agents.models.extractive import Extractive
+from agents.models.openai_compatible import OpenAICompatible
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
+from tests.agents.fakes import InMemoryRetriever, passage
+from tests.fixtures.model_server import ModelServer
 
 THREAD, RUN = "thread-1", "run-1"
+QUESTION = "Which port does the relay listen on, and how long are logs kept?"
+RELAY = passage("The relay listens on port 7070. Its logs are kept for thirty days.", id="relay")
+VAULT = passage("The vault keeps a backup. It is written every night at two.", id="vault")
+
+
+def inputs(
+    server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
+) -> StrategyInput:
+    """A question to the scripted server; the relay's passage can be found."""
+    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
+    given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}
+    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
+
+
+def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
+    """A question to the offline model; the passages of the relay and the vault can be found."""
+    given = {"question": question, "retriever": InMemoryRetriever((RELAY, VAULT)), **changes}
+    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
 
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:

@@ -2,11 +2,9 @@
 
 import json
 import re
-from collections.abc import AsyncIterator
 from dataclasses import fields
 from pathlib import Path
 
-import httpx
 import pytest
 from pydantic import ValidationError
 
@@ -23,12 +21,6 @@ from tests.fixtures.model_server import ModelServer
 pytestmark = pytest.mark.anyio
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)

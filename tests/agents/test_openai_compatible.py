@@ -1,8 +1,7 @@
 """The OpenAI-compatible adapter against the scripted server, one quirk per test."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
-import httpx
 import pytest
 from pydantic import SecretStr
 
@@ -37,12 +36,6 @@ pytestmark = pytest.mark.anyio
 def server() -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 async def test_text_and_usage_are_streamed_and_usage_is_asked_for(server, client):

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -24,12 +24,6 @@ pytestmark = pytest.mark.anyio
 def server() -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

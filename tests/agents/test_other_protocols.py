@@ -1,6 +1,6 @@
 """Anthropic's and Google's own protocols against the scripted server, over HTTP."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -50,12 +50,6 @@ HISTORY = [
 def server() -> Iterator[ModelServer]:
     with ModelServer() as running:
         yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 def model(

@@ -1,7 +1,6 @@
 """Agentic RAG with the scripted server as its model, and with the offline model."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
@@ -30,18 +29,6 @@ from tests.fixtures.model_server import ModelServer
 pytestmark = pytest.mark.anyio
 
 QUESTION = "Which port does it listen on?"
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 def inputs(

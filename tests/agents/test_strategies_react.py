@@ -1,20 +1,19 @@
 """ReAct with the scripted server as its model, and with the offline model."""
 
-from collections.abc import AsyncIterator, Iterator
-
-import httpx
 import pytest
 
 from agents.events import Failed, Finished
 from agents.models.extractive import Extractive
-from agents.models.openai_compatible import Endpoint, OpenAICompatible
 from agents.strategies.base import Limits, StrategyInput
 from core.errors import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import (
+    QUESTION,
+    RELAY,
     calls_of,
     citations_of,
     ended_text,
+    inputs,
     results_of,
     run,
     state_of,
@@ -22,32 +21,8 @@ from tests.agents.strategy_runs import (
     text_of,
     thoughts_of,
 )
-from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
-
-QUESTION = "Which port does the relay listen on, and how long are logs kept?"
-RELAY = passage("The relay listens on port 7070. Its logs are kept for thirty days.", id="relay")
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
-
-
-def inputs(
-    server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
-) -> StrategyInput:
-    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
-    given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
 
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:

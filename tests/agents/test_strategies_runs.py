@@ -1,9 +1,7 @@
 """Stopping, timing out and abandoning a run, at every point of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 
-import httpx
 import pytest
 
 from agents.citations import Retrieved
@@ -15,7 +13,6 @@ from agents.strategies.base import Limits, StrategyInput, StrategyRun
 from agents.strategies.channel import EventChannel
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
-from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 
@@ -44,18 +41,6 @@ class BrokenRetriever:
 
     async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
         raise KeyError("secret")
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 def offline(**changes: object) -> StrategyRun:

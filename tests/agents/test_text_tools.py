@@ -1,9 +1,7 @@
 """The text tool protocol: over HTTP with scripted models, and its reader cut anywhere."""
 
-from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,24 +27,11 @@ from tests.agents.model_calls import (
     finish_of,
     text_of,
 )
-from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SEARCH = ToolSpec("search_knowledge_base", "Searches.", SCHEMA)
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
-        yield opened
 
 
 async def test_calls_are_read_from_the_text_and_what_follows_them_is_left_out(server, client):

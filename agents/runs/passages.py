@@ -1,0 +1,27 @@
+"""A stored chunk as the passage that agents read."""
+
+from agents.citations import Passage
+from kb_service.models import Chunk
+
+
+def passage_of(chunk: Chunk, document_name: str, *, score: float = 0.0) -> Passage:
+    """The chunk as a passage.
+
+    Args:
+        chunk: with its place in the document.
+        document_name: as its user knows it.
+        score: of the search that found it; 0 where nothing was searched.
+    """
+    return Passage(
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        document_name=document_name,
+        knowledge_base_id=chunk.knowledge_base_id,
+        revision=chunk.revision,
+        content=chunk.content,
+        heading_path=tuple(chunk.heading_path),
+        page=chunk.page,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        score=score,
+    )

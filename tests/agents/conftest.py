@@ -1,0 +1,21 @@
+"""The scripted model server and a client of it, for every test of the agents."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import httpx
+import pytest
+
+from tests.fixtures.model_server import ModelServer
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A server of its own for each test; modules that read only the last request share one."""
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient() as opened:
+        yield opened
