@@ -61,6 +61,11 @@ class ErrorCode(IntEnum):
     CORRUPT_ARCHIVE = 40034, "The archive is damaged or incomplete", "压缩包已损坏或不完整"
 
     UNREADABLE_FILE = 40040, "No text can be read from this file", "无法从该文件读取文本"
+    INVALID_CURSOR = (
+        40041,
+        "This is no place in this event stream",
+        "该位置不属于此事件流",
+    )
 
     NOT_AUTHENTICATED = 40101, "Authentication is required", "需要认证"
     INVALID_CREDENTIALS = 40102, "Wrong user name or password", "用户名或密码错误"

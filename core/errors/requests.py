@@ -121,6 +121,12 @@ class InvalidRunInput(AgentexError):
     code = ErrorCode.INVALID_RUN_INPUT
 
 
+class InvalidCursor(AgentexError):
+    """A place to go on from that is none of this event stream; nothing is skipped instead."""
+
+    code = ErrorCode.INVALID_CURSOR
+
+
 class InvalidArchive(AgentexError):
     """A file that is no knowledge base of a version known here, or breaks a limit.
 
