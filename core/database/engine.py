@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.database import sqlite_connection
 from core.database.write_turn import WriteTurn
 from core.errors import DatabaseFull, DatabaseUnavailable
 from core.settings import Settings
@@ -117,7 +118,9 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
             connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _COMMAND_SECONDS},
         )
     engine = create_async_engine(
-        url, hide_parameters=True, connect_args={"timeout": _LOCKED_SECONDS}
+        url,
+        hide_parameters=True,
+        connect_args={"timeout": _LOCKED_SECONDS, "async_creator_fn": sqlite_connection.connect},
     )
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)

@@ -1,0 +1,150 @@
+"""A connection to SQLite that crosses to its thread once per statement.
+
+The driver's own crosses four times (cursor, statement, rows, end of the cursor), and twice more for
+a transaction that reads. Each crossing wakes two threads, which takes longer than most statements.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import aiosqlite
+
+_READS = "BEGIN"
+_UNUSED_CHUNK = 64
+
+
+def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteConnection":
+    """What SQLAlchemy calls as ``async_creator_fn``; awaiting the answer opens the file.
+
+    Args:
+        path: the file.
+        timeout: seconds to wait for another's lock.
+        check_same_thread: whether only its own thread may close it.
+    """
+    opening = partial(sqlite3.connect, path, timeout=timeout, check_same_thread=check_same_thread)
+    return SqliteConnection(opening, _UNUSED_CHUNK)
+
+
+class SqliteConnection(aiosqlite.Connection):
+    """The driver's connection with other cursors, and without crossings that change nothing.
+
+    A transaction that reads begins with its first statement and ends while nobody waits: what
+    comes next on this connection waits in the same queue.
+
+    Args:
+        connector: opens the file, on the thread.
+        iter_chunk_size: the driver's own.
+    """
+
+    def __init__(self, connector: Callable[[], sqlite3.Connection], iter_chunk_size: int) -> None:
+        super().__init__(connector, iter_chunk_size)
+        # It must not keep the process from ending.
+        self._thread.daemon = True
+        self._is_reading = False
+        self._must_begin = False
+        # Whether a statement was carried out since the last end of a transaction.
+        self._is_used = False
+
+    # The driver's is a coroutine that is a context manager too; SQLAlchemy uses it as that.
+    def cursor(self) -> "SqliteCursor":  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A cursor whose statements take one crossing each."""
+        return SqliteCursor(self)
+
+    def begin_reading(self) -> None:
+        """Begin a transaction that only reads, together with the next statement."""
+        self._is_reading = self._must_begin = True
+
+    async def carry_out(self, work: Callable[[sqlite3.Connection], "Outcome"]) -> "Outcome":
+        """Do work with the connection on its thread."""
+        must_begin, self._must_begin, self._is_used = self._must_begin, False, True
+        begun = partial(_carried_out, self._conn, work, must_begin=must_begin)
+        return await self._execute(begun)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
+
+    async def commit(self) -> None:
+        """Commit, if there is anything to commit."""
+        if self._is_used:
+            await super().commit()
+        self._end()
+
+    async def rollback(self) -> None:
+        """Roll back, if there is anything to roll back."""
+        if self._is_used and self._is_reading:
+            self._tx.put_nowait((None, self._conn.rollback))  # pyright: ignore[reportUnknownMemberType] # a queue of the driver's
+        elif self._is_used:
+            await super().rollback()
+        self._end()
+
+    def _end(self) -> None:
+        self._is_reading = self._must_begin = self._is_used = False
+
+
+class Outcome:
+    """What is left of a statement.
+
+    Args:
+        cursor: that was used; it is closed when its rows are read.
+    """
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self.description = cursor.description
+        self.rows: list[Any] = cursor.fetchall() if self.description else []
+        self.rowcount, self.lastrowid = cursor.rowcount, cursor.lastrowid
+        cursor.close()
+
+
+class SqliteCursor:
+    """Has all rows when its statement is done; nothing is read a part at a time.
+
+    Args:
+        connection: whose cursor it is.
+    """
+
+    arraysize = 1
+    description: Any = None
+    rowcount = -1
+    lastrowid: int | None = None
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self._rows: list[Any] = []
+
+    async def __aenter__(self) -> "SqliteCursor":
+        """Nothing is to be opened."""
+        return self
+
+    async def execute(self, operation: str, parameters: Sequence[Any] = ()) -> None:
+        """Carry out one statement."""
+        if operation == _READS:
+            self._connection.begin_reading()
+            return
+        await self._keep(lambda connection: Outcome(connection.execute(operation, parameters)))
+
+    async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
+        """Carry out one statement with each of these."""
+        await self._keep(lambda connection: Outcome(connection.executemany(operation, parameters)))
+
+    async def fetchall(self) -> list[Any]:
+        """The rows that were not fetched yet."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    async def close(self) -> None:
+        """Nothing is open any more."""
+
+    async def _keep(self, work: Callable[[sqlite3.Connection], Outcome]) -> None:
+        outcome = await self._connection.carry_out(work)
+        self.description, self._rows = outcome.description, outcome.rows
+        self.rowcount, self.lastrowid = outcome.rowcount, outcome.lastrowid
+
+
+def _carried_out(
+    connection: sqlite3.Connection,
+    work: Callable[[sqlite3.Connection], Outcome],
+    *,
+    must_begin: bool,
+) -> Outcome:
+    if must_begin:
+        connection.execute(_READS)
+    return work(connection)
