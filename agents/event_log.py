@@ -36,16 +36,22 @@ class LogEntry:
 
 
 async def append(
-    session: AsyncSession, run_key: str, events: Sequence[WireEvent], *, driver: str | None = None
+    session: AsyncSession,
+    run_key: str,
+    events: Sequence[WireEvent],
+    *,
+    driver: str | None = None,
+    own_events: int = 0,
 ) -> None:
     """Append events in the caller's transaction.
 
     Args:
         session: a writing session.
         run_key: ``AgentRun.id``.
-        events: in order.
+        events: in order; may be none, where something else is written under the same lease.
         driver: whose lease on the running run must hold; None for who began or ended the run in
             this very transaction.
+        own_events: the journal's count with the last of them.
 
     Raises:
         LogClosed: the lease does not hold.
@@ -55,13 +61,15 @@ async def append(
         counted = counted.where(
             col(AgentRun.lease_owner) == driver, col(AgentRun.status) == RunStatus.RUNNING.value
         )
-    counted = counted.values(last_seq=AgentRun.last_seq + len(events))
+    counted = counted.values(last_seq=AgentRun.last_seq + len(events), own_events=own_events)
     # Nobody reads the row from this session; looking for it there would cost more than the write.
     unsynchronized = {"synchronize_session": False}
     returning = counted.returning(col(AgentRun.last_seq)).execution_options(**unsynchronized)
     row = (await session.exec(returning)).first()
     if row is None:
         raise LogClosed
+    if not events:
+        return
     now = utc_now()
     lines = [
         {

@@ -173,12 +173,42 @@ class Citations:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Something that a person must say before the run can go on (AG-UI 1.0).
+
+    Attributes:
+        id: The same live, in snapshots and in the store.
+        reason: ``tool_call``, ``confirmation`` or ``input_required``.
+        message: What is asked, in words for a person.
+        call_id: The tool call that waits.
+        response_schema: JSON Schema of the answer's payload.
+        expires_at: ISO 8601; afterwards it can only be cancelled.
+        metadata: The tool's name and arguments, and which answers are allowed.
+    """
+
+    id: str
+    reason: Literal["tool_call", "confirmation", "input_required"]
+    message: str
+    call_id: str
+    response_schema: dict[str, JsonValue]
+    expires_at: str
+    metadata: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """Terminal: the run ended by itself (``success``) or was stopped (``cancelled``)."""
+    """Terminal: the run ended by itself, was stopped, or waits for a person.
+
+    Attributes:
+        outcome: ``interrupt`` when ``interrupts`` wait for answers.
+        pending_call_ids: Calls of tools that run in the caller's frontend.
+    """
 
     usage: Usage
     citations: tuple[Citation, ...] = ()
-    outcome: Literal["success", "cancelled"] = "success"
+    outcome: Literal["success", "cancelled", "interrupt"] = "success"
+    interrupts: tuple[Interrupt, ...] = ()
+    pending_call_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """The evidence of one run: numbered passages, and the text form in which models read them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -32,6 +34,28 @@ class _Entry:
     is_relevant: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Passages as they were added to the evidence of a run."""
+
+    query: str
+    passages: tuple[Passage, ...]
+
+
+_findings: ContextVar[list[Finding] | None] = ContextVar("findings", default=None)
+
+
+@contextmanager
+def noting_findings() -> Generator[list[Finding]]:
+    """What is added to any evidence inside, by this task."""
+    noted: list[Finding] = []
+    token = _findings.set(noted)
+    try:
+        yield noted
+    finally:
+        _findings.reset(token)
+
+
 class Evidence:
     """Passages of a run; the number of a chunk never changes once it was given."""
 
@@ -41,8 +65,11 @@ class Evidence:
 
     def add(self, passages: Iterable[Passage], *, query: str) -> list[int]:
         """Number the passages of one search, known ones by their old number."""
+        found = tuple(passages)
+        if (noted := _findings.get()) is not None:
+            noted.append(Finding(query, found))
         numbers: list[int] = []
-        for passage in passages:
+        for passage in found:
             number = self._numbers.setdefault(passage.chunk_id, len(self._numbers) + 1)
             self._entries.setdefault(number, _Entry(passage, query))
             numbers.append(number)

@@ -12,9 +12,13 @@ from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 
 class RunStatus(StrEnum):
-    """Where a run is; all but the first are final."""
+    """Where a run is; all but the first are final.
+
+    What an interrupted run waits for is answered by another run, which goes on with its task.
+    """
 
     RUNNING = "running"
+    INTERRUPTED = "interrupted"
     COMPLETED = "completed"
     CANCELLED = "cancelled"
     FAILED = "failed"
@@ -24,7 +28,8 @@ class ChatSession(Table, table=True):
     """A conversation: the protocol's thread, owned by one user.
 
     ``thread_id`` is the client's own string, unique per owner; for a session made through the
-    API it equals ``id``. ``active_run_id`` is the run that holds the thread.
+    API it equals ``id``. ``active_run_id`` is the run that holds the thread,
+    ``waiting_run_id`` the one that ended with calls which others must answer.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -35,6 +40,7 @@ class ChatSession(Table, table=True):
     is_archived: bool = False
     message_count: int = 0
     active_run_id: str | None = Field(default=None, max_length=ID_LENGTH)
+    waiting_run_id: str | None = Field(default=None, max_length=ID_LENGTH)
     last_message_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
@@ -69,7 +75,12 @@ class ChatMessage(Table, table=True):
 
 
 class AgentRun(Table, table=True):
-    """One run of an agent; ``run_id`` is the client's own string, unique per owner."""
+    """One run of an agent; ``run_id`` is the client's own string, unique per owner.
+
+    ``task_id`` is the run that began the work this one goes on with, itself if it began it;
+    ``request`` is what was asked then. ``own_events`` is the journal's count with its last
+    effect, ``takeovers`` how often another process took the run up after its driver was gone.
+    """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
@@ -77,6 +88,12 @@ class AgentRun(Table, table=True):
     session_id: str = Field(
         foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
     )
+    task_id: str = Field(default="", max_length=ID_LENGTH, sa_column_kwargs={"server_default": ""})
+    request: dict[str, JsonValue] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
+    own_events: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    takeovers: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     agent_type: str = Field(max_length=50)
     status: str = Field(default=RunStatus.RUNNING.value, max_length=20, index=True)
     lease_owner: str = Field(max_length=100)
@@ -89,6 +106,35 @@ class AgentRun(Table, table=True):
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
     __table_args__ = (Index("uq_agent_run_owner_run", "owner_id", "run_id", unique=True),)
+
+
+class RunEffect(Table, table=True):
+    """One thing that a task has done or is about to do (``agents.journal``)."""
+
+    task_id: str = Field(
+        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    position: int = Field(primary_key=True)
+    key: str = Field(max_length=250)
+    status: str = Field(max_length=20)
+    outcome: str = Field(sa_type=Text)
+    seconds: float = 0.0
+
+
+class RunInterrupt(Table, table=True):
+    """A question to a person that a run ended with; ``answer`` is what was said, once."""
+
+    id: str = Field(primary_key=True, max_length=ID_LENGTH)
+    run_id: str = Field(
+        foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    call_id: str = Field(max_length=200)
+    interrupt: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
+    status: str = Field(default="open", max_length=20)
+    answer: dict[str, JsonValue] | None = Field(default=None, sa_type=JSON)
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    answered_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class LoggedEvent(Table, table=True):

@@ -63,7 +63,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     async with httpx.AsyncClient(follow_redirects=False) as http:
         services = await _open(settings, http)
         beside = {
-            asyncio.create_task(_close_lost_runs(services.runs)),
+            asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
         }
         try:
@@ -130,14 +130,14 @@ async def _close(services: Services) -> None:
     await services.database.close()
 
 
-async def _close_lost_runs(runs: RunService) -> None:
+async def _take_up_lost_runs(runs: RunService) -> None:
     while True:
         try:
-            await runs.close_lost()
+            await runs.take_up_lost()
         except AgentexError as error:
             log.warning("runs.not_swept", code=int(error.code))
         except Exception:
-            # Whatever it is, the next round must come: nobody else closes lost runs.
+            # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
         await asyncio.sleep(_REAP_SECONDS)
 

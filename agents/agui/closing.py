@@ -1,6 +1,7 @@
 """Closing a logged run from outside: what its dead worker left open."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from uuid import uuid4
 
 from agents.events import WireEvent
@@ -16,6 +17,49 @@ _CLOSED_BY = {
 }
 _STARTED_BY = {end: (start, field) for start, (end, field) in _CLOSED_BY.items()}
 _CANCELLED = "Cancelled: the run was stopped."
+_SUPERSEDED = "Begun again: the process that made this call is gone."
+
+
+@dataclass(frozen=True, slots=True)
+class TornEnd:
+    """What a process that is gone had begun to say and nobody will end.
+
+    Attributes:
+        ids: Messages and calls that are begun again under other ids.
+        closing: Events that close those of them that are open.
+    """
+
+    ids: frozenset[str]
+    closing: list[WireEvent]
+
+
+def torn_end(
+    logged: Sequence[WireEvent], known: frozenset[str], *, now: Callable[[], int]
+) -> TornEnd:
+    """What of a log the run, taken up by another process, does not know of.
+
+    Args:
+        logged: All events of the run so far, in order.
+        known: Ids of the messages, thoughts and calls that the run goes on with.
+        now: Milliseconds since the epoch.
+    """
+    fields = {"TEXT_MESSAGE_START": "messageId", "TOOL_CALL_START": "toolCallId"}
+    begun = {
+        as_text(event[fields[kind]])
+        for event in logged
+        if (kind := as_text(event.get("type"))) in fields
+    }
+    closing: list[WireEvent] = []
+    for event in closing_events(logged, now=now):
+        name = as_text(event.get("messageId")) or as_text(event.get("toolCallId"))
+        if event["type"] == "STEP_FINISHED":
+            continue
+        if event["type"] == "TOOL_CALL_RESULT":
+            name = as_text(event["toolCallId"])
+            event["content"] = _SUPERSEDED
+        if name not in known:
+            closing.append(event)
+    return TornEnd(frozenset(begun - known), closing)
 
 
 def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:

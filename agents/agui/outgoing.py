@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from ag_ui.core import (
     PROTOCOL_VERSION,
     BaseEvent,
+    MessagesSnapshotEvent,
     ReasoningEndEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
@@ -13,6 +14,9 @@ from ag_ui.core import (
     RunErrorEvent,
     RunFinishedCancelledOutcome,
     RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedOutcome,
+    RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
@@ -27,6 +31,7 @@ from ag_ui.core import (
     ToolCallResultEvent,
     ToolCallStartEvent,
 )
+from ag_ui.core import Interrupt as AguiInterrupt
 from pydantic import JsonValue
 
 from agents.citations import Citation
@@ -34,6 +39,7 @@ from agents.events import (
     Citations,
     Failed,
     Finished,
+    Interrupt,
     RunEvent,
     StateDelta,
     StateSnapshot,
@@ -81,6 +87,15 @@ class EventMapper:
         """The wire events of one own event, JSON-ready, camelCase, without absent fields."""
         return [self._wire(wire) for wire in self._events(event)]
 
+    def messages(self, messages: Sequence[WireEvent]) -> WireEvent:
+        """The snapshot of a thread's messages, which are in wire form already."""
+        snapshot = MessagesSnapshotEvent.model_validate({"messages": list(messages)})
+        return self._wire(snapshot)
+
+    def state(self, state: JsonValue) -> WireEvent:
+        """The snapshot of the shared state."""
+        return self._wire(StateSnapshotEvent(snapshot=state))
+
     def _wire(self, event: BaseEvent) -> WireEvent:
         event.timestamp = self._now()
         return event.model_dump(mode="json", by_alias=True)
@@ -105,7 +120,6 @@ class EventMapper:
                 return [_state(event)]
 
     def _finished(self, event: Finished) -> RunFinishedEvent:
-        is_cancelled = event.outcome == "cancelled"
         return RunFinishedEvent(
             thread_id=self._thread_id,
             run_id=self._run_id,
@@ -113,9 +127,32 @@ class EventMapper:
                 "usage": event.usage.to_json(),
                 "citations": _citations_json(event.citations),
             },
-            outcome=RunFinishedCancelledOutcome(type="cancelled") if is_cancelled else None,
+            outcome=_outcome(event),
             usage=_token_usage(event.usage),
         )
+
+
+def _outcome(event: Finished) -> RunFinishedOutcome | None:
+    match event.outcome:
+        case "cancelled":
+            return RunFinishedCancelledOutcome()
+        case "interrupt":
+            return RunFinishedInterruptOutcome(interrupts=[_interrupt(i) for i in event.interrupts])
+        case "success":
+            pending = list(event.pending_call_ids)
+            return RunFinishedSuccessOutcome(pending_tool_call_ids=pending) if pending else None
+
+
+def _interrupt(interrupt: Interrupt) -> AguiInterrupt:
+    return AguiInterrupt(
+        id=interrupt.id,
+        reason=interrupt.reason,
+        message=interrupt.message,
+        tool_call_id=interrupt.call_id,
+        response_schema=interrupt.response_schema,
+        expires_at=interrupt.expires_at,
+        metadata=interrupt.metadata,
+    )
 
 
 def _text(event: TextStarted | TextDelta | TextEnded) -> BaseEvent:

@@ -57,6 +57,12 @@ class Transcript:
         """The messages that have text, in order."""
         return [message for message in self._messages.values() if message.content]
 
+    def forget(self, ids: frozenset[str]) -> None:
+        """Remove messages and calls that count for nothing."""
+        for name in ids:
+            self._messages.pop(name, None)
+            self._trace.pop(name, None)
+
     def observe(self, event: WireEvent) -> None:
         """Take in one event."""
         name = as_text(event.get("messageId"))

@@ -2,20 +2,24 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from agents import event_log
+from agents.agui.closing import TornEnd, torn_end
+from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed
-from agents.events import Failed, Finished, RunEvent
-from agents.runs import endings, store
+from agents.events import Failed, Finished, WireEvent
+from agents.runs import effects, endings, store
 from agents.runs.clock import now_ms
 from agents.runs.endings import Ending
 from agents.runs.store import BegunRun
+from agents.runs.thread_view import fold_thread
 from agents.strategies import StrategyRun
+from agents.strategies.channel import Batch
 from agents.tables import RunStatus
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
@@ -25,6 +29,11 @@ from core.logging import get_logger
 log = get_logger(__name__)
 
 LEASE_SECONDS = 15
+_STATUSES = {
+    "success": RunStatus.COMPLETED,
+    "cancelled": RunStatus.CANCELLED,
+    "interrupt": RunStatus.INTERRUPTED,
+}
 _PULSE_SECONDS = 0.5
 
 
@@ -43,25 +52,47 @@ class DriverContext:
     announce: Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Course:
+    """What a driver has to go through.
+
+    Args:
+        run: begun, or taken up.
+        strategy: not started yet.
+        model: name of the model, for the messages' metadata.
+        stored: effects of the task that are stored already.
+        logged: the run's events so far, when another process wrote them.
+    """
+
+    run: BegunRun
+    strategy: StrategyRun
+    model: str
+    stored: int = 0
+    logged: tuple[WireEvent, ...] = ()
+
+
 class RunDriver:
-    """One run from its first event to its last.
+    """One run from its first event to its last, or from where its last driver left it.
 
     Args:
         context: shared by the process.
-        run: the begun run.
-        strategy: not started yet.
-        model: name of the model, for the messages' metadata.
+        course: what to drive.
     """
 
-    def __init__(
-        self, context: DriverContext, run: BegunRun, strategy: StrategyRun, *, model: str
-    ) -> None:
+    def __init__(self, context: DriverContext, course: Course) -> None:
+        run = course.run
         self._context = context
         self._run = run
-        self._strategy = strategy
-        self._model = model
+        self._strategy = course.strategy
+        self._model = course.model
+        self._stored = course.stored
+        self._left_over = course.logged
         self._mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
+        self._is_handed_over = False
+        self._torn: frozenset[str] = frozenset()
+        for event in course.logged:
+            self._transcript.observe(event)
 
     async def drive(self) -> None:
         """Run to the end, which is one terminal event in the log.
@@ -74,6 +105,8 @@ class RunDriver:
         try:
             async with aclosing(self._strategy.batches()) as batches:
                 async for batch in batches:
+                    if self._is_handed_over:
+                        break
                     await self._write(batch)
         except (DatabaseUnavailable, LogClosed) as error:
             log.warning("run.abandoned", run_id=self._run.run_id, why=type(error).__name__)
@@ -81,32 +114,84 @@ class RunDriver:
             # Not cancelled: that could tear a connection out of its transaction.
             ended.set()
             await asyncio.wait({pulse})
+        if self._is_handed_over:
+            await self._release()
 
     async def stop(self) -> None:
         """Stop the strategy; the log then ends in ``RUN_FINISHED`` with outcome ``cancelled``."""
         await self._strategy.stop()
 
-    async def _write(self, batch: list[RunEvent]) -> None:
-        wire = [mapped for event in batch for mapped in self._mapper.translate(event)]
+    async def hand_over(self) -> None:
+        """Stop driving without ending the run: another process takes it up where it stands."""
+        self._is_handed_over = True
+        await self._strategy.stop()
+
+    async def _release(self) -> None:
+        try:
+            async with unit_of_work(self._context.database) as work:
+                await store.release(work, self._run)
+        except DatabaseUnavailable:
+            # Then it is taken up when its lease ends.
+            log.warning("run.not_released", run_id=self._run.run_id)
+
+    async def _write(self, batch: Batch) -> None:
+        run = self._run
+        last = batch.events[-1] if batch.is_last else None
+        wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
+        if self._left_over:
+            torn = torn_end(self._left_over, self._strategy.known, now=now_ms)
+            wire = [*await self._ended(torn), *wire]
+            self._torn = torn.ids
+        if isinstance(last, Finished) and last.outcome == "interrupt":
+            wire = [*wire[:-1], *await self._snapshots(wire), wire[-1]]
         for event in wire:
             self._transcript.observe(event)
-        run = self._run
+        self._transcript.forget(self._torn)
         async with unit_of_work(self._context.database) as work:
-            match batch[-1]:
-                case Finished() | Failed() as last:
-                    ending = self._ending(last)
-                    await endings.end(work, run.key, wire, ending, driver=run.driver)
-                    log.info("run.ended", run_id=run.run_id, status=ending.status)
-                case _:
-                    await event_log.append(work.session, run.key, wire, driver=run.driver)
+            stored = await effects.write(
+                work.session, run.task_id, batch.effects, stored=self._stored
+            )
+            if isinstance(last, Finished | Failed):
+                ending = self._ending(last)
+                await endings.end(work, run.key, wire, ending, driver=run.driver)
+                log.info("run.ended", run_id=run.run_id, status=ending.status)
+            else:
+                await event_log.append(
+                    work.session, run.key, wire, driver=run.driver, own_events=batch.own_events
+                )
+        self._stored, self._left_over, self._torn = stored, (), frozenset()
         self._context.announce(run.key)
 
+    async def _ended(self, torn: TornEnd) -> list[WireEvent]:
+        """The end of what the last driver had begun, which its followers must not keep."""
+        if not torn.ids:
+            return torn.closing
+        fold = await self._fold([*self._left_over, *torn.closing])
+        fold.forget(torn.ids)
+        return [*torn.closing, self._mapper.messages(fold.messages)]
+
+    async def _snapshots(self, wire: list[WireEvent]) -> list[WireEvent]:
+        async with self._context.database.reading() as session:
+            logged = await event_log.read_all(session, self._run.key)
+        fold = await self._fold([*logged, *wire])
+        return [self._mapper.state(fold.state), self._mapper.messages(fold.messages)]
+
+    async def _fold(self, events: Sequence[WireEvent]) -> MessageFold:
+        async with self._context.database.reading() as session:
+            fold = await fold_thread(session, self._run.session_key, until=self._run.key)
+        for event in events:
+            fold.observe(event)
+        return fold
+
     def _ending(self, last: Finished | Failed) -> Ending:
-        status = RunStatus.FAILED
+        status, waits = RunStatus.FAILED, False
         if isinstance(last, Finished):
-            cancelled = last.outcome == "cancelled"
-            status = RunStatus.CANCELLED if cancelled else RunStatus.COMPLETED
-        return Ending(status, last.usage, self._transcript, self._model)
+            status = _STATUSES[last.outcome]
+            waits = bool(last.interrupts or last.pending_call_ids)
+        interrupts = last.interrupts if isinstance(last, Finished) else ()
+        return Ending(
+            status, last.usage, self._transcript, self._model, waits=waits, interrupts=interrupts
+        )
 
     async def _keep_lease(self, ended: asyncio.Event) -> None:
         renewed = time.monotonic()

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -13,12 +14,13 @@ from agents.agui.closing import closing_events
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed
-from agents.events import Finished, Usage, WireEvent
+from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
 from agents.runs.clock import now_ms
 from agents.sessions import add_messages
 from agents.strategies.base import failed
-from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
+from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import AgentexError
@@ -34,12 +36,16 @@ class Ending:
         usage: its tokens, as far as they are known.
         transcript: what was said and done.
         model: name of the model, if it is known.
+        waits: whether others must answer calls of it before the work can go on.
+        interrupts: what people are asked.
     """
 
     status: RunStatus
     usage: Usage
     transcript: Transcript
     model: str | None = None
+    waits: bool = False
+    interrupts: tuple[Interrupt, ...] = ()
 
 
 async def end(
@@ -71,7 +77,7 @@ async def close(work: UnitOfWork, run_key: str, failure: AgentexError, *, if_los
         False when there is nothing to close.
     """
     run = await _hold(work.session, run_key)
-    if run is None or (if_lost and run.lease_until >= utc_now()):
+    if run is None or (if_lost and run.lease_until >= await database_now(work.session)):
         return False
     logged = await event_log.read_all(work.session, run_key)
     transcript = Transcript()
@@ -120,8 +126,19 @@ async def _finish(
     await session.flush()
     await event_log.append(session, run.id, events)
     await add_messages(session, run.session_id, _messages(run, ending))
+    for interrupt in ending.interrupts:
+        session.add(
+            RunInterrupt(
+                id=interrupt.id,
+                run_id=run.id,
+                call_id=interrupt.call_id,
+                interrupt=TypeAdapter(Interrupt).dump_python(interrupt, mode="json"),
+                expires_at=datetime.fromisoformat(interrupt.expires_at),
+            )
+        )
     freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
-    await session.exec(freed.values(active_run_id=None))
+    waiting = run.id if ending.waits else None
+    await session.exec(freed.values(active_run_id=None, waiting_run_id=waiting))
 
 
 def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:

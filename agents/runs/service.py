@@ -2,10 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
-from datetime import timedelta
+from collections.abc import AsyncGenerator
 from weakref import WeakValueDictionary
 
+from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
 from agents import event_log
@@ -13,18 +13,17 @@ from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
-from agents.runs import endings, store
+from agents.runs import endings, store, taking_up
 from agents.runs.clock import now_ms
-from agents.runs.document_reader import KnowledgeBaseReader
-from agents.runs.driver import LEASE_SECONDS, DriverContext, RunDriver
-from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
-from agents.runs.store import BegunRun, RunLease
-from agents.strategies import DEFAULT_AGENT_TYPE, require_known, start
-from agents.strategies.base import Limits, StrategyInput
+from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
+from agents.runs.launcher import Launcher
+from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.strategies import DEFAULT_AGENT_TYPE, require_known
+from agents.strategies.base import Limits
 from agents.tables import ChatSession, RunStatus
 from core.accounts.access import Principal
 from core.database.engine import Database
-from core.database.types import new_id, utc_now
+from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
@@ -35,7 +34,6 @@ from core.errors import (
 )
 from core.logging import get_logger
 from kb_service import knowledge_bases
-from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
 
 log = get_logger(__name__)
@@ -60,15 +58,13 @@ class RunService:
         self, database: Database, searcher: Searcher, model: ChatModel, *, limits: Limits
     ) -> None:
         self._database = database
-        self._searcher = searcher
-        self._model = model
-        self._limits = limits
+        self._launcher = Launcher(database, searcher, model, limits)
         self._context = DriverContext(database, f"api:{new_id()}", self._announce)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         # Kept alive by those who wait on them.
         self._grown: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        self._is_draining = False
+        self._is_draining = self._is_drained = False
 
     async def begin(self, principal: Principal, request: RunRequest) -> str:
         """Begin a run; it goes on whether or not anybody follows it.
@@ -92,18 +88,19 @@ class RunService:
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)
+        lease = RunLease(self._context.name, LEASE_SECONDS)
+        plan = RunPlan(agent_type, lease, tuple(row.id for row in rows))
         try:
-            run = await self._begin(principal, request, agent_type)
+            run = await self._begin(principal, request, plan)
         except IntegrityError:
             # Another request made the same thread or run at this moment; now its rows are there.
-            run = await self._begin(principal, request, agent_type)
-        self._launch(run, request, rows)
+            run = await self._begin(principal, request, plan)
+        self._launch(self._launcher.fresh(run, request, rows))
         return run.key
 
-    async def _begin(self, principal: Principal, request: RunRequest, agent_type: str) -> BegunRun:
-        lease = RunLease(self._context.name, utc_now() + timedelta(seconds=LEASE_SECONDS))
+    async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
         async with unit_of_work(self._database) as work:
-            run = await store.begin(work, principal, request, agent_type=agent_type, lease=lease)
+            run = await store.begin(work, principal, request, plan)
             mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
             opening = mapper.started(parent_run_id=request.parent_run_id)
             await event_log.append(work.session, run.key, [opening])
@@ -114,7 +111,7 @@ class RunService:
         options = request.options
         agent_type = options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
         agent_type = require_known(agent_type)
-        known_models = {None, "", DEFAULT_MODEL_ID, self._model.name}
+        known_models = {None, "", DEFAULT_MODEL_ID, self._launcher.model.name}
         if options.model_id not in known_models:
             known = sorted(name for name in known_models if name)
             raise InvalidRunInput(field="forwardedProps.model_id", error="unknown", known=known)
@@ -123,28 +120,12 @@ class RunService:
                 raise InvalidRunInput(field=f"forwardedProps.{field}", error="no such id")
         return agent_type
 
-    def _launch(self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]) -> None:
-        inputs = StrategyInput(
-            question=request.question,
-            model=self._model,
-            retriever=self._retriever(run, rows) if rows else None,
-            documents=KnowledgeBaseReader(self._database, rows) if rows else None,
-            history=run.history,
-            state=request.state,
-            context=request.context,
-            limits=self._limits,
-        )
-        driver = RunDriver(
-            self._context, run, start(run.agent_type, inputs), model=self._model.name
-        )
+    def _launch(self, course: Course) -> None:
+        run, driver = course.run, RunDriver(self._context, course)
         self._drivers[run.key] = driver
         task = asyncio.create_task(self._drive(run, driver))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _retriever(self, run: BegunRun, rows: Sequence[KnowledgeBase]) -> KnowledgeBaseRetriever:
-        recorder = Recorder(self._database, run.owner_id, run.key)
-        return KnowledgeBaseRetriever(self._searcher, rows, recorder)
 
     async def _drive(self, run: BegunRun, driver: RunDriver) -> None:
         try:
@@ -160,7 +141,7 @@ class RunService:
         """The log of a run from behind a sequence number to its terminal event.
 
         An empty list comes when nothing happened for a while, so that the reader can see to
-        its connection. Ends early when the run is deleted.
+        its connection. Ends early when the run is deleted, or handed over to another process.
         """
         while True:
             # Taken before reading: what is written in between wakes this reader up.
@@ -181,6 +162,9 @@ class RunService:
                 if entries[-1].is_terminal:
                     return
                 continue
+            if self._is_drained:
+                # Others write the rest of it: who follows asks them.
+                return
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SECONDS):
                     await grown.wait()
@@ -218,26 +202,51 @@ class RunService:
         await self._close(run.id, RunLost(), if_lost=False)
         return True
 
-    async def close_lost(self) -> int:
-        """End runs whose process died; what they had said is kept.
+    async def take_up_lost(self) -> int:
+        """Go on with runs whose process is gone, or end them where that can't be.
 
         Returns:
             How many.
         """
+        if self._is_draining:
+            return 0
         async with self._database.reading() as session:
-            lost = await store.find_lost(session)
+            lost = await taking_up.find_lost(session)
         # This process's own live: it was asleep itself, and so was their renewing.
         foreign = [run_key for run_key in lost if run_key not in self._drivers]
-        closed = 0
+        seen = 0
         for run_key in foreign:
             try:
-                closed += await self._close(run_key, RunLost(), if_lost=True)
+                seen += await self._take_up(run_key)
             except DatabaseUnavailable:
                 raise
-            # The edge of the sweep: a run that can't be closed must not keep the others open.
+            # The edge of the sweep: a run that can't be gone on with must not keep the others.
             except Exception as error:
-                log.exception("run.not_closed", run_key=run_key, error=type(error).__name__)
-        return closed
+                log.exception("run.not_taken_up", run_key=run_key, error=type(error).__name__)
+        return seen
+
+    async def _take_up(self, run_key: str) -> bool:
+        async with unit_of_work(self._database) as work:
+            is_ours = await taking_up.take(
+                work, run_key, driver=self._context.name, seconds=LEASE_SECONDS
+            )
+        if not is_ours:
+            return await self._close(run_key, RunLost(), if_lost=True)
+        try:
+            async with self._database.reading() as session:
+                unfinished = await taking_up.load(session, run_key)
+            course = await self._launcher.again(unfinished)
+        except DatabaseUnavailable:
+            raise
+        except AgentexError as error:
+            return await self._close(run_key, error, if_lost=False)
+        except (ValidationError, LookupError) as error:
+            # Written by a version whose runs this one can't read.
+            log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
+            return await self._close(run_key, RunLost(), if_lost=False)
+        log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
+        self._launch(course)
+        return True
 
     async def _close(self, run_key: str, failure: AgentexError, *, if_lost: bool) -> bool:
         async with unit_of_work(self._database) as work:
@@ -248,16 +257,17 @@ class RunService:
         return closed
 
     async def drain(self, seconds: float) -> None:
-        """Take no new runs, let those there finish for a while, then stop them.
+        """Take no new runs, let those there finish for a while, then hand them over.
 
-        Each log gets its terminal event, for whoever still follows it.
+        What is handed over is taken up by another process, or by this one started again.
         """
         self._is_draining = True
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
-        await asyncio.gather(*(driver.stop() for driver in list(self._drivers.values())))
+        await asyncio.gather(*(driver.hand_over() for driver in list(self._drivers.values())))
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
+        self._is_drained = True
 
 
 def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -1,9 +1,9 @@
 """The rows of a run that begins or lives; ``endings`` has those of its end."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
+from pydantic import TypeAdapter
 from sqlalchemy import or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -13,11 +13,13 @@ from agents.requests import RunRequest, UserMessage
 from agents.sessions import add_messages, title_of
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
 from core.accounts.access import Principal
+from core.database.clock import database_now
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRunInput, RunIdTaken, RunNotFound, SessionNotFound, ThreadBusy
 
 _HISTORY = 40
+_REQUESTS = TypeAdapter(RunRequest)
 _FOREIGN_ID = "the last one has the id of another message of this thread"
 
 
@@ -27,6 +29,7 @@ class BegunRun:
 
     Args:
         key: ``AgentRun.id``.
+        task_id: of the run whose journal it goes on with; its own if it began one.
         owner_id: whose it is.
         run_id: the caller's id of it.
         session_key: ``ChatSession.id``.
@@ -37,6 +40,7 @@ class BegunRun:
     """
 
     key: str
+    task_id: str
     owner_id: str
     run_id: str
     session_key: str
@@ -48,10 +52,25 @@ class BegunRun:
 
 @dataclass(frozen=True)
 class RunLease:
-    """Who drives a run, and until when without another word."""
+    """Who drives a run, and for how many seconds without another word."""
 
     driver: str
-    until: datetime
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run that begins will be.
+
+    Args:
+        agent_type: which strategy.
+        lease: the driver's.
+        knowledge_base_ids: those it searches.
+    """
+
+    agent_type: str
+    lease: RunLease
+    knowledge_base_ids: tuple[str, ...] = ()
 
 
 async def find_thread(
@@ -77,12 +96,7 @@ async def find_thread(
 
 
 async def begin(
-    work: UnitOfWork,
-    principal: Principal,
-    request: RunRequest,
-    *,
-    agent_type: str,
-    lease: RunLease,
+    work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
 ) -> BegunRun:
     """Write the run, take its thread and store the new user messages.
 
@@ -90,8 +104,7 @@ async def begin(
         work: the transaction.
         principal: who runs it.
         request: what was asked; a thread that is not there yet is made.
-        agent_type: which strategy.
-        lease: the driver's.
+        plan: what it will be.
 
     Raises:
         RunIdTaken: the caller used this run id before.
@@ -103,13 +116,20 @@ async def begin(
     await _require_free_run_id(work.session, principal, request.run_id)
     row = await find_thread(work.session, principal, request.thread_id)
     row = row or await _new_thread(work, principal, request)
+    run_key, now = new_id(), await database_now(work.session)
     run = AgentRun(
+        id=run_key,
         owner_id=principal.user_id,
         run_id=request.run_id,
         session_id=row.id,
-        agent_type=agent_type,
-        lease_owner=lease.driver,
-        lease_until=lease.until,
+        task_id=run_key,
+        request={
+            "input": _REQUESTS.dump_python(request, mode="json"),
+            "knowledge_base_ids": list(plan.knowledge_base_ids),
+        },
+        agent_type=plan.agent_type,
+        lease_owner=plan.lease.driver,
+        lease_until=now + timedelta(seconds=plan.lease.seconds),
     )
     work.session.add(run)
     await work.session.flush()
@@ -122,9 +142,22 @@ async def begin(
     return _begun(run, request.thread_id, history.before)
 
 
+async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> BegunRun:
+    """A run that began before, as it was then.
+
+    Args:
+        session: a reading session.
+        run: its row.
+        request: what was asked when its task began.
+    """
+    history = await _read_history(session, run.session_id, request)
+    return _begun(run, request.thread_id, history.before)
+
+
 def _begun(run: AgentRun, thread_id: str, history: tuple[Message, ...]) -> BegunRun:
     return BegunRun(
         key=run.id,
+        task_id=run.task_id or run.id,
         owner_id=run.owner_id,
         run_id=run.run_id,
         session_key=run.session_id,
@@ -257,7 +290,25 @@ async def renew(work: UnitOfWork, run: BegunRun, *, seconds: float) -> None:
             col(AgentRun.lease_owner) == run.driver,
             col(AgentRun.status) == RunStatus.RUNNING.value,
         )
-        .values(lease_until=utc_now() + timedelta(seconds=seconds))
+        .values(lease_until=await database_now(work.session) + timedelta(seconds=seconds))
+    )
+    await work.session.exec(statement)
+
+
+async def release(work: UnitOfWork, run: BegunRun) -> None:
+    """Give the lease back before its end, so that another process takes the run up at once."""
+    statement = (
+        update(AgentRun)
+        .where(
+            col(AgentRun.id) == run.key,
+            col(AgentRun.lease_owner) == run.driver,
+            col(AgentRun.status) == RunStatus.RUNNING.value,
+        )
+        .values(
+            lease_until=await database_now(work.session) - timedelta(seconds=1),
+            # It was not lost: this does not count as a sign that it ends its drivers.
+            takeovers=AgentRun.takeovers - 1,
+        )
     )
     await work.session.exec(statement)
 
@@ -271,11 +322,3 @@ async def must_end(session: AsyncSession, run: BegunRun) -> bool:
         col(AgentRun.stop_requested_at).is_(None),
     )
     return (await session.exec(query)).first() is None
-
-
-async def find_lost(session: AsyncSession) -> Sequence[str]:
-    """Keys of the runs whose driver gave no sign of life until its lease ended."""
-    query = select(AgentRun.id).where(
-        AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < utc_now()
-    )
-    return (await session.exec(query)).all()

@@ -3,23 +3,21 @@
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot, ToolCallResult
+from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
 from agents.models.extractive import is_command
 from agents.models.port import Message, ToolCall, ToolsRefused
 from agents.models.question_terms import content_terms, surface_text
 from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOURCES, STANDALONE
-from agents.strategies.base import StrategyInput, new_id
+from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.grading import Grade, grade_by_terms, read_grade
-from agents.strategies.model_turn import Turn, stream_turn
+from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import delimited
-from agents.strategies.tool_strategy import MOST_CALLS, search_call
+from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS, search_call
 from agents.tools import search_knowledge_base, toolbox
 from agents.tools.base import ToolScope
 from core.errors import ModelFailed
 
-_CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
-_EXTRA_CALL = "Not run: too many calls in one turn."
 _WIDER = 2
 
 
@@ -110,17 +108,19 @@ class AgenticRag(CheckedAnswer):
 
     async def _retrieve(self) -> Judge | Answer:
         calls, self._calls = self._calls, ()
+        ready: list[ToolCall] = []
         for index, call in enumerate(calls):
             if self._is_cut and index == len(calls) - 1:
-                self._give_result(call, _CUT_CALL)
+                self.refuse(call.id, CUT_CALL)
             elif index >= MOST_CALLS:
-                self._give_result(call, _EXTRA_CALL)
+                self.refuse(call.id, EXTRA_CALL)
             else:
-                await self._run(call)
+                ready.append(call)
+        await self._run(ready)
         self._is_cut = False
         if not self._queries and not self._exchange and self.can_search:
             # Every call was unusable: the question itself is the best query left.
-            await self._run(self.announced(self.standalone))
+            await self._run([self.announced(self.standalone)])
         # What was only read on in, and not searched for, is not judged.
         return Judge() if self._queries and self.evidence.numbers() else Answer()
 
@@ -159,16 +159,15 @@ class AgenticRag(CheckedAnswer):
 
     async def _stream(self, messages: list[Message], *, offer_tools: bool) -> Turn:
         tools = self.tools.specs if offer_tools else ()
-        return await stream_turn(
-            self.inputs.model, messages, tools, emit=self.emit, spend=self.spend
-        )
+        turn = await self.turns.make(messages, tools, voice="answer")
+        if turn is None:
+            raise ModelFailed(reason="the model gave no answer in time")
+        return turn
 
     async def _ask(self, messages: list[Message]) -> str:
         """A turn nobody sees."""
-        turn = await stream_turn(
-            self.inputs.model, messages, (), emit=lambda _: None, spend=self.spend
-        )
-        return turn.text
+        turn = await self.turns.make(messages, (), voice="unheard")
+        return "" if turn is None else turn.text
 
     def _findings(self) -> list[Message]:
         """What the tools gave, for the answer: a tool's message, or the user's if refused."""
@@ -179,7 +178,7 @@ class AgenticRag(CheckedAnswer):
         limit = self.inputs.limits.evidence_characters // len(self._queries)
         messages = list(self._exchange)
         for query in self._queries:
-            call = search_call(query)
+            call = search_call(query, self.new_id())
             numbers = self.evidence.numbers(relevant_only=True, query=query)
             messages += _exchanged(call, self.evidence.text(numbers, limit=limit))
         return messages
@@ -200,19 +199,16 @@ class AgenticRag(CheckedAnswer):
         query = await self._ask(self.conversation(STANDALONE))
         return query.strip() or self.standalone
 
-    async def _run(self, call: ToolCall) -> None:
-        output = await self.call(call)
-        if output.ran and call.name == search_knowledge_base.NAME:
-            query = search_knowledge_base.query_of(call.arguments)
-            self._queries += [] if query in self._queries else [query]
-        elif output.ran or self.inputs.model.is_extractive:
-            self._exchange += _exchanged(call, output.content)
-        self._give_result(call, output.content)
-        if output.failure is not None and call.name == search_knowledge_base.NAME:
-            raise output.failure
-
-    def _give_result(self, call: ToolCall, content: str) -> None:
-        self.emit(ToolCallResult(new_id(), call.id, content))
+    async def _run(self, calls: list[ToolCall]) -> None:
+        for call, output in zip(calls, await self.call(calls), strict=True):
+            is_search = call.name == search_knowledge_base.NAME
+            if output.ran and is_search:
+                query = search_knowledge_base.query_of(call.arguments)
+                self._queries += [] if query in self._queries else [query]
+            elif output.ran or self.inputs.model.is_extractive:
+                self._exchange += _exchanged(call, output.content)
+            if output.failure is not None and is_search:
+                raise output.failure
 
 
 def _exchanged(call: ToolCall, content: str) -> list[Message]:

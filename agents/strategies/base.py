@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
-from uuid import uuid4
 
 from pydantic import JsonValue
 from workflows import Workflow
@@ -15,15 +14,25 @@ from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
 from agents.citations import Citation, DocumentReader, Retriever
-from agents.events import Failed, Finished, RunEvent, StepFinished, StepStarted, Usage
+from agents.events import (
+    Failed,
+    Finished,
+    Interrupt,
+    RunEvent,
+    StepFinished,
+    StepStarted,
+    Usage,
+)
+from agents.journal import Journal
 from agents.models.port import ChatModel, Message, ModelUsage
 from agents.requests import ContextItem
-from agents.strategies.channel import EventChannel, is_terminal
+from agents.strategies.channel import Batch, EventChannel
 from core.errors import AgentexError, ErrorCode, RunTimedOut
 from core.logging import get_logger
 from kb_service.text.lexical import is_cjk_dominant
 
 NextT = TypeVar("NextT")
+_REPLAY_POLL_SECONDS = 0.005
 
 _log = get_logger(__name__)
 
@@ -82,6 +91,8 @@ class StrategyInput:
         retriever: None when no knowledge base is selected.
         documents: Reads in the documents that the retriever searches.
         state: The shared state the caller sent.
+        journal: What the run has done so far; empty for one that begins.
+        reopens: Whether the run goes on in a log of its own.
     """
 
     question: str
@@ -92,6 +103,30 @@ class StrategyInput:
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    journal: Journal = field(default_factory=Journal)
+    reopens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for: answers of people, results of tools in the caller's frontend."""
+
+    interrupts: tuple[Interrupt, ...] = ()
+    client_calls: tuple[str, ...] = ()
+
+    def ending(self, usage: Usage) -> Finished:
+        """The terminal event of a run that can't go on without them."""
+        if self.interrupts:
+            return Finished(usage, outcome="interrupt", interrupts=self.interrupts)
+        return Finished(usage, pending_call_ids=self.client_calls)
+
+
+class Suspended(Exception):
+    """Raised through a strategy that can't go on before somebody has answered."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        super().__init__("the run waits")
+        self.waiting = waiting
 
 
 class Strategy(Workflow):
@@ -102,6 +137,7 @@ class Strategy(Workflow):
         usage: Tokens so far.
         citations: Citations of the answer, once they are checked.
         failure: Why the run broke off.
+        waits_for: The answers without which it can't go on.
     """
 
     purpose: ClassVar[str] = ""
@@ -110,10 +146,11 @@ class Strategy(Workflow):
         # The run's deadline is StrategyRun's, which also ends a run that hangs outside a step.
         super().__init__(timeout=None)
         self.inputs = inputs
-        self.channel = EventChannel()
+        self.channel = EventChannel(inputs.journal, reopens=inputs.reopens)
         self.usage = Usage(provider=inputs.model.provider, model=inputs.model.name)
         self.citations: tuple[Citation, ...] = ()
         self.failure: AgentexError | None = None
+        self.waits_for: Waiting | None = None
         self._parent: Strategy | None = None
 
     @property
@@ -125,9 +162,16 @@ class Strategy(Workflow):
     def opening(self) -> RunEvent:
         """The first event of the run: the state snapshot."""
 
+    def new_id(self) -> str:
+        """An id for a message, the same again when the run is taken up."""
+        return self.inputs.journal.new_id()
+
     def emit(self, event: RunEvent) -> None:
-        """Send an event to the reader."""
-        self.channel.emit(event)
+        """Send an event of the strategy's own to the reader, once however often it is run."""
+        if self.inputs.journal.count_own_event():
+            self.channel.emit(event)
+        else:
+            self.channel.observe(event)
 
     def spend(self, usage: ModelUsage) -> None:
         """Add a model call's tokens."""
@@ -158,6 +202,8 @@ class Strategy(Workflow):
             if not outcome.done():
                 await handler.cancel_run(timeout=1.0)
         outcome.result()
+        if self.waits_for is not None:
+            raise Suspended(self.waits_for)
         if self.failure is not None:
             raise self.failure
         parent.citations = self.citations
@@ -171,6 +217,9 @@ class Strategy(Workflow):
         self.emit(StepStarted(name))
         try:
             following = await work()
+        except Suspended as suspended:
+            self.waits_for = suspended.waiting
+            return StopEvent()
         except AgentexError as error:
             self.failure = error
             return StopEvent()
@@ -206,21 +255,24 @@ class StrategyRun:
         """The run's events one by one, once; closing the generator early stops the run."""
         async with aclosing(self.batches()) as batches:
             async for batch in batches:
-                for event in batch:
+                for event in batch.events:
                     yield event
 
-    async def batches(self) -> AsyncGenerator[list[RunEvent], None]:
+    async def batches(self) -> AsyncGenerator[Batch, None]:
         """The run's events, once, all that wait at a time; what waits longer is joined more.
 
-        Closing the generator early stops the run.
+        A batch counts as written down when the next one is asked for. Closing the generator
+        early stops the run.
         """
         driver = asyncio.create_task(self._drive())
         driver.add_done_callback(self._end_after)
         try:
             while True:
-                batch = await self._channel.read()
-                yield batch
-                if is_terminal(batch[-1]):
+                batch, number = await self._channel.read()
+                if batch.events or batch.effects:
+                    yield batch
+                self._channel.wrote(number)
+                if batch.is_last:
                     return
         finally:
             await self.stop()
@@ -233,6 +285,7 @@ class StrategyRun:
         and what it still writes is dropped. Does nothing to a run that is over.
         """
         self._is_stopped = True
+        await self._caught_up(timeout_seconds)
         if self._handler is not None and not self._handler.is_done():
             # The library's own timeout waits for work that does not let itself be cancelled.
             cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
@@ -241,14 +294,33 @@ class StrategyRun:
             await asyncio.wait({cancelling}, timeout=timeout_seconds)
         self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
 
+    async def _caught_up(self, seconds: float) -> None:
+        """Wait until a run that was taken up knows again what it had left open."""
+        journal = self._strategy.inputs.journal
+        deadline = asyncio.get_running_loop().time() + seconds
+        # Replay takes milliseconds, and is no place for a signal that every effect would set.
+        while (  # noqa: ASYNC110
+            journal.is_replaying
+            and not self._channel.is_closed
+            and asyncio.get_running_loop().time() < deadline
+        ):
+            await asyncio.sleep(_REPLAY_POLL_SECONDS)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of all messages, thoughts and calls so far, those of the run's past included."""
+        return self._channel.known
+
     async def _drive(self) -> None:
         if self._is_stopped:
             return
-        self._channel.emit(self._strategy.opening())
+        self._strategy.emit(self._strategy.opening())
         self._handler = self._strategy.run()
         outcome = asyncio.ensure_future(self._handler.stop_event_result())
         # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
-        await asyncio.wait({outcome}, timeout=self._strategy.inputs.limits.timeout_seconds)
+        inputs = self._strategy.inputs
+        left = inputs.limits.timeout_seconds - inputs.journal.live_seconds
+        await asyncio.wait({outcome}, timeout=max(0.0, left))
         if not outcome.done():
             self._fail(RunTimedOut())
             await self._handler.cancel_run(timeout=1.0)
@@ -267,6 +339,8 @@ class StrategyRun:
             self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
         elif self._strategy.failure is not None:
             self._fail(self._strategy.failure)
+        elif (waiting := self._strategy.waits_for) is not None:
+            self._channel.finish(waiting.ending(self._strategy.usage))
         elif error is not None or not outcome.done():
             _log.error("strategy.failed", error=type(error).__name__)
             self._fail(AgentexError())
@@ -293,8 +367,3 @@ def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
     # Seed 002 section 12.4.1 names this one code.
     name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
     return Failed(name, message, int(code), usage)
-
-
-def new_id() -> str:
-    """An id for a message."""
-    return str(uuid4())

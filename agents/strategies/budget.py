@@ -1,9 +1,9 @@
 """What one run may spend before it must answer: turns, tokens, time, patience with repeats."""
 
-import time
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.journal import Journal
 from agents.strategies.base import Limits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
@@ -46,10 +46,10 @@ class Budget:
         ended_by: What was used up first; None while there is some of everything.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, journal: Journal) -> None:
         self.ended_by: EndedBy | None = None
         self._limits = limits
-        self._begun = time.monotonic()
+        self._journal = journal
         self._turns = 0
         self._repeats = 0
         self._tokens = 0
@@ -57,15 +57,15 @@ class Budget:
     @property
     def acting_seconds_left(self) -> float:
         """Time left for thinking and doing."""
-        return max(0.0, self._begun + self._limits.acting_seconds - time.monotonic())
+        return max(0.0, self._limits.acting_seconds - self._journal.live_seconds)
 
     @property
     def answer_seconds_left(self) -> float:
         """Time left for the last answer, which must end before the run's own deadline."""
         limits = self._limits
         spare = max(0.0, limits.timeout_seconds - limits.acting_seconds)
-        end = self._begun + limits.timeout_seconds - min(_ENDING_SECONDS, spare / 2)
-        return max(0.0, end - time.monotonic())
+        end = limits.timeout_seconds - min(_ENDING_SECONDS, spare / 2)
+        return max(0.0, end - self._journal.live_seconds)
 
     def spend_turn(self, tokens: int) -> None:
         """Count a turn of the model."""
@@ -97,7 +97,8 @@ class Budget:
             self.end("turns")
         elif self._tokens >= self._limits.max_tokens:
             self.end("tokens")
-        elif self.acting_seconds_left == 0:
+        # By the journal's own clock, so that it is decided alike when the run is taken up.
+        elif self._journal.seconds >= self._limits.acting_seconds:
             self.end("time")
         return self.ended_by is not None
 

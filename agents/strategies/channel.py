@@ -1,7 +1,8 @@
 """The way events leave a strategy: coalesced, and closed properly whatever happens."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agents.events import (
@@ -22,6 +23,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
+from agents.journal import Effect, Journal
 
 _UNFINISHED_RESULT = {
     "cancelled": "Cancelled: the run was stopped.",
@@ -39,6 +41,17 @@ class OpenEntities:
         self._thoughts: list[str] = []
         self._calls: list[str] = []
         self._unanswered: list[str] = []
+        self._known: set[str] = set()
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Steps that are open, outermost first."""
+        return tuple(self._steps)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of all messages, thoughts and calls so far, open or not."""
+        return frozenset(self._known)
 
     def observe(self, event: RunEvent) -> None:
         """Follow one event."""
@@ -49,10 +62,12 @@ class OpenEntities:
                 self._steps.remove(name)
             case TextStarted(message_id):
                 self._texts.append(message_id)
+                self._known.add(message_id)
             case TextEnded(message_id):
                 self._texts.remove(message_id)
             case ThoughtStarted(message_id):
                 self._thoughts.append(message_id)
+                self._known.add(message_id)
             case ThoughtEnded(message_id):
                 self._thoughts.remove(message_id)
             case _:
@@ -63,6 +78,7 @@ class OpenEntities:
             case ToolCallStarted(call_id):
                 self._calls.append(call_id)
                 self._unanswered.append(call_id)
+                self._known.add(call_id)
             case ToolCallEnded(call_id):
                 self._calls.remove(call_id)
             case ToolCallResult(call_id=call_id):
@@ -70,37 +86,87 @@ class OpenEntities:
             case _:
                 pass
 
-    def closing(self, why: Literal["cancelled", "failed", "budget"]) -> list[RunEvent]:
-        """The events that close everything open, innermost first."""
+    def closing(
+        self, why: Literal["cancelled", "failed", "budget"], *, waiting: Collection[str] = ()
+    ) -> list[RunEvent]:
+        """The events that close everything open, innermost first.
+
+        Args:
+            why: what calls without a result are told.
+            waiting: calls that get their result in another run.
+        """
         closing: list[RunEvent] = [ThoughtEnded(message_id) for message_id in self._thoughts]
         closing += [TextEnded(message_id, stopped=True) for message_id in self._texts]
         closing += [ToolCallEnded(call_id) for call_id in self._calls]
         closing += [
             ToolCallResult(f"result_{call_id}", call_id, _UNFINISHED_RESULT[why])
             for call_id in self._unanswered
+            if call_id not in waiting
         ]
         closing += [StepFinished(name) for name in reversed(self._steps)]
         return closing
 
 
-class EventChannel:
-    """One writer side, one reader; deltas of one entity that still wait are joined."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is to be written down at once, or not at all.
 
-    def __init__(self) -> None:
+    Attributes:
+        events: In order; may be none.
+        effects: What the journal learned up to the last of them.
+        own_events: The journal's count at that moment.
+    """
+
+    events: list[RunEvent]
+    effects: list[Effect]
+    own_events: int
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it ends the run."""
+        return bool(self.events) and is_terminal(self.events[-1])
+
+
+class EventChannel:
+    """One writer side, one reader; deltas of one entity that still wait are joined.
+
+    Args:
+        journal: of the run.
+        reopens: whether the first new event begins a log of its own, in which the steps that
+            are open have to be opened again.
+    """
+
+    def __init__(self, journal: Journal | None = None, *, reopens: bool = False) -> None:
+        self._journal = journal or Journal()
         self._waiting: list[RunEvent] = []
         self._ready = asyncio.Event()
         self._open = OpenEntities()
         self._is_closed = False
+        self._reopens = reopens
+        self._asked_writes = self._done_writes = 0
+        self._written = asyncio.Event()
 
     @property
     def is_closed(self) -> bool:
         """Whether the terminal event was written."""
         return self._is_closed
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of all messages, thoughts and calls of the run so far."""
+        return self._open.known
+
+    def observe(self, event: RunEvent) -> None:
+        """Take note of an event that is in the log already."""
+        self._open.observe(event)
+
     def emit(self, event: RunEvent) -> None:
         """Write an event; after the terminal one nothing is written any more."""
         if self._is_closed:
             return
+        if self._reopens:
+            self._reopens = False
+            self._waiting += [StepStarted(name) for name in self._open.steps]
         self._open.observe(event)
         joined = _join(self._waiting[-1], event) if self._waiting else None
         if joined is None:
@@ -109,22 +175,40 @@ class EventChannel:
             self._waiting[-1] = joined
         self._ready.set()
 
+    async def written(self) -> None:
+        """Wait until everything so far, the journal included, is written down."""
+        self._asked_writes += 1
+        mine = self._asked_writes
+        self._ready.set()
+        while self._done_writes < mine:
+            self._written.clear()
+            await self._written.wait()
+
     def finish(self, terminal: TerminalEvent) -> None:
         """Close what is open and write the terminal event; only the first call counts."""
         if self._is_closed:
             return
-        is_stopped = isinstance(terminal, Finished)
-        for event in self._open.closing("cancelled" if is_stopped else "failed"):
+        waiting: set[str] = set()
+        if isinstance(terminal, Finished):
+            waiting = {one.call_id for one in terminal.interrupts} | {*terminal.pending_call_ids}
+        why = "cancelled" if isinstance(terminal, Finished) else "failed"
+        for event in self._open.closing(why, waiting=waiting):
             self.emit(event)
         self.emit(terminal)
         self._is_closed = True
 
-    async def read(self) -> list[RunEvent]:
-        """All events that wait, at least one."""
+    async def read(self) -> tuple[Batch, int]:
+        """All that waits, and a number for ``wrote`` once it is written down."""
         await self._ready.wait()
         self._ready.clear()
-        batch, self._waiting = self._waiting, []
-        return batch
+        events, self._waiting = self._waiting, []
+        batch = Batch(events, self._journal.take_changes(), self._journal.own_events)
+        return batch, self._asked_writes
+
+    def wrote(self, number: int) -> None:
+        """Say that a batch that was read is written down."""
+        self._done_writes = number
+        self._written.set()
 
 
 def _join(first: RunEvent, second: RunEvent) -> RunEvent | None:

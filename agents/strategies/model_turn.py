@@ -5,6 +5,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+from pydantic import JsonValue, TypeAdapter
+
 from agents.events import (
     RunEvent,
     TextDelta,
@@ -58,10 +60,35 @@ class Turn:
         """Whether the output limit cut it: the last call's arguments can't be trusted."""
         return self.finish_reason == "length"
 
+    def to_json(self) -> dict[str, JsonValue]:
+        """The turn as it is written down."""
+        calls: list[JsonValue] = [
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in self.calls
+        ]
+        return {
+            "message_id": self.message_id,
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "calls": calls,
+            "finish_reason": self.finish_reason,
+        }
+
+    @classmethod
+    def from_json(cls, data: JsonValue) -> "Turn":
+        """The turn that was written down.
+
+        Raises:
+            pydantic.ValidationError: it was written by another version.
+        """
+        return _TURNS.validate_python(data)
+
     @property
     def message(self) -> Message:
         """The turn as a message of the conversation."""
         return Message("assistant", self.text, self.calls, reasoning=self.reasoning)
+
+
+_TURNS = TypeAdapter(Turn)
 
 
 async def stream_turn(

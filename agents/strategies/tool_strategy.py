@@ -1,6 +1,5 @@
 """What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,21 +26,22 @@ from agents.json_shapes import parse
 from agents.models.extractive import standalone_question
 from agents.models.port import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.requests import ContextItem
-from agents.strategies.base import Strategy, StrategyInput, new_id
+from agents.strategies.base import Strategy, StrategyInput
 from agents.strategies.budget import Budget
+from agents.strategies.calls import CallRunner
 from agents.strategies.citation_check import check_citations, without_marks
 from agents.strategies.claim_check import unsupported_claims
-from agents.strategies.model_turn import Turn, stream_turn
+from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import BUDGET_ENDED, delimited, question_with_context
-from agents.strategies.voice import TurnVoice, Voice
+from agents.strategies.turns import TurnMaker
+from agents.strategies.voice import Voice
 from agents.tools import search_knowledge_base, toolbox
 from agents.tools.base import ToolOutput, ToolScope
 from core.errors import ModelFailed
 
 MOST_CALLS = 4
-_CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
-_EXTRA_CALL = "Not run: too many calls in one turn."
-_LATE_CALL = "Not run: the time for this run was used up."
+CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
+EXTRA_CALL = "Not run: too many calls in one turn."
 _REPEATED_CALL = (
     "Not run again: the same call with the same arguments was made before, and its result stands "
     "above. Use it, call something else, or answer."
@@ -80,7 +80,9 @@ class ToolStrategy(Strategy):
         self.tools = toolbox(
             ToolScope(inputs.retriever, self.evidence, inputs.limits.top_k, inputs.documents)
         )
-        self.budget = Budget(inputs.limits)
+        self._budget = Budget(inputs.limits, inputs.journal)
+        self.turns = TurnMaker(self, self._budget)
+        self.calls = CallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
         asked = [m.content for m in inputs.history if m.role == "user"]
         self.standalone = standalone_question(inputs.question, asked)
@@ -91,6 +93,15 @@ class ToolStrategy(Strategy):
         self._told: list[str] = []
         self._shown_evidence = 0
         self._counted_tokens = 0
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may still spend."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self._budget = self.turns.budget = self.calls.budget = budget
 
     @property
     def can_search(self) -> bool:
@@ -160,26 +171,17 @@ class ToolStrategy(Strategy):
 
     def searching_turn(self, query: str) -> Turn:
         """A turn of the strategy's own, which searches."""
-        return Turn(new_id(), "", "", (self.announced(query),), "tool_calls")
+        return Turn(self.new_id(), "", "", (self.announced(query),), "tool_calls")
 
     async def _timed_turn(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], voice: Voice
     ) -> Turn | None:
-        heard = TurnVoice(self.emit, voice)
         asked = self._as_asked(messages)
         counted = self._counted_tokens
-        try:
-            async with asyncio.timeout(self.budget.acting_seconds_left):
-                turn = await stream_turn(
-                    self.inputs.model, asked, tools, emit=heard, spend=self.spend
-                )
-        except TimeoutError:
-            self.budget.end("time")
-            if heard.cut():
-                return Turn(heard.message_id, heard.text, "", (), "stop")
-            return None
-        heard.end(has_calls=bool(turn.calls))
-        self.budget.spend_turn(self._tokens_since(counted, asked, turn))
+        seconds = self.budget.acting_seconds_left
+        turn = await self.turns.make(asked, tools, voice=voice, seconds=seconds)
+        if turn is not None and self.budget.ended_by != "time":
+            self.budget.spend_turn(self._tokens_since(counted, asked, turn))
         return turn
 
     def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
@@ -199,45 +201,69 @@ class ToolStrategy(Strategy):
         return said // _CHARACTERS_PER_TOKEN
 
     async def act_on(self, turn: Turn) -> Acted:
-        """Run the calls of a turn; each gets a result, and none is run that was run before."""
-        answers: list[Message] = []
-        ran = failed = repeated = 0
-        for index, call in enumerate(turn.calls):
-            if turn.is_cut and index == len(turn.calls) - 1:
-                output = ToolOutput(_CUT_CALL, ran=False)
-            elif index >= MOST_CALLS:
-                output = ToolOutput(_EXTRA_CALL, ran=False)
-            elif self._outcomes.get(signature := _signature(call)):
-                repeated += 1
-                output = ToolOutput(_REPEATED_CALL)
-            else:
-                # A call that failed may be tried once more.
-                repeated += signature in self._outcomes
-                output = await self.call(call)
-                self._outcomes[signature] = _is_good(output) or signature in self._outcomes
-            ran += _is_good(output)
-            failed += not _is_good(output)
-            self.emit(ToolCallResult(new_id(), call.id, output.content))
-            answers.append(Message("tool", output.content, tool_call_id=call.id))
-        self.budget.observe_round(only_repeats=repeated == len(turn.calls))
-        return Acted((turn.message, *answers), ran, failed)
+        """Run the calls of a turn; each gets a result, and none is run that was run before.
 
-    async def call(self, call: ToolCall) -> ToolOutput:
-        """Run one tool while there is time."""
-        try:
-            async with asyncio.timeout(self.budget.acting_seconds_left):
-                output = await self.tools.call(call.name, call.arguments)
-        except TimeoutError:
-            self.budget.end("time")
-            return ToolOutput(_LATE_CALL, ran=False)
-        if _is_good(output) and read_passages(output.content) is None:
-            self._told.append(output.content)
-        return output
+        Raises:
+            Suspended: some of them wait for a person or for the caller's frontend.
+        """
+        refused, repeated = self._refused(turn)
+        ready = [call for call in turn.calls if call.id not in refused]
+        for call in ready:
+            # A call that failed may be tried once more.
+            repeated += _signature(call) in self._outcomes
+        outputs = await self.call(ready)
+        for call, output in zip(ready, outputs, strict=True):
+            signature = _signature(call)
+            self._outcomes[signature] = _is_good(output) or signature in self._outcomes
+        given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
+        good = sum(_is_good(output) for output in given.values())
+        answers = [
+            Message("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls
+        ]
+        self.budget.observe_round(only_repeats=repeated == len(turn.calls))
+        return Acted((turn.message, *answers), good, len(given) - good)
+
+    def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
+        """The calls that are not run, with what is said of them, and how many are repeats."""
+        refused: dict[str, ToolOutput] = {}
+        repeated = 0
+        asked: set[str] = set()
+        for index, call in enumerate(turn.calls):
+            signature = _signature(call)
+            if turn.is_cut and index == len(turn.calls) - 1:
+                refused[call.id] = ToolOutput(CUT_CALL, ran=False)
+            elif index >= MOST_CALLS:
+                refused[call.id] = ToolOutput(EXTRA_CALL, ran=False)
+            elif self._outcomes.get(signature) or signature in asked:
+                repeated += 1
+                refused[call.id] = ToolOutput(_REPEATED_CALL)
+            asked.add(signature)
+        for call_id, output in refused.items():
+            self.refuse(call_id, output.content)
+        return refused, repeated
+
+    def refuse(self, call_id: str, why: str) -> None:
+        """Give a call that is not run its result."""
+        self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
+
+    async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
+        """Run tools while there is time, and show what each of them gave.
+
+        Raises:
+            Suspended: some of them wait for a person or for the caller's frontend.
+        """
+        outputs = await self.calls.run(calls, self.tools)
+        self._told += [
+            output.content
+            for output in outputs
+            if _is_good(output) and read_passages(output.content) is None
+        ]
+        return outputs
 
     def announced(self, query: str) -> ToolCall:
         """A search of the strategy's own, shown like a model's."""
-        call = search_call(query)
-        self.emit(ToolCallStarted(call.id, call.name, new_id()))
+        call = search_call(query, self.new_id())
+        self.emit(ToolCallStarted(call.id, call.name, self.new_id()))
         self.emit(ToolCallArgs(call.id, call.arguments))
         self.emit(ToolCallEnded(call.id))
         return call
@@ -256,14 +282,14 @@ class ToolStrategy(Strategy):
 
     def muse(self, thought: str) -> None:
         """Show a thought of the strategy's own."""
-        thought_id = new_id()
+        thought_id = self.new_id()
         self.emit(ThoughtStarted(thought_id))
         self.emit(ThoughtDelta(thought_id, thought))
         self.emit(ThoughtEnded(thought_id))
 
     def say(self, text: str) -> Turn:
         """Begin the answer with a text that is there already; it stays open."""
-        message_id = new_id()
+        message_id = self.new_id()
         self.emit(TextStarted(message_id))
         if text:
             self.emit(TextDelta(message_id, text))
@@ -278,16 +304,9 @@ class ToolStrategy(Strategy):
         asked = self._as_asked(messages)
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
             asked.append(Message("user", BUDGET_ENDED))
-        heard = TurnVoice(self.emit, "answer")
-        try:
-            async with asyncio.timeout(self.budget.answer_seconds_left):
-                turn = await stream_turn(self.inputs.model, asked, (), emit=heard, spend=self.spend)
-        except TimeoutError:
-            self.budget.end("time")
-            if heard.cut():
-                return Turn(heard.message_id, heard.text, "", (), "stop")
-            return self.say("")
-        if turn.text:
+        seconds = self.budget.answer_seconds_left
+        turn = await self.turns.make(asked, (), voice="answer", seconds=seconds)
+        if turn is not None and turn.text:
             return turn
         if self.budget.ended_by is None:
             raise ModelFailed(reason="the model gave an empty answer")
@@ -320,10 +339,10 @@ class ToolStrategy(Strategy):
         return StopEvent()
 
 
-def search_call(query: str) -> ToolCall:
-    """A call of the search."""
+def search_call(query: str, new_id: str) -> ToolCall:
+    """A call of the search, under an id made of a new one."""
     arguments = json.dumps({"query": query}, ensure_ascii=False)
-    return ToolCall(f"call_{new_id().replace('-', '')}", search_knowledge_base.NAME, arguments)
+    return ToolCall(f"call_{new_id.replace('-', '')}", search_knowledge_base.NAME, arguments)
 
 
 def _is_good(output: ToolOutput) -> bool:

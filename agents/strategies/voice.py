@@ -15,9 +15,10 @@ from agents.events import (
 )
 from agents.strategies.channel import OpenEntities
 
-Voice = Literal["answer", "thought", "silent"]
+Voice = Literal["answer", "thought", "silent", "unheard"]
 """``answer`` shows the text as the assistant's message, ``thought`` as reasoning, ``silent`` drops
-it, for turns whose text is data. Reasoning and tool calls are shown in each."""
+it, for turns whose text is data. Reasoning and tool calls are shown in each of these; of an
+``unheard`` turn nothing is shown."""
 
 
 class TurnVoice:
@@ -51,6 +52,8 @@ class TurnVoice:
             self._emit(heard)
 
     def _heard(self, event: RunEvent) -> RunEvent | None:
+        if self._voice == "unheard":
+            return None
         if self._voice == "answer" or not isinstance(event, TextStarted | TextDelta | TextEnded):
             return event
         if self._voice == "silent":

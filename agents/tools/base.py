@@ -2,21 +2,41 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
 from pydantic import BaseModel, JsonValue, ValidationError
+from referencing.exceptions import Unresolvable
 
 from agents.citations import DocumentReader, Retriever
 from agents.evidence import Evidence
+from agents.json_shapes import parse
 from agents.models.port import ToolSpec
 from core.errors import AgentexError
 from core.logging import get_logger
 
 ApprovalPolicy = Literal["auto", "ask", "never"]
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
+_call_id: ContextVar[str] = ContextVar("call_id", default="")
 
 _log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a tool asks a person; the answer is the call's result.
+
+    Attributes:
+        message: For the person.
+        schema: JSON Schema of the answer.
+    """
+
+    reason: Literal["confirmation", "input_required"]
+    message: str
+    schema: dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +49,8 @@ class Tool:
         output_characters: A longer result is cut.
         approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off.
         idempotent: May be repeated when its outcome is unknown.
+        side: ``client`` runs in the caller's frontend: never here.
+        question: Set when the tool is a question to a person, made of the arguments (JSON text).
     """
 
     name: str
@@ -39,6 +61,13 @@ class Tool:
     output_characters: int = 20_000
     approval: ApprovalPolicy = "auto"
     idempotent: bool = False
+    side: Literal["server", "client"] = "server"
+    question: Callable[[str], Question] | None = None
+
+    @property
+    def needs_others(self) -> bool:
+        """Whether a call waits for a person or for the caller's frontend."""
+        return self.side == "client" or self.question is not None or self.approval == "ask"
 
     @property
     def spec(self) -> ToolSpec:
@@ -111,14 +140,40 @@ class Toolbox:
     def __contains__(self, name: str) -> bool:
         return name in self._tools
 
-    async def call(self, name: str, arguments: str) -> ToolOutput:
-        """Run a tool; every failure comes back as a sentence the model can act on."""
+    def get(self, name: str) -> Tool | None:
+        """The tool of a name."""
+        return self._tools.get(name)
+
+    def fault(self, name: str, arguments: str) -> str | None:
+        """Why a call can't be run as it is, in a sentence for the model; None if it can."""
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
-            return ToolOutput(f"There is no tool {name[:100]!r}. Known tools: {known}.", ran=False)
-        if tool.approval != "auto":
-            return ToolOutput(f"The tool {name} needs approval and was not run.", ran=False)
+            return f"There is no tool {name[:100]!r}. Known tools: {known}."
+        try:
+            value = parse(arguments or "{}")
+        except ValueError:
+            return "The arguments are not valid: they are not JSON."
+        fault = schema_fault(tool.parameters, value)
+        return f"The arguments are not valid: {fault}." if fault else None
+
+    async def call(
+        self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False
+    ) -> ToolOutput:
+        """Run a tool; every failure comes back as a sentence the model can act on.
+
+        Args:
+            name: of the tool.
+            arguments: JSON text.
+            call_id: for tools that must know a repeated call by it.
+            is_approved: whether a person has agreed to it.
+        """
+        tool = self._tools.get(name)
+        if tool is None or (tool.needs_others and not is_approved):
+            # Unknown, or arguments that nobody need be asked about.
+            why = self.fault(name, arguments)
+            return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
+        _call_id.set(call_id)
         try:
             async with asyncio.timeout(tool.timeout_seconds):
                 content = await tool.invoke(arguments)
@@ -136,6 +191,26 @@ class Toolbox:
             _log.error("tool.failed", tool=name, error=type(error).__name__)
             return ToolOutput(f"The tool {name} failed.", failure=AgentexError())
         return ToolOutput(_capped(content, tool.output_characters))
+
+
+def current_call_id() -> str:
+    """The id of the call that runs, the same when it is tried again; empty outside of one."""
+    return _call_id.get()
+
+
+def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
+    """The first thing that keeps a value from fitting a JSON Schema, without the value.
+
+    A schema that is none itself, as a caller's may be, lets everything through.
+    """
+    try:
+        found = Draft202012Validator(schema).iter_errors(value)  # pyright: ignore[reportUnknownMemberType]
+        faults = sorted(found, key=lambda fault: fault.json_path)
+    except (SchemaError, Unresolvable, RecursionError):
+        return ""
+    if not faults:
+        return ""
+    return f"{faults[0].json_path}: does not fit {faults[0].validator!r}"
 
 
 def _capped(content: str, limit: int) -> str:

@@ -193,6 +193,20 @@ async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Pri
     return _principal(user, role), noted
 
 
+async def principal_of_user(session: AsyncSession, user_id: str) -> Principal:
+    """Who an account is, for work on its behalf that nobody is logged in for.
+
+    Raises:
+        InvalidToken: there is no such account any more.
+        AccountDisabled: the account is switched off.
+    """
+    query = select(User, Role).join(Role, col(Role.id) == col(User.role_id))
+    row = (await session.exec(query.where(User.id == user_id))).first()
+    if row is None:
+        raise InvalidToken
+    return _principal(*row)
+
+
 def _principal(user: User, role: Role) -> Principal:
     if user.status != ACTIVE:
         raise AccountDisabled

@@ -18,3 +18,14 @@ class AgentexError(Exception):
     def __init__(self, **details: object) -> None:
         super().__init__(self.code.message)
         self.details = details
+
+    @classmethod
+    def of_code(cls, number: int) -> "AgentexError":
+        """An error of this code, without details; the plain base if there is none."""
+        waiting: list[type[AgentexError]] = [cls]
+        while waiting:
+            kind = waiting.pop()
+            if int(kind.code) == number:
+                return kind()
+            waiting += kind.__subclasses__()
+        return cls()

@@ -109,7 +109,7 @@ async def through_channel(events: list[RunEvent], terminal: Finished | Failed) -
         channel.emit(event)
     channel.finish(terminal)
     channel.emit(TextStarted("late"))
-    return await channel.read()
+    return (await channel.read())[0].events
 
 
 @given(runs(), st.data(), terminals)

@@ -66,7 +66,7 @@ async def test_run_ends_with_its_answer_stored_and_the_thread_free(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking("Who are you?")
-    runs._model.say("I am ", "held.", last=True)
+    runs._launcher.model.say("I am ", "held.", last=True)
     key = await runs.begin(principal, request)
     events = await checked(runs, key, request)
 
@@ -290,13 +290,12 @@ async def test_refused_run_leaves_nothing(
     assert thread.active_run_id is None
 
 
-async def test_draining_ends_runs_and_takes_no_new_ones(
+async def test_draining_hands_runs_over_and_takes_no_new_ones(
     services: MakeService, database: Database, principal: Principal
 ):
     model = HeldModel("Hel")
     runs, request = services(model), asking()
     key = await runs.begin(principal, request)
-    reading = asyncio.create_task(checked(runs, key, request))
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     draining = asyncio.create_task(runs.drain(0.2))
     await asyncio.sleep(0)
@@ -304,8 +303,18 @@ async def test_draining_ends_runs_and_takes_no_new_ones(
         await runs.begin(principal, asking())
     await asyncio.wait_for(draining, 5)
 
-    assert (await reading)[-1]["outcome"] == {"type": "cancelled"}
-    assert (await rows_of(database, key))[2][1].content == "Hel"
+    assert (await logged(database, key))[-1]["type"] == "TEXT_MESSAGE_CONTENT"
+    successor = services(HeldModel("Hello again"))
+    successor._launcher.model.say(last=True)
+    assert await successor.take_up_lost() == 1
+    events = await checked(successor, key, request)
+    assert events[-1].get("outcome") is None
+    # What the first process had begun to say is closed, and taken from who follows the run.
+    kinds = [event["type"] for event in events]
+    closed = kinds.index("TEXT_MESSAGE_END")
+    assert kinds[closed + 1 : closed + 3] == ["MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START"]
+    _, _, messages = await rows_of(database, key)
+    assert [message.content for message in messages[1:]] == ["Hello again"]
 
 
 async def test_draining_lets_a_run_finish_that_is_quick(
@@ -329,7 +338,7 @@ async def test_crash_of_a_run_is_told_at_once(
     key = await runs.begin(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # No JSON can hold half a pair: writing the log fails in a way that nobody foresaw.
-    runs._model.say("\ud800")
+    runs._launcher.model.say("\ud800")
     events = await checked(runs, key, request)
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERNAL")
@@ -342,7 +351,7 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking()
-    runs._model.say("a\0b", last=True)
+    runs._launcher.model.say("a\0b", last=True)
     key = await runs.begin(principal, request)
     await checked(runs, key, request)
 
@@ -378,7 +387,7 @@ async def test_log_is_not_written_after_the_end(
     # As when the other process was taken for dead, but only slept.
     assert await here._close(key, AgentexError(), if_lost=False)
     closed = await logged(database, key)
-    there._model.say(" again", last=True)
+    there._launcher.model.say(" again", last=True)
     await asyncio.wait_for(there.drain(5), 10)
 
     assert await logged(database, key) == closed

@@ -28,7 +28,8 @@ from agents.events import (
 )
 from agents.models.extractive import Extractive
 from agents.runs import endings, store
-from agents.runs.store import BegunRun, RunLease
+from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.runs.taking_up import MOST_TAKEOVERS
 from agents.tables import AgentRun, LoggedEvent, RunStatus
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -87,11 +88,13 @@ async def begin(
 ) -> BegunRun:
     """A run of a process that is no more; its lease ends in so many seconds."""
     request = asking(question)
-    until = utc_now() + timedelta(seconds=lease)
+    plan = RunPlan("agentic_rag", RunLease("gone", lease))
     async with unit_of_work(database) as unit:
-        run = await store.begin(
-            unit, principal, request, agent_type="agentic_rag", lease=RunLease("gone", until)
-        )
+        run = await store.begin(unit, principal, request, plan)
+        row = await unit.session.get_one(AgentRun, run.key)
+        # It ended its drivers before: it is not taken up once more.
+        row.takeovers = MOST_TAKEOVERS
+        unit.session.add(row)
         clock = count(1_700_000_000_000, 10)
         mapper = EventMapper(run.thread_id, run.run_id, now=lambda: next(clock))
         wire = [mapper.started(), *(w for event in work for w in mapper.translate(event))]
@@ -102,7 +105,7 @@ async def begin(
 async def test_lost_run_is_closed_with_what_it_had_said(database: Database, principal: Principal):
     lost = await begin(database, principal)
     runs = service_of(database, Extractive())
-    assert await runs.close_lost() == 1
+    assert await runs.take_up_lost() == 1
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
@@ -150,7 +153,7 @@ async def test_lost_run_that_was_to_stop_ends_as_stopped(
     async with unit_of_work(database) as unit:
         assert await store.request_stop(unit, lost.key)
     runs = service_of(database, Extractive())
-    await runs.close_lost()
+    await runs.take_up_lost()
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
@@ -180,7 +183,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
 async def test_run_is_left_alone_while_its_lease_holds(database: Database, principal: Principal):
     living = await begin(database, principal, lease=60)
 
-    assert await service_of(database, Extractive()).close_lost() == 0
+    assert await service_of(database, Extractive()).take_up_lost() == 0
     assert (await rows_of(database, living.key))[0].status == RunStatus.RUNNING
 
 
@@ -204,7 +207,7 @@ async def test_own_run_is_left_alone_when_the_process_had_slept(
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     async with database.writing() as session:
         (await session.get_one(AgentRun, key)).lease_until = utc_now() - timedelta(hours=1)
-    assert await runs.close_lost() == 0
+    assert await runs.take_up_lost() == 0
     model.say("lo", last=True)
 
     assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
@@ -213,7 +216,7 @@ async def test_own_run_is_left_alone_when_the_process_had_slept(
 async def test_lost_run_is_closed_once_when_many_sweep(database: Database, principal: Principal):
     lost = [await begin(database, principal) for _ in range(3)]
     sweepers = [service_of(database, Extractive()) for _ in range(4)]
-    closed = await asyncio.gather(*(runs.close_lost() for runs in sweepers))
+    closed = await asyncio.gather(*(runs.take_up_lost() for runs in sweepers))
 
     assert sum(closed) == 3
     for run in lost:
@@ -229,7 +232,7 @@ async def test_other_lost_runs_are_closed_when_one_can_not_be(
         broken = await session.get_one(LoggedEvent, (lost[1].key, 1))
         broken.payload = "not JSON"
 
-    assert await service_of(database, Extractive()).close_lost() == 2
+    assert await service_of(database, Extractive()).take_up_lost() == 2
     statuses = [(await rows_of(database, run.key))[0].status for run in lost]
     assert statuses == [RunStatus.FAILED, RunStatus.RUNNING, RunStatus.FAILED]
 
@@ -238,7 +241,7 @@ async def test_loss_is_told_in_the_language_of_the_question(
     database: Database, principal: Principal
 ):
     lost = await begin(database, principal, question="端口是多少？")
-    await service_of(database, Extractive()).close_lost()
+    await service_of(database, Extractive()).take_up_lost()
 
     assert (await logged(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
 
@@ -249,7 +252,7 @@ async def test_thread_is_used_again_after_a_loss(database: Database, principal: 
     request = asking("And now?", threadId=lost.thread_id)
     with pytest.raises(ThreadBusy):
         await runs.begin(principal, request)
-    await runs.close_lost()
+    await runs.take_up_lost()
     key = await runs.begin(principal, request)
 
     assert (await follow(runs, key))[-1]["type"] == "RUN_FINISHED"
@@ -285,7 +288,7 @@ async def test_long_log_is_read_in_parts(database: Database, principal: Principa
     deltas = [TextDelta("m", f"{number} ") for number in range(1200)]
     run = await begin(database, principal, [TextStarted("m"), *deltas])
     runs = service_of(database, Extractive())
-    await runs.close_lost()
+    await runs.take_up_lost()
 
     assert len(await follow(runs, run.key)) == 1203
     content = (await rows_of(database, run.key))[2][1].content

@@ -169,7 +169,8 @@ async def test_waiting_deltas_of_one_message_are_joined():
     ):
         channel.emit(event)
 
-    assert await channel.read() == [
+    batch, _ = await channel.read()
+    assert batch.events == [
         TextDelta("a", "12"),
         TextDelta("b", "3"),
         ToolCallArgs("c", "45"),

@@ -174,7 +174,7 @@ async def test_tool_that_needs_approval_is_not_run():
     output = await Toolbox([tool(echo, approval="ask")]).call("echo", "{}")
 
     assert not output.ran
-    assert "needs approval" in output.content
+    assert "needs an answer first" in output.content
 
 
 def test_forbidden_tool_is_not_offered():

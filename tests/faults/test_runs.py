@@ -49,28 +49,38 @@ def answers_of(user: Api, thread_id: str) -> list[dict[str, Any]]:
     return user.get(f"/sessions/{thread_id}/messages")["items"][1:]
 
 
-def test_run_of_a_killed_api_is_closed_and_keeps_what_was_said(modelled: Server, user: Api):
+def kinds_of(server: Server, run_id: str) -> list[str]:
+    return [event["type"] for event in log_of(server, run_id)]
+
+
+def test_run_of_a_killed_api_is_taken_up_and_finished(
+    modelled: Server, user: Api, scripted: ModelServer
+):
     with slow_run(user) as streaming:
         body = streaming.body
         modelled.kill("api")
         with pytest.raises(httpx.HTTPError):
             streaming.finish()
     modelled.wait_ready()
-    killed = time.monotonic()
 
-    def is_closed() -> bool:
-        return log_of(modelled, body["runId"])[-1]["type"] == "RUN_ERROR"
+    def is_said_again() -> bool:
+        kinds = kinds_of(modelled, body["runId"])
+        return "MESSAGES_SNAPSHOT" in kinds and kinds[-1] == "TEXT_MESSAGE_CONTENT"
 
-    eventually(is_closed, seconds=_LOST_SECONDS, what="the lost run is closed")
+    eventually(is_said_again, seconds=_LOST_SECONDS, what="the lost run is taken up")
+    scripted.release.set()
+
+    def is_over() -> bool:
+        return kinds_of(modelled, body["runId"])[-1] == "RUN_FINISHED"
+
+    eventually(is_over, what="the run that was taken up ends")
     events = log_of(modelled, body["runId"])
     verify(events, thread_id=body["threadId"], run_id=body["runId"])
-    assert events[-1]["code"] == "RUN_LOST"
-    answer = answers_of(user, body["threadId"])[0]
-    assert (answer["content"], answer["metadata"]["stopped"]) == ("Hel", True)
-    assert user.post(f"{RUN}/{body['runId']}/stop")["stopped"] is False
+    assert "outcome" not in events[-1]
+    (answer,) = answers_of(user, body["threadId"])
+    assert (answer["content"], answer["metadata"].get("stopped")) == ("Hello", None)
     again = ask(user, "And now? #plain", thread_id=body["threadId"])
     assert text_of(again) == "Hello from the model."
-    assert time.monotonic() - killed < _LOST_SECONDS
 
 
 def test_run_of_a_killed_api_can_be_stopped_at_once(modelled: Server, user: Api):
@@ -100,17 +110,26 @@ def wait_restarted(server: Server, pid: int) -> None:
     server.wait_ready()
 
 
-def test_stream_ends_properly_when_the_api_is_told_to_end(modelled: Server, user: Api):
+def test_run_goes_on_in_the_next_api_when_this_one_is_told_to_end(
+    modelled: Server, user: Api, scripted: ModelServer
+):
     with slow_run(user) as streaming:
         body = streaming.body
         pid = end_api(modelled)
+        # The stream is closed properly, without an end of the run.
         events = streaming.finish()
     wait_restarted(modelled, pid)
+    assert events[-1]["type"] == "TEXT_MESSAGE_CONTENT"
+    scripted.release.set()
 
-    verify(events, thread_id=body["threadId"], run_id=body["runId"])
-    assert events[-1]["outcome"] == {"type": "cancelled"}
-    assert log_of(modelled, body["runId"]) == events
-    assert answers_of(user, body["threadId"])[0]["content"] == "Hel"
+    def is_over() -> bool:
+        return kinds_of(modelled, body["runId"])[-1] == "RUN_FINISHED"
+
+    eventually(is_over, seconds=_LOST_SECONDS, what="the run that was handed over ends")
+    log = log_of(modelled, body["runId"])
+    verify(log, thread_id=body["threadId"], run_id=body["runId"])
+    assert log[: len(events)] == events
+    assert answers_of(user, body["threadId"])[0]["content"] == "Hello"
 
 
 def test_run_is_finished_when_it_is_quick_enough_for_the_end_of_the_api(
@@ -122,7 +141,7 @@ def test_run_is_finished_when_it_is_quick_enough_for_the_end_of_the_api(
         def is_closed() -> bool:
             try:
                 return modelled.http.get("/healthz").status_code != httpx.codes.OK
-            except httpx.ConnectError:
+            except httpx.TransportError:
                 return True
 
         eventually(is_closed, what="the API takes no more requests")

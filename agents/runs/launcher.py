@@ -1,0 +1,103 @@
+"""What a run is given: its model, its knowledge bases, its limits, and what it has done so far."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agents.journal import Journal
+from agents.models.port import ChatModel
+from agents.requests import RunRequest
+from agents.runs.document_reader import KnowledgeBaseReader
+from agents.runs.driver import Course
+from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
+from agents.runs.store import BegunRun
+from agents.runs.taking_up import Unfinished
+from agents.strategies import start
+from agents.strategies.base import Limits, StrategyInput
+from core.accounts.access import Principal
+from core.accounts.authentication import principal_of_user
+from core.database.engine import Database
+from core.errors import KnowledgeBaseNotFound
+from kb_service import knowledge_bases
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval.search import Searcher
+
+
+class Launcher:
+    """Makes the courses of runs.
+
+    Args:
+        database: where documents are.
+        searcher: what agents search with.
+        model: answers.
+        limits: of each run.
+    """
+
+    def __init__(
+        self, database: Database, searcher: Searcher, model: ChatModel, limits: Limits
+    ) -> None:
+        self._database = database
+        self._searcher = searcher
+        self._limits = limits
+        self.model = model
+
+    def fresh(self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]) -> Course:
+        """The course of a run that begins."""
+        inputs = self._inputs(run, request, rows)
+        inputs = replace(inputs, journal=Journal(run.task_id))
+        return Course(run, start(run.agent_type, inputs), self.model.name)
+
+    async def again(self, unfinished: Unfinished) -> Course:
+        """The course of a run that was begun before, from where it stood.
+
+        Raises:
+            AccountDisabled: its owner is switched off.
+            InvalidToken: its owner is gone.
+        """
+        run = unfinished.run
+        rows = await self._rows_again(run, unfinished.knowledge_base_ids)
+        journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
+        journal.untold(unfinished.answered)
+        begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
+        inputs = replace(
+            self._inputs(run, unfinished.request, rows),
+            journal=journal,
+            reopens=run.key != run.task_id and begins_log,
+        )
+        return Course(
+            run,
+            start(run.agent_type, inputs),
+            self.model.name,
+            stored=len(unfinished.past),
+            logged=unfinished.logged,
+        )
+
+    def _inputs(
+        self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]
+    ) -> StrategyInput:
+        recorder = Recorder(self._database, run.owner_id, run.key)
+        return StrategyInput(
+            question=request.question,
+            model=self.model,
+            retriever=KnowledgeBaseRetriever(self._searcher, rows, recorder) if rows else None,
+            documents=KnowledgeBaseReader(self._database, rows) if rows else None,
+            history=run.history,
+            state=request.state,
+            context=request.context,
+            limits=self._limits,
+        )
+
+    async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
+        """Those of its knowledge bases that its owner may still search."""
+        if not ids:
+            return ()
+        async with self._database.reading() as session:
+            owner: Principal = await principal_of_user(session, run.owner_id)
+            found: list[KnowledgeBase] = []
+            for knowledge_base_id in ids:
+                try:
+                    found += await knowledge_bases.get_searchable(
+                        session, owner, [knowledge_base_id]
+                    )
+                except KnowledgeBaseNotFound:
+                    continue
+        return found

@@ -1,0 +1,164 @@
+"""Tool calls as effects: run once, read back when the run is taken up, held for a person."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from pydantic import JsonValue, TypeAdapter
+
+from agents.events import Interrupt, ToolCallResult
+from agents.evidence import Evidence, Finding, noting_findings
+from agents.journal import Effect
+from agents.json_shapes import as_text
+from agents.models.port import ToolCall
+from agents.strategies.base import Strategy, Suspended, Waiting
+from agents.strategies.budget import Budget
+from agents.tools.approval import question_of
+from agents.tools.base import Tool, Toolbox, ToolOutput
+from core.database.types import utc_now
+from core.errors import AgentexError
+
+LATE_CALL = "Not run: the time for this run was used up."
+UNKNOWN_OUTCOME = (
+    "Interrupted: whether this call took effect is not known. Check that before it is made again."
+)
+ANSWER_DAYS = 7
+_FINDINGS = TypeAdapter(list[Finding])
+
+
+class CallRunner:
+    """Runs the calls of a run, or reads back what they gave.
+
+    Args:
+        strategy: whose events and journal.
+        budget: says how long a call may take, and is told when time was used up.
+        evidence: what tools add their passages to.
+    """
+
+    def __init__(self, strategy: Strategy, budget: Budget, evidence: Evidence) -> None:
+        self._strategy = strategy
+        self.budget = budget
+        self._evidence = evidence
+
+    async def run(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
+        """Run calls; those that can be repeated side by side, any other alone and in order.
+
+        Raises:
+            Suspended: some wait for a person or for the caller's frontend; the others are done.
+        """
+        ready = [call for call in calls if not self._waits(call, tools)]
+        if all(_is_idempotent(tools.get(call.name)) for call in ready):
+            outputs = await asyncio.gather(*(self.run_one(call, tools) for call in ready))
+            done = {call.id: output for call, output in zip(ready, outputs, strict=True)}
+        else:
+            done = {call.id: await self.run_one(call, tools) for call in ready}
+        waiting = [call for call in calls if call.id not in done]
+        if waiting:
+            raise Suspended(self._wait(waiting, tools))
+        return [done[call.id] for call in calls]
+
+    def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
+        """Whether somebody else has to do something before the call has a result."""
+        known = self._strategy.inputs.journal.find(_key(call))
+        if known is not None:
+            return known.status == "waiting"
+        tool = tools.get(call.name)
+        if tool is None or not tool.needs_others:
+            return False
+        # What could not be run whatever the answer is never asked.
+        return tools.fault(call.name, call.arguments) is None
+
+    def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> Waiting:
+        interrupts: list[Interrupt] = []
+        frontend: list[str] = []
+        for call in calls:
+            effect = self._strategy.inputs.journal.find(_key(call))
+            tool = tools.get(call.name)
+            if effect is None:
+                effect = self._hold(call, tool)
+            held = effect.outcome.get("interrupt")
+            if held is None:
+                frontend.append(call.id)
+            else:
+                interrupts.append(TypeAdapter(Interrupt).validate_python(held))
+        return Waiting(tuple(interrupts), tuple(frontend))
+
+    def _hold(self, call: ToolCall, tool: Tool | None) -> Effect:
+        about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
+        if tool is not None and tool.side == "server":
+            until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
+            interrupt = question_of(tool, call, until=until, is_chinese=self._strategy.is_chinese)
+            about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
+        return self._strategy.inputs.journal.write(_key(call), about, "waiting")
+
+    async def run_one(self, call: ToolCall, tools: Toolbox) -> ToolOutput:
+        """Run one call while there is time, and show its result."""
+        journal, key = self._strategy.inputs.journal, _key(call)
+        past = journal.read(key)
+        if past is None:
+            output, findings = await self._run_now(call, tools)
+            journal.write(key, _outcome(output, findings))
+        else:
+            output = self._read_back(past)
+        result = ToolCallResult(f"result_{call.id}", call.id, output.content)
+        if past is None or journal.is_answered(key):
+            self._strategy.channel.emit(result)
+        else:
+            self._strategy.channel.observe(result)
+        return output
+
+    async def _run_now(self, call: ToolCall, tools: Toolbox) -> tuple[ToolOutput, list[Finding]]:
+        journal, key = self._strategy.inputs.journal, _key(call)
+        known, tool = journal.find(key), tools.get(call.name)
+        arguments = call.arguments
+        if known is not None and known.status == "approved":
+            arguments = as_text(known.outcome.get("arguments"))
+        if not _is_idempotent(tool):
+            if known is not None and known.status == "started":
+                return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
+            # From here on it may have happened, whoever looks at the journal.
+            journal.write(key, {"name": call.name, "arguments": arguments}, "started")
+            await self._strategy.channel.written()
+        is_approved = known is not None and known.status == "approved"
+        with noting_findings() as findings:
+            try:
+                async with asyncio.timeout(self.budget.acting_seconds_left):
+                    output = await tools.call(
+                        call.name, arguments, call_id=call.id, is_approved=is_approved
+                    )
+            except TimeoutError:
+                self.budget.end("time")
+                return ToolOutput(LATE_CALL, ran=False), []
+        return output, findings
+
+    def _read_back(self, past: Effect) -> ToolOutput:
+        outcome = past.outcome
+        for finding in _FINDINGS.validate_python(outcome.get("findings", [])):
+            self._evidence.add(finding.passages, query=finding.query)
+        if outcome.get("late"):
+            self.budget.end("time")
+        failure = outcome.get("failure")
+        return ToolOutput(
+            as_text(outcome.get("content")),
+            ran=bool(outcome.get("ran")),
+            failure=AgentexError.of_code(failure) if isinstance(failure, int) else None,
+        )
+
+
+def _key(call: ToolCall) -> str:
+    return f"call:{call.id}"
+
+
+def _is_idempotent(tool: Tool | None) -> bool:
+    return tool is None or tool.idempotent
+
+
+def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonValue]:
+    outcome: dict[str, JsonValue] = {"content": output.content, "ran": output.ran}
+    if output.failure is not None:
+        outcome["failure"] = int(output.failure.code)
+    if output.content == LATE_CALL:
+        outcome["late"] = True
+    if findings:
+        outcome["findings"] = _FINDINGS.dump_python(list(findings), mode="json")
+    return outcome

@@ -1,0 +1,120 @@
+"""Turns of the model as effects: made once, read back when the run is taken up."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pydantic import JsonValue, TypeAdapter
+
+from agents.events import TextEnded, TextStarted, ToolCallEnded, ToolCallStarted
+from agents.journal import Effect
+from agents.models.port import Message, ModelUsage, ToolSpec, ToolsRefused
+from agents.strategies.base import Strategy
+from agents.strategies.budget import Budget
+from agents.strategies.model_turn import Turn, stream_turn
+from agents.strategies.voice import TurnVoice, Voice
+
+_USAGES = TypeAdapter(list[ModelUsage])
+
+
+class TurnMaker:
+    """Asks the model for a run, or reads back what it said.
+
+    Args:
+        strategy: whose model, events and tokens.
+        budget: is told when time was used up.
+    """
+
+    def __init__(self, strategy: Strategy, budget: Budget) -> None:
+        self._strategy = strategy
+        self.budget = budget
+
+    async def make(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        voice: Voice,
+        seconds: float | None = None,
+    ) -> Turn | None:
+        """One turn.
+
+        Args:
+            messages: what the model reads.
+            tools: what it may call.
+            voice: how its text is heard.
+            seconds: how long it may take; None leaves that to the run's own deadline.
+
+        Returns:
+            None when time was used up before it said anything that counts.
+
+        Raises:
+            ToolsRefused: the endpoint can't do tool calling.
+            ModelFailed: the model broke off.
+            RunChanged: the run was begun by another version of the strategy.
+        """
+        journal = self._strategy.inputs.journal
+        key = journal.next_turn()
+        past = journal.read(key)
+        if past is not None:
+            return self._read_back(past, voice)
+        usages: list[ModelUsage] = []
+
+        def spend(usage: ModelUsage) -> None:
+            usages.append(usage)
+            self._strategy.spend(usage)
+
+        heard = TurnVoice(self._strategy.channel.emit, voice)
+        is_late = False
+        try:
+            async with asyncio.timeout(seconds):
+                turn = await stream_turn(
+                    self._strategy.inputs.model, messages, tools, emit=heard, spend=spend
+                )
+            heard.end(has_calls=bool(turn.calls))
+        except TimeoutError:
+            is_late = True
+            self.budget.end("time")
+            is_open = heard.cut()
+            turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
+        except ToolsRefused as refused:
+            journal.write(key, {"refused": str(refused.details.get("reason", ""))})
+            raise
+        journal.write(key, _outcome(turn, usages, is_late=is_late))
+        return turn
+
+    def _read_back(self, past: Effect, voice: Voice) -> Turn | None:
+        outcome = past.outcome
+        if "refused" in outcome:
+            raise ToolsRefused(reason=outcome["refused"])
+        for usage in _USAGES.validate_python(outcome["usage"]):
+            self._strategy.spend(usage)
+        if outcome["late"]:
+            self.budget.end("time")
+        if outcome["turn"] is None:
+            return None
+        turn = Turn.from_json(outcome["turn"])
+        self._note(turn, voice)
+        return turn
+
+    def _note(self, turn: Turn, voice: Voice) -> None:
+        """Let the channel know what the turn opened, which is in the log already."""
+        observe = self._strategy.channel.observe
+        if voice == "answer" and turn.text:
+            observe(TextStarted(turn.message_id))
+            if turn.calls:
+                observe(TextEnded(turn.message_id))
+        for call in turn.calls:
+            observe(ToolCallStarted(call.id, call.name, turn.message_id))
+            observe(ToolCallEnded(call.id))
+
+
+def _outcome(
+    turn: Turn | None, usages: Sequence[ModelUsage], *, is_late: bool
+) -> dict[str, JsonValue]:
+    spent: list[JsonValue] = [asdict(usage) for usage in usages]
+    return {
+        "turn": None if turn is None else turn.to_json(),
+        "usage": spent,
+        "late": is_late,
+    }

@@ -1,0 +1,84 @@
+"""What a person is asked before a call is run, and what an answer makes of the call."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+from uuid import uuid4
+
+from pydantic import JsonValue
+
+from agents.events import Interrupt
+from agents.json_shapes import as_object, as_text, parse
+from agents.models.port import ToolCall
+from agents.tools.base import Tool, schema_fault
+
+DECLINED = "Declined: the user does not want this call. Do not make it again unless asked to."
+_ASKED = ("Run {name} with these arguments?", "是否以这些参数运行 {name}？")
+
+
+class BadAnswer(ValueError):
+    """The answer is not of the shape that was asked for; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an answer makes of a call.
+
+    Attributes:
+        status: ``approved`` runs it with ``arguments``, ``done`` makes ``content`` its result.
+    """
+
+    status: Literal["approved", "done"]
+    arguments: str = ""
+    content: str = ""
+
+
+def question_of(tool: Tool, call: ToolCall, *, until: str, is_chinese: bool) -> Interrupt:
+    """The interrupt for a call of a tool that asks a person, or needs one's consent."""
+    arguments = parse(call.arguments or "{}")
+    metadata: dict[str, JsonValue] = {
+        "tool": tool.name,
+        "arguments": arguments,
+        "allowed": ["accept", "edit", "reject", "response"],
+    }
+    if tool.question is not None:
+        asked = tool.question(call.arguments)
+        metadata["allowed"] = ["response", "reject"]
+        return Interrupt(
+            str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata
+        )
+    message = _ASKED[is_chinese].format(name=tool.name)
+    schema: dict[str, JsonValue] = {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "editedArgs": tool.parameters,
+            "response": {"type": "string", "maxLength": 10_000},
+        },
+        "required": ["approved"],
+        "additionalProperties": False,
+    }
+    return Interrupt(str(uuid4()), "tool_call", message, call.id, schema, until, metadata)
+
+
+def read_answer(interrupt: Interrupt, payload: JsonValue) -> Answered:
+    """What a resolved interrupt makes of its call (reference shapes of AG-UI 1.0).
+
+    Args:
+        interrupt: that is answered.
+        payload: ``{approved, editedArgs?, response?}`` for a tool call; what the question's own
+            schema says for any other.
+
+    Raises:
+        BadAnswer: it does not fit the interrupt's schema.
+    """
+    if fault := schema_fault(interrupt.response_schema, payload):
+        raise BadAnswer(fault)
+    if interrupt.reason != "tool_call":
+        return Answered("done", content=json.dumps(payload, ensure_ascii=False))
+    answer = as_object(payload)
+    if answer.get("approved") is True:
+        arguments = answer.get("editedArgs", interrupt.metadata["arguments"])
+        return Answered("approved", arguments=json.dumps(arguments, ensure_ascii=False))
+    said = as_text(answer.get("response"))
+    return Answered("done", content=f"The user answered instead: {said}" if said else DECLINED)
