@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -15,6 +15,18 @@ from agents.strategies.model_turn import Turn, stream_turn
 from agents.strategies.voice import TurnVoice, Voice
 
 _USAGES = TypeAdapter(list[ModelUsage])
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    turn: Turn | None
+    usages: Sequence[ModelUsage]
+    is_late: bool = False
+
+    def to_json(self) -> dict[str, JsonValue]:
+        spent: list[JsonValue] = [asdict(usage) for usage in self.usages]
+        turn = None if self.turn is None else self.turn.to_json()
+        return {"turn": turn, "usage": spent, "late": self.is_late}
 
 
 class TurnMaker:
@@ -58,30 +70,40 @@ class TurnMaker:
         past = journal.read(key)
         if past is not None:
             return self._read_back(past, voice)
+        asking = self._ask(messages, tools, TurnVoice(self._strategy.channel.emit, voice), seconds)
+        try:
+            outcome = await asking
+        except ToolsRefused as refused:
+            journal.write(key, {"refused": str(refused.details.get("reason", ""))})
+            raise
+        journal.write(key, outcome.to_json())
+        return outcome.turn
+
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        heard: TurnVoice,
+        seconds: float | None,
+    ) -> "_Outcome":
         usages: list[ModelUsage] = []
 
         def spend(usage: ModelUsage) -> None:
             usages.append(usage)
             self._strategy.spend(usage)
 
-        heard = TurnVoice(self._strategy.channel.emit, voice)
-        is_late = False
         try:
             async with asyncio.timeout(seconds):
                 turn = await stream_turn(
                     self._strategy.inputs.model, messages, tools, emit=heard, spend=spend
                 )
-            heard.end(has_calls=bool(turn.calls))
         except TimeoutError:
-            is_late = True
             self.budget.end("time")
             is_open = heard.cut()
             turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
-        except ToolsRefused as refused:
-            journal.write(key, {"refused": str(refused.details.get("reason", ""))})
-            raise
-        journal.write(key, _outcome(turn, usages, is_late=is_late))
-        return turn
+            return _Outcome(turn, usages, is_late=True)
+        heard.end(has_calls=bool(turn.calls))
+        return _Outcome(turn, usages)
 
     def _read_back(self, past: Effect, voice: Voice) -> Turn | None:
         outcome = past.outcome
@@ -107,14 +129,3 @@ class TurnMaker:
         for call in turn.calls:
             observe(ToolCallStarted(call.id, call.name, turn.message_id))
             observe(ToolCallEnded(call.id))
-
-
-def _outcome(
-    turn: Turn | None, usages: Sequence[ModelUsage], *, is_late: bool
-) -> dict[str, JsonValue]:
-    spent: list[JsonValue] = [asdict(usage) for usage in usages]
-    return {
-        "turn": None if turn is None else turn.to_json(),
-        "usage": spent,
-        "late": is_late,
-    }
