@@ -9,7 +9,6 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AgentexError,
@@ -162,7 +161,7 @@ async def _fail(
 async def _postpone(bench: Workbench, lease: TransferLease, error: Exception) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
     async with unit_of_work(bench.database) as work:
-        await transfers.postpone(work, lease, _OUTAGE, until=utc_now() + _OUTAGE_PAUSE)
+        await transfers.postpone(work, lease, _OUTAGE, pause=_OUTAGE_PAUSE)
 
 
 async def _remove_file(bench: Workbench, row: Transfer) -> None:
@@ -265,7 +264,7 @@ async def requeue(bench: Workbench) -> int:
         How many jobs were written.
     """
     async with bench.database.reading() as session:
-        waiting = await transfers.waiting(session, utc_now() - _GRACE)
+        waiting = await transfers.waiting(session, _GRACE)
     if not waiting:
         return 0
     queued = await bench.queue.queued_keys()

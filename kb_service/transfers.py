@@ -10,6 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal, get_owned
+from core.database.clock import database_now
 from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
@@ -19,6 +20,7 @@ from kb_service.models import DocumentStatus, KnowledgeBase, Transfer
 
 JOB = "knowledge_base.transfer"
 IMPORT, COPY = "import", "copy"
+LONGEST_LEASE = timedelta(minutes=10)
 SORT_FIELDS = ("created_at", "updated_at")
 
 _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
@@ -144,13 +146,13 @@ async def acquire(
     Returns:
         The transfer; None when another worker holds it, its time has not come, or it is done.
     """
-    now = utc_now()
+    now = await database_now(work.session)
     statement = (
         update(Transfer)
         .where(
             col(Transfer.id) == transfer_id,
             col(Transfer.status).in_(_OPEN),
-            or_(col(Transfer.lease_until).is_(None), col(Transfer.lease_until) < now),
+            _is_free(now),
         )
         .values(
             status=DocumentStatus.PROCESSING.value,
@@ -163,6 +165,12 @@ async def acquire(
     if (await work.session.exec(statement)).rowcount == 0:
         return None
     return (await work.session.exec(select(Transfer).where(Transfer.id == transfer_id))).one()
+
+
+def _is_free(now: datetime) -> ColumnElement[bool]:
+    # What lies further ahead than any lease was written before a clock was set back.
+    until = col(Transfer.lease_until)
+    return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
 
 
 def lease_of(row: Transfer) -> TransferLease:
@@ -183,9 +191,10 @@ async def advance(
         col(KnowledgeBase.id) == col(Transfer.knowledge_base_id),
         col(KnowledgeBase.deleted_at).is_(None),
     )
+    now = await database_now(work.session)
     values: dict[str, object] = {
-        "lease_until": utc_now() + timedelta(seconds=seconds),
-        "updated_at": utc_now(),
+        "lease_until": now + timedelta(seconds=seconds),
+        "updated_at": now,
     }
     if progress is not None:
         values["progress"] = progress
@@ -217,15 +226,22 @@ async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) 
 
 
 async def postpone(
-    work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, until: datetime
+    work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta
 ) -> None:
-    """Give a transfer back for a later try, which does not count as one; the reason is visible."""
+    """Give a transfer back for a later try, which does not count as one; the reason is visible.
+
+    Args:
+        work: the transaction.
+        lease: what is given back.
+        failure: why.
+        pause: how long to wait at least, no longer than ``LONGEST_LEASE``.
+    """
     await _release(
         work,
         lease,
         status=DocumentStatus.PENDING.value,
         failure=failure,
-        lease_until=until,
+        lease_until=await database_now(work.session) + pause,
         attempt=lease.attempt - 1,
     )
 
@@ -251,12 +267,13 @@ async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> 
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def waiting(session: AsyncSession, before: datetime) -> Sequence[tuple[str, int]]:
-    """Ids and attempts of transfers that nobody holds and nobody touched lately."""
+async def waiting(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
+    """Ids and attempts of transfers that nobody holds and nobody touched for this long."""
+    now = await database_now(session)
     query = select(Transfer.id, Transfer.attempt).where(
         col(Transfer.status).in_(_OPEN),
-        col(Transfer.updated_at) < before,
-        or_(col(Transfer.lease_until).is_(None), col(Transfer.lease_until) < utc_now()),
+        col(Transfer.updated_at) < now - grace,
+        _is_free(now),
     )
     return (await session.exec(query)).all()
 
