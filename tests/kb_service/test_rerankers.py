@@ -94,6 +94,18 @@ async def test_what_is_no_ranking_is_an_error(
     assert len(server.requests) == requests
 
 
+@pytest.mark.parametrize("seconds", ["1", "3600"])
+async def test_endpoint_that_names_too_long_a_wait_is_not_waited_for(
+    server: RerankServer, client: httpx.AsyncClient, seconds: str
+):
+    server.faults = [(429, {"Retry-After": seconds}, b"")]
+    with pytest.raises(RerankerUnavailable) as caught:
+        await reranker(server, client, total_seconds=1).scores("q", ["lion"])
+    # Not: that it did not answer in time, which is what is said when the time is over.
+    assert caught.value.details["reason"] == "the endpoint asks to wait longer than a search"
+    assert len(server.requests) == 1
+
+
 async def test_silent_endpoint_is_given_up(server: RerankServer, client: httpx.AsyncClient):
     server.delay = 2
     with pytest.raises(RerankerUnavailable):

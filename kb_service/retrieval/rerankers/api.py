@@ -27,7 +27,8 @@ class Endpoint:
         model: named in each request.
         api_key: None sends no Authorization header.
         timeout_seconds: longest wait for one answer.
-        total_seconds: longest wait in all, retries and pauses included.
+        total_seconds: longest wait in all, retries and pauses included; a ``Retry-After`` beyond
+            it ends the retries at once.
         attempts: requests in all.
         backoff_seconds: first pause, doubled each time, unless the answer says ``Retry-After``.
     """
@@ -69,13 +70,13 @@ class ApiReranker:
             "return_documents": False,
         }
         try:
-            async with asyncio.timeout(self._endpoint.total_seconds):
-                answer = await self._send(body)
+            async with asyncio.timeout(self._endpoint.total_seconds) as limit:
+                answer = await self._send(body, limit)
         except TimeoutError as error:
             raise RerankerUnavailable(reason="the endpoint did not answer in time") from error
         return _in_order(answer, len(texts))
 
-    async def _send(self, body: Mapping[str, object]) -> _Answer:
+    async def _send(self, body: Mapping[str, object], limit: asyncio.Timeout) -> _Answer:
         for attempt in range(1, self._endpoint.attempts + 1):
             pause = self._endpoint.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
             try:
@@ -92,6 +93,9 @@ class ApiReranker:
                     reason = f"the endpoint answered HTTP {response.status_code}"
                     raise RerankerUnavailable(reason=reason)
                 pause = _retry_after(response, pause)
+            if _ends_by(limit, pause):
+                # The person who searches need not wait for what can't come in time.
+                raise RerankerUnavailable(reason="the endpoint asks to wait longer than a search")
             await asyncio.sleep(pause)
         raise RerankerUnavailable(reason="no request was allowed")
 
@@ -137,6 +141,11 @@ def _in_order(answer: _Answer, count: int) -> list[float]:
     if all(0 <= score <= 1 for score in scores):
         return scores
     return [1 / (1 + math.exp(-max(-700.0, min(score, 700.0)))) for score in scores]
+
+
+def _ends_by(limit: asyncio.Timeout, pause: float) -> bool:
+    deadline = limit.when()
+    return deadline is not None and asyncio.get_running_loop().time() + pause >= deadline
 
 
 def _retry_after(response: httpx.Response, pause: float) -> float:
