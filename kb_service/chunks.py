@@ -14,6 +14,7 @@ from core.errors import ChunkNotFound, Conflict, DocumentNotFound
 from kb_service.models import Chunk, Document, KnowledgeBase
 
 SORT_FIELDS = ("position", "token_count")
+_CHANGED = "The passage was edited meanwhile: read it again"
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,7 @@ def require_version(chunk: Chunk, version: int) -> None:
         Conflict: somebody did; the details have the present version.
     """
     if chunk.version != version:
-        error = "The passage was edited meanwhile: read it again"
-        raise Conflict(field="version", error=error, version=chunk.version)
+        raise Conflict(field="version", error=_CHANGED, version=chunk.version)
 
 
 async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) -> Chunk:
@@ -175,7 +175,7 @@ async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) ->
         values: new values by column.
 
     Raises:
-        Conflict: it was edited meanwhile.
+        Conflict: it was edited meanwhile, or was out of sight for a moment.
         ChunkNotFound: it is gone.
     """
     shown = select(Document.id).where(
@@ -195,4 +195,6 @@ async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) ->
     if (await work.session.exec(statement)).rowcount == 0:
         now = await get(work.session, place.knowledge_base, place.chunk.id)
         require_version(now.chunk, place.chunk.version)
+        # Searches saw another revision for a moment and see this one again: nothing was written.
+        raise Conflict(field="version", error=_CHANGED, version=now.chunk.version)
     return await work.session.get_one(Chunk, place.chunk.id, populate_existing=True)

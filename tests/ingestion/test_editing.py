@@ -4,7 +4,9 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import update
 from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.unit_of_work import unit_of_work
 from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
@@ -95,6 +97,23 @@ async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(bench: Workbench
     place = await indexed(bench)
     await edit_document(bench.database, place.document.id, active_revision=2)
     with pytest.raises(ChunkNotFound):
+        await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
+    assert (await legs_of(bench, place, "quokka")).sparse == []
+
+
+async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    place = await indexed(bench)
+    await edit_document(bench.database, place.document.id, active_revision=2)
+    inner = chunks.get
+
+    async def get_after_the_way_back(session: AsyncSession, base: KnowledgeBase, chunk_id: str):
+        await session.exec(update(Document).values(active_revision=1))
+        return await inner(session, base, chunk_id)
+
+    monkeypatch.setattr(chunks, "get", get_after_the_way_back)
+    with pytest.raises(Conflict):
         await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
     assert (await legs_of(bench, place, "quokka")).sparse == []
 
