@@ -34,7 +34,7 @@ class Lease:
 
 def is_held(document: Document, now: datetime) -> bool:
     """Whether a worker may still have the document in hand."""
-    return document.lease_until is not None and now <= document.lease_until
+    return (until := document.lease_until) is not None and now <= until <= now + LONGEST_LEASE
 
 
 def is_free(now: Moment, longest: Moment) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from kb_service import leases
 from kb_service.leases import Lease, Outcome
-from kb_service.models import Chunk, DocumentStage
+from kb_service.models import Chunk, Document, DocumentStage
 from kb_service.vector_index.protocol import point_id
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.stored import edit, reread
@@ -230,3 +230,25 @@ async def test_letting_go_leaves_another_workers_lease(database: Database, doc_i
     async with unit_of_work(database) as work:
         await leases.let_go(work, zombie)
     assert (await reread(database, doc_id)).lease_owner == "other"
+
+
+_MOMENT = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        None,
+        *(-_MOMENT, timedelta(0), _MOMENT, LATER),
+        *(leases.LONGEST_LEASE + step for step in (-_MOMENT, timedelta(0), _MOMENT)),
+    ],
+)
+async def test_document_is_held_just_when_it_is_not_free(
+    database: Database, doc_id: str, ahead: timedelta | None
+):
+    now = utc_now()
+    await edit(database, doc_id, lease_until=None if ahead is None else now + ahead)
+    free = select(Document.id).where(leases.is_free(now, now + leases.LONGEST_LEASE))
+    async with database.reading() as session:
+        is_free = (await session.exec(free)).first() is not None
+    assert leases.is_held(await reread(database, doc_id), now) == (not is_free)
