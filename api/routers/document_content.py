@@ -1,7 +1,9 @@
 """The file that a document was made from."""
 
+import os
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import IO
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import FileResponse
@@ -15,6 +17,7 @@ from core.accounts.permissions import Permission
 from core.errors import DocumentNotFound, ErrorCode
 from kb_service import documents, knowledge_bases
 from kb_service.models import Document
+from kb_service.object_storage.protocol import ObjectStore
 
 router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -26,14 +29,16 @@ class StoredFileResponse(FileResponse):
     Parts of it can be asked for (``Range``).
 
     Args:
-        path: the file's bytes.
+        file: opened, so that its bytes are there until the end though it be deleted meanwhile.
         document: whose name, type and checksum the headers tell.
         held: closed when the answer is over.
     """
 
-    def __init__(self, path: Path, document: Document, held: AsyncExitStack) -> None:
+    def __init__(self, file: IO[bytes], document: Document, held: AsyncExitStack) -> None:
+        descriptor = file.fileno()
         super().__init__(
-            path,
+            Path(f"/dev/fd/{descriptor}"),
+            stat_result=os.fstat(descriptor),
             media_type=document.media_type,
             filename=document.name,
             content_disposition_type="attachment",
@@ -69,9 +74,20 @@ async def download_document(
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         document = await documents.get(session, row.id, doc_id)
+    return await stored_file(services.store, document)
+
+
+async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:
+    """A document's file as an answer.
+
+    Raises:
+        DocumentNotFound: it was deleted or replaced a moment ago.
+        ObjectStoreUnavailable: the store did not answer.
+    """
     async with AsyncExitStack() as stack:
         try:
-            path = await stack.enter_async_context(services.store.local_copy(document.storage_key))
+            path = await stack.enter_async_context(store.local_copy(document.storage_key))
+            file = stack.enter_context(path.open("rb"))
         except FileNotFoundError as error:
             raise DocumentNotFound from error
-        return StoredFileResponse(path, document, stack.pop_all())
+        return StoredFileResponse(file, document, stack.pop_all())
