@@ -20,6 +20,10 @@ router = APIRouter(tags=["health"])
 _PATIENCE_SECONDS = 3
 
 
+class _NotReady(Exception):
+    """A part answers, and says that it can't be used yet; the text is for operators."""
+
+
 class Alive(BaseModel):
     """The process answers."""
 
@@ -53,7 +57,7 @@ async def _redis(services: Services) -> str:
 async def _worker(services: Services) -> str:
     count = await count_workers(services.redis)
     if count == 0:
-        raise LookupError("no worker gave a sign of life")
+        raise _NotReady("no worker gave a sign of life")
     return f"{count} alive"
 
 
@@ -65,7 +69,7 @@ async def _object_store(services: Services) -> str:
 async def _engine(services: Services) -> str:
     health = await services.engine.health()
     if health.state != "ready":
-        raise LookupError(f"the engine is {health.state}")
+        raise _NotReady(f"the engine is {health.state}")
     problems = [encoder.problem for encoder in health.encoders if encoder.problem]
     return "; ".join([f"{health.model} on {health.backend}", *problems])
 
@@ -118,10 +122,14 @@ async def ready(services: CurrentServices) -> JSONResponse:
         try:
             with anyio.fail_after(_PATIENCE_SECONDS):
                 components[name] = Component(status="ok", detail=await probe(services))
-        except LookupError as error:
+        except _NotReady as error:
             components[name] = Component(status="error", detail=str(error))
         except (AgentexError, RedisError, OSError, TimeoutError):
             components[name] = Component(status="error", detail="does not answer")
+        except Exception:
+            # A fault of ours, whose words are for the log; the other parts are told all the same.
+            log.exception("health.check_crashed", part=name)
+            components[name] = Component(status="error", detail="the check failed, see the log")
 
     async with anyio.create_task_group() as group:
         for name, probe in CHECKS.items():
