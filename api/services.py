@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
@@ -60,20 +60,25 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         DatabaseUnavailable: without the database there is no API.
         SecretKeyMismatchError: the database belongs to another secret key.
     """
-    async with httpx.AsyncClient(follow_redirects=False) as http:
+    # Each end is reached whatever goes wrong at another one; the last opened goes first.
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(httpx.AsyncClient(follow_redirects=False))
         services = await _open(settings, http)
+        for close in (
+            services.database.close,
+            services.redis.aclose,
+            services.engine.close,
+            services.spaces.close,
+            services.previews.close,
+        ):
+            stack.push_async_callback(close)
         beside = {
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
         }
-        try:
-            yield services
-        finally:
-            await services.runs.drain(settings.drain_seconds / 2)
-            for task in beside:
-                task.cancel()
-            await asyncio.wait(beside)
-            await _close(services)
+        stack.push_async_callback(_cancel, beside)
+        stack.push_async_callback(services.runs.drain, settings.drain_seconds / 2)
+        yield services
 
 
 async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
@@ -122,12 +127,10 @@ async def _open_authenticator(settings: Settings, database: Database) -> Authent
     )
 
 
-async def _close(services: Services) -> None:
-    await services.previews.close()
-    await services.spaces.close()
-    await services.engine.close()
-    await services.redis.aclose()
-    await services.database.close()
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 async def _take_up_lost_runs(runs: RunService) -> None:
