@@ -4,13 +4,15 @@ An archive is never unpacked to disk, its members' names are never paths here, a
 within an archive is a file of a kind that no parser reads.
 """
 
+import errno
 import stat
 import struct
 import unicodedata
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from lzma import LZMAError
 from typing import IO
 from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
@@ -35,7 +37,10 @@ _DIRECTORY_BYTES = 4 * 2**20
 _UTF8_NAME = 0x800
 _ENCRYPTED = 0x1
 _HIDDEN_FOLDER = "__MACOSX"
-_DAMAGE = (BadZipFile, LargeZipFile, DeflateError, EOFError, NotImplementedError, OSError)
+_DAMAGE = (BadZipFile, LargeZipFile, DeflateError, LZMAError, EOFError, NotImplementedError)
+# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any
+# other is about a disk.
+_ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class Archive:
 
         Raises:
             ArchiveMemberRefused: they are damaged.
+            OSError: the disk that the archive lies on can't be read.
         """
         blocks = self._blocks(member)
         try:
@@ -118,6 +124,7 @@ async def open_archive(file: IO[bytes], name: str, limits: Limits) -> Archive:
     Raises:
         ArchiveLimits: too many members, too much data, or a ratio that only a bomb has.
         CorruptArchive: it can't be read.
+        OSError: the disk that it lies on can't be read.
     """
     return await to_thread.run_sync(_open, file, name, limits)
 
@@ -136,10 +143,8 @@ def document_name(parts: Sequence[str]) -> str:
 
 def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
     _check_end(file, limits)
-    try:
+    with _damage_is(CorruptArchive(), UnicodeDecodeError, ValueError):
         content = ZipFile(file)
-    except (*_DAMAGE, UnicodeDecodeError, ValueError) as error:
-        raise CorruptArchive from error
     entries = [entry for entry in content.infolist() if not entry.is_dir()]
     _check_sizes(entries, limits)
     paths = _paths(entries)
@@ -229,9 +234,17 @@ def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | No
     return ArchiveMemberRefused(reason=reason) if reason else None
 
 
+def _damage_named() -> AbstractContextManager[None]:
+    return _damage_is(ArchiveMemberRefused(reason="corrupt"), RuntimeError)
+
+
 @contextmanager
-def _damage_named() -> Generator[None]:
+def _damage_is(refusal: AgentexError, *kinds: type[Exception]) -> Generator[None]:
     try:
         yield
-    except (*_DAMAGE, RuntimeError) as error:
-        raise ArchiveMemberRefused(reason="corrupt") from error
+    except (*_DAMAGE, *kinds) as error:
+        raise refusal from error
+    except OSError as error:
+        if error.errno not in _ERRNO_OF_DAMAGE:
+            raise
+        raise refusal from error
