@@ -15,8 +15,10 @@ import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _LOOK_SECONDS = 0.001
 # Longer than any write takes that is not of very many rows.
 _PATIENCE_SECONDS = 0.5
@@ -74,13 +76,21 @@ class WriteTurn:
         if not self._files or time.monotonic() < self._without_until:
             return
         if not self._open:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-            self._open = [os.open(file, flags, 0o600) for file in self._files]
+            self._open = self._opened()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 await self._enter_door(*self._open)
         except TimeoutError:
             self._without_until = time.monotonic() + _WITHOUT_SECONDS
+
+    def _opened(self) -> list[int]:
+        queue, door = (partial(os.open, file, _FLAGS, 0o600) for file in self._files)
+        opened = queue()
+        try:
+            return [opened, door()]
+        except OSError:
+            os.close(opened)
+            raise
 
     async def _enter_door(self, queue: int, door: int) -> None:
         await _lock(queue)

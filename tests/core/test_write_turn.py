@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.database.engine import Database
@@ -115,6 +116,22 @@ async def test_database_in_memory_needs_no_files(tmp_path: Path, monkeypatch: py
     async with WriteTurn(None).taken(1):
         pass
     assert os.listdir(tmp_path) == []
+
+
+async def test_lock_file_is_not_left_open_when_the_other_one_can_not_be_made(tmp_path: Path):
+    (tmp_path / "db-turn").mkdir()
+    turn = WriteTurn(tmp_path / "db")
+    for _ in range(3):
+        with pytest.raises(IsADirectoryError):
+            async with turn.taken(1):
+                pass
+    assert (tmp_path / "db-queue").exists()
+    left = [file.path for file in psutil.Process().open_files()]
+    assert [path for path in left if path.startswith(str(tmp_path))] == []
+    (tmp_path / "db-turn").rmdir()
+    async with turn.taken(1):
+        pass
+    turn.close()
 
 
 async def test_locks_that_can_not_be_made_make_the_database_unavailable(tmp_path: Path):
