@@ -10,6 +10,10 @@ from pathlib import Path
 from platformdirs import user_config_path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from cli.messages import CREDENTIALS_UNUSABLE
+from cli.problems import CommandFailed
+from core.errors import InvalidRequest
+
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
 
@@ -43,7 +47,7 @@ class _File(BaseModel):
 
 
 class CredentialStore:
-    """The file of logins.
+    """The file of logins; each use raises ``CommandFailed`` where the disk does not allow it.
 
     Args:
         path: the file; by default ``credentials.json`` in the user's configuration folder.
@@ -80,8 +84,10 @@ class CredentialStore:
 
         A refresh token works once: two commands that refresh side by side would end the login.
         """
-        self._make_folder()
-        descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, _FILE_MODE)
+        with self._trouble_told():
+            self._make_folder()
+            lock = self.path.with_suffix(".lock")
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, _FILE_MODE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -93,17 +99,30 @@ class CredentialStore:
 
     def _read(self) -> _File:
         try:
-            return _File.model_validate_json(self.path.read_bytes())
+            with self._trouble_told():
+                return _File.model_validate_json(self.path.read_bytes())
         except (FileNotFoundError, ValidationError):
             # A damaged file holds nothing that a new login can't replace.
             return _File()
 
     def _write(self, content: _File) -> None:
-        self._make_folder()
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content.model_dump(exclude_none=True), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
+        with self._trouble_told():
+            self._make_folder()
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(content.model_dump(exclude_none=True), file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self.path)
+
+    @contextlib.contextmanager
+    def _trouble_told(self) -> Generator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            cause = InvalidRequest("credentials", str(self.path))
+            told = {"path": self.path, "reason": error.strerror or type(error).__name__}
+            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **told) from error

@@ -46,6 +46,11 @@ BOOTSTRAPPED = Message(
     "{url} 没有已保存的登录：已使用 {file} 中的初始管理员密码以 {username} 登录。"
     "如需使用其他账户：agentex login --username NAME",
 )
+CREDENTIALS_UNUSABLE = Message(
+    "The file of logins {path} can't be used ({reason}): make it yours to read and write, or move "
+    "it away and log in again.",
+    "无法使用登录信息文件 {path}（{reason}）：请确认您有读写权限，或移走该文件后重新登录。",
+)
 LOGGED_IN = Message("Logged in at {url} as {username}.", "已在 {url} 以 {username} 登录。")
 LOGGED_OUT = Message("Logged out of {url}.", "已退出 {url}。")
 WAS_LOGGED_OUT = Message("No login was stored for {url}.", "{url} 没有已保存的登录。")

@@ -3,7 +3,11 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from cli.credentials import CredentialStore, Login
+from tests.cli.conftest import Agentex
+from tests.fixtures.contract_server import API_KEY
 from tests.fixtures.processes import wait_until
 
 URL = "http://127.0.0.1:8000"
@@ -29,3 +33,22 @@ def test_login_that_is_stored_while_a_server_is_remembered_is_kept(tmp_path: Pat
     thread.join(60)
     wait_until(lambda: not thread.is_alive())
     assert (one.server, one.load(URL)) == (URL, Login(username="a", access_token="t"))
+
+
+@pytest.mark.parametrize("place", ["credentials.json", "credentials.lock", ""])
+@pytest.mark.parametrize(
+    "command", [("kb", "list"), ("doctor",), ("logout",), ("login", "--api-key-stdin")]
+)
+def test_file_that_can_not_be_used_is_named_and_nothing_is_thrown(
+    stranger: Agentex, person: Path, place: str, command: tuple[str, ...]
+):
+    """A folder where the file should be, or a file where its folder should be."""
+    if place:
+        (person / place).mkdir(parents=True)
+    else:
+        person.parent.mkdir(parents=True, exist_ok=True)
+        person.write_text("")
+    said = stranger(*command, stdin=API_KEY)
+    assert said.code != 0
+    if place != "credentials.lock":
+        assert str(person / "credentials.json") in said.err + said.out
