@@ -18,7 +18,7 @@ class Traits:
             ``auto`` is native until the endpoint refuses, then text; ``none`` offers none, so
             that a strategy works without.
         parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
-        stream_usage: Ask for token counts with ``stream_options``.
+        stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
         echo_reasoning: Send reasoning back with assistant turns that called tools (DeepSeek).
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.

@@ -123,6 +123,10 @@ def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object
     return details if status is None else {**details, "status": status}
 
 
+class StreamOptionsRefused(ModelFailed):
+    """The endpoint does not know ``stream_options``; nothing streamed yet."""
+
+
 _UNKNOWN_MODEL = re.compile(
     r"model_?not_?found|not_found_error|invalid_model|unknown model"
     r"|models?\b.{0,200}?(not exist|not found|is not a valid|not supported|not available)"
@@ -166,6 +170,14 @@ def fault_of(status: int, text: str) -> ModelFault:
     found = (fault for pattern, fault in patterns if pattern.search(words))
     not_known = ModelFault.UNKNOWN_PATH if status == 404 else ModelFault.REFUSED
     return next(found, not_known)
+
+
+_STREAM_OPTIONS = re.compile(r"stream_options|include_usage")
+
+
+def refuses_stream_options(text: str) -> bool:
+    """Whether an error answer names the field that asks for token counts."""
+    return bool(_STREAM_OPTIONS.search(text.lower()))
 
 
 _TOOLS = re.compile(r"\btools?\b|tool[ _](use|choice|call)|function[ _-]call")

@@ -1,27 +1,59 @@
 """Any endpoint that speaks OpenAI's streaming chat completions."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import httpx
 
 from agents.models.endpoint import Endpoint
+from agents.models.failures import StreamOptionsRefused
 from agents.models.openai_wire import ChunkReader, request_body
 from agents.models.payloads import PayloadReader
-from agents.models.port import Message, ToolSpec
+from agents.models.port import Message, ModelEvent, ToolSpec
 from agents.models.streamed import StreamedModel, uses_tools
 from agents.models.transport import Call
+from core.logging import get_logger
 
 __all__ = ["Endpoint", "OpenAICompatible"]
 
+_log = get_logger(__name__)
+
 
 class OpenAICompatible(StreamedModel):
-    """The adapter."""
+    """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
+
+    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+        super().__init__(endpoint, client)
+        self._traits = endpoint.traits
+
+    async def _turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        # Another turn may find it out while this one is on its way.
+        was_asked = self._traits.stream_usage
+        try:
+            async with aclosing(super()._turn(messages, tools)) as events:
+                async for event in events:
+                    yield event
+        except StreamOptionsRefused:
+            if not was_asked:
+                raise
+            self._traits = replace(self._traits, stream_usage=False)
+            _log.info("model.usage_estimated", provider=self.provider, model=self.name)
+        else:
+            return
+        async with aclosing(super()._turn(messages, tools)) as events:
+            async for event in events:
+                yield event
 
     def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
         endpoint = self._endpoint
         # An empty key would make the illegal header "Bearer ".
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        body = request_body(endpoint.model, messages, tools, endpoint.traits)
+        body = request_body(endpoint.model, messages, tools, self._traits)
         url = self._address("/chat/completions")
         return Call(url, headers, body, offers_tools=uses_tools(messages, tools))
 
     def _reader(self) -> PayloadReader:
-        return ChunkReader(self._endpoint.traits)
+        return ChunkReader(self._traits)

@@ -16,9 +16,11 @@ from pydantic import JsonValue
 from agents.models.endpoint import Endpoint
 from agents.models.failures import (
     ModelFault,
+    StreamOptionsRefused,
     details_of,
     fault_of,
     model_failed,
+    refuses_stream_options,
     refuses_tools,
 )
 from agents.models.payloads import PayloadReader
@@ -37,6 +39,7 @@ from core.sse import EventTooLarge, SseDecoder
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_FIELD_REFUSALS = frozenset({400, 422})
 _TOOL_REFUSALS = frozenset({400, 404, 422, 500, 501})
 _UNANSWERED = (
     httpx.ConnectError,
@@ -70,6 +73,7 @@ async def stream_turn(
 
     Raises:
         ToolsRefused: The endpoint refused because of the tools.
+        StreamOptionsRefused: It refused because of ``stream_options``.
         ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
     """
     request = _request(client, endpoint, call)
@@ -152,7 +156,7 @@ async def _open(
 ) -> AsyncGenerator[httpx.Response, None]:
     try:
         async with asyncio.timeout_at(deadline):
-            response = await _send(client, endpoint, request, offers_tools=call.offers_tools)
+            response = await _send(client, endpoint, request, call)
     except TimeoutError as error:
         raise model_failed(ModelFault.TOO_LONG) from error
     try:
@@ -181,11 +185,11 @@ def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx
 
 
 async def _send(
-    client: httpx.AsyncClient, endpoint: Endpoint, request: httpx.Request, *, offers_tools: bool
+    client: httpx.AsyncClient, endpoint: Endpoint, request: httpx.Request, call: Call
 ) -> httpx.Response:
     attempt = 1
     while True:
-        answer = await _try(client, request, offers_tools=offers_tools)
+        answer = await _try(client, request, call)
         if isinstance(answer, httpx.Response):
             return answer
         wait = answer.wait_seconds
@@ -207,7 +211,7 @@ class _Refusal:
 
 
 async def _try(
-    client: httpx.AsyncClient, request: httpx.Request, *, offers_tools: bool
+    client: httpx.AsyncClient, request: httpx.Request, call: Call
 ) -> httpx.Response | _Refusal:
     try:
         response = await client.send(request, stream=True)
@@ -220,17 +224,21 @@ async def _try(
     if response.status_code == _OK and "text/html" not in response.headers.get("Content-Type", ""):
         return response
     try:
-        return await _refusal(response, offers_tools=offers_tools)
+        return await _refusal(response, call)
     finally:
         await response.aclose()
 
 
-async def _refusal(response: httpx.Response, *, offers_tools: bool) -> _Refusal:
+async def _refusal(response: httpx.Response, call: Call) -> _Refusal:
     status = response.status_code
     if status == _OK:
         return _Refusal(model_failed(ModelFault.NOT_A_MODEL), is_transient=False)
     text = await _text(response)
-    if offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
+    asks_usage = "stream_options" in call.body and status in _FIELD_REFUSALS
+    if asks_usage and refuses_stream_options(text):
+        without = StreamOptionsRefused(**details_of(ModelFault.REFUSED, status))
+        return _Refusal(without, is_transient=False)
+    if call.offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
         refused = ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED, status))
         return _Refusal(refused, is_transient=False)
     fault = fault_of(status, text)

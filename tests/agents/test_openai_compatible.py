@@ -1,5 +1,6 @@
 """The OpenAI-compatible adapter against the scripted server, one quirk per test."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -16,11 +17,13 @@ from agents.models.port import (
     ToolCall,
     ToolSpec,
 )
+from core.errors import ModelFailed
 from tests.agents.model_calls import (
     ASK,
     TOOL,
     calls_of,
     collect,
+    endpoint,
     events_of,
     finish_of,
     text_of,
@@ -181,6 +184,47 @@ async def test_think_tags_stay_text_when_the_endpoint_does_not_use_them(server, 
 )
 async def test_usage_is_counted_once_wherever_it_comes(server, client, model):
     assert usage_of(await collect(server, client, model)) == ModelUsage(5, 3)
+
+
+def asked_for_usage(server: ModelServer, since: int) -> list[bool]:
+    return ["stream_options" in request.body for request in server.requests[since:]]
+
+
+async def test_endpoint_that_refuses_stream_options_is_asked_without_them_from_then_on(
+    server, client
+):
+    model = OpenAICompatible(endpoint(server, "no-stream-options"), client)
+    before = len(server.requests)
+    for _ in range(2):
+        events = await events_of(model)
+        assert text_of(events) == "Uncounted."
+        assert usage_of(events).is_estimated
+        assert finish_of(events) == "stop"
+    assert asked_for_usage(server, before) == [True, False, False]
+
+
+async def test_turns_at_once_each_find_out_that_stream_options_are_refused(server, client):
+    model = OpenAICompatible(endpoint(server, "no-stream-options"), client)
+    turns = await asyncio.gather(*(events_of(model) for _ in range(4)))
+    assert [text_of(events) for events in turns] == ["Uncounted."] * 4
+
+
+async def test_refused_stream_options_and_refused_tools_are_told_apart(server, client):
+    before = len(server.requests)
+    changes = {"tools_mode": "auto"}
+    await collect(server, client, "no-stream-options-no-tools", tools=[TOOL], **changes)
+    sent = server.requests[before:]
+    assert asked_for_usage(server, before) == [True, False, False]
+    assert ["tools" in request.body for request in sent] == [True, True, False]
+
+
+async def test_stream_options_that_the_operator_wants_are_not_left_out(server, client):
+    extra = {"stream_options": {"include_usage": True}}
+    before = len(server.requests)
+    with pytest.raises(ModelFailed) as caught:
+        await collect(server, client, "no-stream-options", stream_usage=False, extra_body=extra)
+    assert (caught.value.details["fault"], caught.value.details["status"]) == ("refused", 400)
+    assert asked_for_usage(server, before) == [True]
 
 
 @pytest.mark.parametrize("model", ["no-usage", "usage-null", "drop-after-finish"])
