@@ -163,8 +163,20 @@ def test_compose_scales_every_part_out():
 def test_compose_has_no_secret_of_its_own():
     for service in compose()["services"].values():
         for name, value in service.get("environment", {}).items():
-            if re.search(r"PASSWORD|SECRET|API_KEY|AUTH", name):
+            # What has no value is handed on from outside.
+            if value is not None and re.search(r"PASSWORD|SECRET|API_KEY|AUTH", name):
                 assert re.search(r"\$\{\w+:\?[^}]+\}", value), name
+
+
+def test_compose_hands_every_setting_of_a_model_on():
+    about_models = re.compile(r"llm_|rerank_|embedding_|model_")
+    wanted = {
+        f"AGENTEX_{name.upper()}" for name in Settings.model_fields if about_models.match(name)
+    }
+    assert "AGENTEX_LLM_MODEL" in wanted
+    for name in ("engine", "worker", "api"):
+        environment = compose()["services"][name]["environment"]
+        assert {one for one in wanted if environment.get(one, "fixed") is not None} == set()
 
 
 def test_compose_volumes_are_all_declared():
