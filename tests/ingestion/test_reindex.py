@@ -502,3 +502,15 @@ async def test_another_model_has_its_points_in_another_index(bench: Workbench, t
     assert await first.index.count() == 0 < await other.count()
     await check_whole(bench, kb_id)
     await other.close()
+
+
+async def test_lost_vectors_are_made_again_from_the_files(bench: Workbench):
+    kb_id = await new_base(bench, "zebra", "lion")
+    before = len(await seen(bench, kb_id))
+    index = bench.spaces.default.index
+    for row in await rows_of(bench, kb_id):
+        await index.delete_document(row.id)
+    assert before == 2
+    assert await seen(bench, kb_id) == set()
+    await reindexed(bench, kb_id, KnowledgeBaseDraft(), force=True)
+    assert len(await seen(bench, kb_id)) == before
