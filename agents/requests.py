@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from agents.json_shapes import parse
+
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
@@ -12,6 +14,32 @@ class UserMessage:
 
     id: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """The result of a call that the caller's frontend made, or a person's answer to one."""
+
+    call_id: str
+    text: str
+    error: str = ""
+
+    @property
+    def value(self) -> JsonValue:
+        """The text as JSON, if it is some."""
+        try:
+            return parse(self.text)
+        except ValueError:
+            return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to an interrupt (AG-UI 1.0 ``resume``)."""
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,8 @@ class RunRequest:
         messages: User messages of the input, oldest first; the last one is the question. The
             caller's assistant, tool and system messages are not here: they are not trusted.
             Messages already stored (same id) are for the run engine to skip.
+        answers: To interrupts of the thread.
+        tool_messages: The caller's tool messages; only those for calls that wait are believed.
         spelling: How the caller writes keys, hence which mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.
     """
@@ -63,9 +93,11 @@ class RunRequest:
     context: tuple[ContextItem, ...] = ()
     parent_run_id: str | None = None
     declared_version: str | None = None
+    answers: tuple[Answer, ...] = ()
+    tool_messages: tuple[ToolMessage, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
     @property
     def question(self) -> str:
-        """The text the run answers."""
-        return self.messages[-1].text
+        """The text the run answers; empty where it only answers an interrupt."""
+        return self.messages[-1].text if self.messages else ""

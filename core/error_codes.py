@@ -61,6 +61,11 @@ class ErrorCode(IntEnum):
     CORRUPT_ARCHIVE = 40034, "The archive is damaged or incomplete", "压缩包已损坏或不完整"
 
     UNREADABLE_FILE = 40040, "No text can be read from this file", "无法从该文件读取文本"
+    INTERRUPT_ANSWER_INVALID = (
+        40042,
+        "The answer does not fit what was asked: see the interrupt's responseSchema",
+        "答复与所问不符：请参照中断的 responseSchema",
+    )
     INVALID_CURSOR = (
         40041,
         "This is no place in this event stream",
@@ -102,6 +107,17 @@ class ErrorCode(IntEnum):
     )
     THREAD_BUSY = 40905, "A run is already active on this thread", "该会话已有运行中的任务"
     RUN_ID_TAKEN = 40906, "This run id was already used", "该运行 ID 已被使用"
+    INTERRUPTS_OPEN = (
+        40930,
+        "This thread waits for answers: answer or cancel each open interrupt in `resume`",
+        "该会话正在等待回复：请在 `resume` 中答复或取消每个未决的中断",
+    )
+    INTERRUPT_NOT_OPEN = (
+        40931,
+        "No such interrupt is open on this thread",
+        "该会话没有此未决中断",
+    )
+    INTERRUPT_ANSWERED = 40932, "This interrupt was answered already", "该中断已被答复"
     DOCUMENT_NAME_TAKEN = (
         40907,
         "The knowledge base has another document of this name",

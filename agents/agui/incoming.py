@@ -1,17 +1,27 @@
 """An AG-UI run input, in either spelling, to the one ``RunRequest``."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 from uuid import uuid4
 
 import orjson
 from ag_ui.core import RunAgentInput, TextPart
+from ag_ui.core import ToolMessage as AguiToolMessage
 from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
 
 from agents.agui.legacy import upgrade
 from agents.json_shapes import as_object
-from agents.requests import ClientTool, ContextItem, RunOptions, RunRequest, UserMessage
+from agents.requests import (
+    Answer,
+    ClientTool,
+    ContextItem,
+    RunOptions,
+    RunRequest,
+    ToolMessage,
+    UserMessage,
+)
 from core.errors import InvalidRunInput
 
 LONGEST_ID = 200
@@ -57,12 +67,17 @@ def read_run_request(
     agui = _validated(fields)
     for name, value in (("threadId", agui.thread_id), ("runId", agui.run_id)):
         _check_id(name, value)
-    if any(entry.status == "resolved" for entry in agui.resume or ()):
-        raise InvalidRunInput(field="resume", error="no interrupt is open on this thread")
+    answers = tuple(
+        Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload))
+        for entry in agui.resume or ()
+    )
+    results = _tool_messages(agui)
     return RunRequest(
         thread_id=agui.thread_id,
         run_id=agui.run_id,
-        messages=_user_messages(agui),
+        messages=_user_messages(agui, may_be_none=bool(answers or results)),
+        answers=answers,
+        tool_messages=results,
         options=_options(fields.get("forwardedProps")),
         state=_state(fields.get("state")),
         tools=tuple(
@@ -102,13 +117,29 @@ def _validated(fields: dict[str, JsonValue]) -> RunAgentInput:
         raise InvalidRunInput(field=field[:200], error=fault["msg"][:200]) from error
 
 
-def _user_messages(agui: RunAgentInput) -> tuple[UserMessage, ...]:
+def _tool_messages(agui: RunAgentInput) -> tuple[ToolMessage, ...]:
+    return tuple(
+        ToolMessage(message.tool_call_id, _plain(message.content), message.error or "")
+        for message in agui.messages
+        if isinstance(message, AguiToolMessage)
+    )
+
+
+def _plain(content: str | Sequence[object]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
     """The user's own messages; the caller's assistant, tool and system messages are not taken."""
     found: dict[str, UserMessage] = {}
     last = max(
         (index for index, message in enumerate(agui.messages) if message.role == "user"),
         default=None,
     )
+    if last is None and may_be_none:
+        return ()
     if last is None:
         raise InvalidRunInput(field="messages", error="must hold a message of the user")
     for index, message in enumerate(agui.messages):

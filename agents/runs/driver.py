@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents import event_log
 from agents.agui.closing import TornEnd, torn_end
@@ -152,7 +152,7 @@ class RunDriver:
                 work.session, run.task_id, batch.effects, stored=self._stored
             )
             if isinstance(last, Finished | Failed):
-                ending = self._ending(last)
+                ending = replace(self._ending(last), own_events=batch.own_events)
                 await endings.end(work, run.key, wire, ending, driver=run.driver)
                 log.info("run.ended", run_id=run.run_id, status=ending.status)
             else:

@@ -38,6 +38,7 @@ class Ending:
         model: name of the model, if it is known.
         waits: whether others must answer calls of it before the work can go on.
         interrupts: what people are asked.
+        own_events: the journal's count with the last event.
     """
 
     status: RunStatus
@@ -46,6 +47,7 @@ class Ending:
     model: str | None = None
     waits: bool = False
     interrupts: tuple[Interrupt, ...] = ()
+    own_events: int = 0
 
 
 async def end(
@@ -124,7 +126,7 @@ async def _finish(
     run.completion_tokens = ending.usage.completion_tokens
     session.add(run)
     await session.flush()
-    await event_log.append(session, run.id, events)
+    await event_log.append(session, run.id, events, own_events=ending.own_events)
     await add_messages(session, run.session_id, _messages(run, ending))
     for interrupt in ending.interrupts:
         session.add(
@@ -137,8 +139,9 @@ async def _finish(
             )
         )
     freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
-    waiting = run.id if ending.waits else None
-    await session.exec(freed.values(active_run_id=None, waiting_run_id=waiting))
+    # What waited before the run began was dealt with when it took the thread.
+    freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
+    await session.exec(freed.values(active_run_id=None))
 
 
 def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:

@@ -12,11 +12,12 @@ from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
 from agents.strategies import start
-from agents.strategies.base import Limits, StrategyInput
+from agents.strategies.base import Limits, StrategyInput, StrategyRun
+from agents.strategies.settled import Settled
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.database.engine import Database
-from core.errors import KnowledgeBaseNotFound
+from core.errors import AgentexError, KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
@@ -45,6 +46,11 @@ class Launcher:
         inputs = self._inputs(run, request, rows)
         inputs = replace(inputs, journal=Journal(run.task_id))
         return Course(run, start(run.agent_type, inputs), self.model.name)
+
+    def settled(self, run: BegunRun, request: RunRequest, refused: AgentexError | None) -> Course:
+        """The course of a run that has nothing to do."""
+        strategy = StrategyRun(Settled(self._inputs(run, request, ()), refused))
+        return Course(run, strategy, self.model.name)
 
     async def again(self, unfinished: Unfinished) -> Course:
         """The course of a run that was begun before, from where it stood.
@@ -83,6 +89,7 @@ class Launcher:
             history=run.history,
             state=request.state,
             context=request.context,
+            tools=request.tools,
             limits=self._limits,
         )
 

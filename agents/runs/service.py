@@ -2,19 +2,23 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from sqlalchemy.exc import IntegrityError
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
+from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
-from agents.runs import endings, store, taking_up
+from agents.runs import continuing, endings, store, taking_up
 from agents.runs.clock import now_ms
+from agents.runs.continuing import Continuation, Nothing
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.launcher import Launcher
 from agents.runs.store import BegunRun, RunLease, RunPlan
@@ -34,6 +38,7 @@ from core.errors import (
 )
 from core.logging import get_logger
 from kb_service import knowledge_bases
+from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
 
 log = get_logger(__name__)
@@ -85,25 +90,54 @@ class RunService:
             raise ShuttingDown
         async with self._database.reading() as session:
             thread = await store.find_thread(session, principal, request.thread_id)
+            decided = await continuing.decide(session, thread, request)
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)
+        if decided is None and not request.messages:
+            raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
         plan = RunPlan(agent_type, lease, tuple(row.id for row in rows))
+        if isinstance(decided, Continuation):
+            task = decided.waiting.run
+            plan = replace(plan, agent_type=task.agent_type, continues=decided)
+        elif isinstance(decided, Nothing):
+            # Nothing is asked by it: what its messages say was said before.
+            request = replace(request, messages=())
+            plan = replace(plan, asks_nothing=True)
         try:
             run = await self._begin(principal, request, plan)
         except IntegrityError:
             # Another request made the same thread or run at this moment; now its rows are there.
             run = await self._begin(principal, request, plan)
-        self._launch(self._launcher.fresh(run, request, rows))
+        await self._launch_begun(run, request, rows, decided)
         return run.key
+
+    async def _launch_begun(
+        self,
+        run: BegunRun,
+        request: RunRequest,
+        rows: Sequence[KnowledgeBase],
+        decided: Continuation | Nothing | None,
+    ) -> None:
+        match decided:
+            case Continuation():
+                async with self._database.reading() as session:
+                    unfinished = await taking_up.load(session, run.key)
+                self._launch(await self._launcher.again(unfinished))
+            case Nothing():
+                self._launch(self._launcher.settled(run, request, decided.refused))
+            case None:
+                self._launch(self._launcher.fresh(run, request, rows))
 
     async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
         async with unit_of_work(self._database) as work:
             run = await store.begin(work, principal, request, plan)
             mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
-            opening = mapper.started(parent_run_id=request.parent_run_id)
-            await event_log.append(work.session, run.key, [opening])
+            opening = [mapper.started(parent_run_id=request.parent_run_id)]
+            if plan.continues is not None:
+                opening.append(mapper.state(await _state_of(work.session, plan.continues)))
+            await event_log.append(work.session, run.key, opening, own_events=plan.own_events)
         return run
 
     def _check_options(self, request: RunRequest, thread: ChatSession | None) -> str:
@@ -268,6 +302,14 @@ class RunService:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
         self._is_drained = True
+
+
+async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonValue:
+    """The shared state as the run that waited left it."""
+    fold = MessageFold()
+    for event in await event_log.read_all(session, continuation.waiting.run.id):
+        fold.observe(event)
+    return fold.state
 
 
 def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -10,6 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models.port import Message
 from agents.requests import RunRequest, UserMessage
+from agents.runs import continuing
+from agents.runs.continuing import Continuation
 from agents.sessions import add_messages, title_of
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
 from core.accounts.access import Principal
@@ -66,11 +68,20 @@ class RunPlan:
         agent_type: which strategy.
         lease: the driver's.
         knowledge_base_ids: those it searches.
+        continues: the task it goes on with, and the answers that it waited for.
+        asks_nothing: leaves whatever the thread waits for as it is.
     """
 
     agent_type: str
     lease: RunLease
     knowledge_base_ids: tuple[str, ...] = ()
+    continues: Continuation | None = None
+    asks_nothing: bool = False
+
+    @property
+    def own_events(self) -> int:
+        """Events of the strategy that come again before anything is new."""
+        return continuing.answered_journal(self.continues).own_left if self.continues else 0
 
 
 async def find_thread(
@@ -116,13 +127,36 @@ async def begin(
     await _require_free_run_id(work.session, principal, request.run_id)
     row = await find_thread(work.session, principal, request.thread_id)
     row = row or await _new_thread(work, principal, request)
+    run = await _new_run(work, row, request, plan)
+    waits_for = plan.continues.waiting.run.id if plan.continues else row.waiting_run_id
+    # Before the history is read: until then another run may still be writing it.
+    taken: dict[str, str | None] = {"title": row.title or title_of(request.question)}
+    if not plan.asks_nothing:
+        taken["waiting_run_id"] = None
+    await _take_thread(work.session, row, run.id, waits_for=waits_for, taken=taken)
+    if plan.continues is not None:
+        await continuing.apply(work, plan.continues)
+        task = await work.session.get_one(AgentRun, run.task_id)
+        return await begun(work.session, run, _REQUESTS.validate_python(task.request["input"]))
+    if not request.messages:
+        return _begun(run, request.thread_id, ())
+    history = await _read_history(work.session, row.id, request)
+    await add_messages(
+        work.session, row.id, [_row(message, row.id, run.run_id) for message in history.new]
+    )
+    return _begun(run, request.thread_id, history.before)
+
+
+async def _new_run(
+    work: UnitOfWork, row: ChatSession, request: RunRequest, plan: RunPlan
+) -> AgentRun:
     run_key, now = new_id(), await database_now(work.session)
     run = AgentRun(
         id=run_key,
-        owner_id=principal.user_id,
+        owner_id=row.owner_id,
         run_id=request.run_id,
         session_id=row.id,
-        task_id=run_key,
+        task_id=plan.continues.waiting.run.task_id if plan.continues else run_key,
         request={
             "input": _REQUESTS.dump_python(request, mode="json"),
             "knowledge_base_ids": list(plan.knowledge_base_ids),
@@ -133,13 +167,7 @@ async def begin(
     )
     work.session.add(run)
     await work.session.flush()
-    # Before the history is read: until then another run may still be writing it.
-    await _take_thread(work.session, row, run.id, title=title_of(request.question))
-    history = await _read_history(work.session, row.id, request)
-    await add_messages(
-        work.session, row.id, [_row(message, row.id, run.run_id) for message in history.new]
-    )
-    return _begun(run, request.thread_id, history.before)
+    return run
 
 
 async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> BegunRun:
@@ -184,12 +212,23 @@ async def _new_thread(work: UnitOfWork, principal: Principal, request: RunReques
 
 
 async def _take_thread(
-    session: AsyncSession, row: ChatSession, run_key: str, *, title: str
+    session: AsyncSession,
+    row: ChatSession,
+    run_key: str,
+    *,
+    waits_for: str | None,
+    taken: dict[str, str | None],
 ) -> None:
+    """Take it as it was when the request was looked at: waiting for the same, if for anything."""
+    same = col(ChatSession.waiting_run_id)
     statement = (
         update(ChatSession)
-        .where(col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None))
-        .values(active_run_id=run_key, updated_at=utc_now(), title=row.title or title)
+        .where(
+            col(ChatSession.id) == row.id,
+            col(ChatSession.active_run_id).is_(None),
+            same.is_(None) if waits_for is None else same == waits_for,
+        )
+        .values(active_run_id=run_key, updated_at=utc_now(), **taken)
     )
     if (await session.exec(statement)).rowcount == 0:
         raise ThreadBusy

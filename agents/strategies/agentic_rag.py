@@ -15,7 +15,6 @@ from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import delimited
 from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS, search_call
 from agents.tools import search_knowledge_base, toolbox
-from agents.tools.base import ToolScope
 from core.errors import ModelFailed
 
 _WIDER = 2
@@ -144,7 +143,7 @@ class AgenticRag(CheckedAnswer):
         inputs = self.inputs
         self._is_wide = True
         top_k = _WIDER * inputs.limits.top_k
-        self.tools = toolbox(ToolScope(inputs.retriever, self.evidence, top_k, inputs.documents))
+        self.tools = toolbox(self.scope(top_k))
         bare = surface_text(content_terms(self.standalone))
         self._calls = (self.announced(self._next_query or bare or self.standalone),)
         return Retrieve()

@@ -25,7 +25,7 @@ from agents.events import (
 )
 from agents.journal import Journal
 from agents.models.port import ChatModel, Message, ModelUsage
-from agents.requests import ContextItem
+from agents.requests import ClientTool, ContextItem
 from agents.strategies.channel import Batch, EventChannel
 from core.errors import AgentexError, ErrorCode, RunTimedOut
 from core.logging import get_logger
@@ -91,6 +91,7 @@ class StrategyInput:
         retriever: None when no knowledge base is selected.
         documents: Reads in the documents that the retriever searches.
         state: The shared state the caller sent.
+        tools: Those of the caller's frontend.
         journal: What the run has done so far; empty for one that begins.
         reopens: Whether the run goes on in a log of its own.
     """
@@ -102,6 +103,7 @@ class StrategyInput:
     history: tuple[Message, ...] = ()
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()
+    tools: tuple[ClientTool, ...] = ()
     limits: Limits = field(default_factory=Limits)
     journal: Journal = field(default_factory=Journal)
     reopens: bool = False

@@ -77,9 +77,7 @@ class ToolStrategy(Strategy):
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self.evidence = Evidence()
-        self.tools = toolbox(
-            ToolScope(inputs.retriever, self.evidence, inputs.limits.top_k, inputs.documents)
-        )
+        self.tools = toolbox(self.scope(inputs.limits.top_k))
         self._budget = Budget(inputs.limits, inputs.journal)
         self.turns = TurnMaker(self, self._budget)
         self.calls = CallRunner(self, self._budget, self.evidence)
@@ -93,6 +91,13 @@ class ToolStrategy(Strategy):
         self._told: list[str] = []
         self._shown_evidence = 0
         self._counted_tokens = 0
+
+    def scope(self, top_k: int) -> ToolScope:
+        """What the run's tools may reach, with so many passages per search."""
+        inputs = self.inputs
+        return ToolScope(
+            inputs.retriever, self.evidence, top_k, inputs.documents, client_tools=inputs.tools
+        )
 
     @property
     def budget(self) -> Budget:

@@ -15,6 +15,7 @@ from agents.citations import DocumentReader, Retriever
 from agents.evidence import Evidence
 from agents.json_shapes import parse
 from agents.models.port import ToolSpec
+from agents.requests import ClientTool
 from core.errors import AgentexError
 from core.logging import get_logger
 
@@ -83,12 +84,14 @@ class ToolScope:
         retriever: None when no knowledge base is selected.
         top_k: Passages per search, where the knowledge bases do not say.
         documents: None when no knowledge base is selected.
+        client_tools: Those of the caller's frontend.
     """
 
     retriever: Retriever | None
     evidence: Evidence
     top_k: int
     documents: DocumentReader | None = None
+    client_tools: tuple[ClientTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,11 @@ class Toolbox:
     """The tools of one run, by name."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        self._tools = {tool.name: tool for tool in tools if tool.approval != "never"}
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            # A caller's tool never takes the place of one of ours.
+            if tool.approval != "never":
+                self._tools.setdefault(tool.name, tool)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

@@ -74,3 +74,21 @@ class RunIdTaken(AgentexError):
     """The caller's run id belongs to an earlier run."""
 
     code = ErrorCode.RUN_ID_TAKEN
+
+
+class InterruptsOpen(AgentexError):
+    """The details name the interrupts that wait for answers."""
+
+    code = ErrorCode.INTERRUPTS_OPEN
+
+
+class InterruptNotOpen(AgentexError):
+    """Never asked on this thread, or expired."""
+
+    code = ErrorCode.INTERRUPT_NOT_OPEN
+
+
+class InterruptAnswered(AgentexError):
+    """It was answered before, in another way."""
+
+    code = ErrorCode.INTERRUPT_ANSWERED

@@ -159,3 +159,9 @@ class RequestTooLarge(AgentexError):
     """A request body over the limit in the details (bytes)."""
 
     code = ErrorCode.REQUEST_TOO_LARGE
+
+
+class InterruptAnswerInvalid(AgentexError):
+    """The details say what does not fit; nothing was done."""
+
+    code = ErrorCode.INTERRUPT_ANSWER_INVALID

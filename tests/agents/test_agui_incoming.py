@@ -7,7 +7,15 @@ import pytest
 from agents.agui.incoming import LONGEST_ID, MOST_MESSAGES, read_run_request
 from agents.agui.outgoing import EventMapper
 from agents.events import StateSnapshot
-from agents.requests import ClientTool, ContextItem, RunOptions, RunRequest, UserMessage
+from agents.requests import (
+    Answer,
+    ClientTool,
+    ContextItem,
+    RunOptions,
+    RunRequest,
+    ToolMessage,
+    UserMessage,
+)
 from core.errors import InvalidRunInput
 
 ASK = {"id": "m1", "role": "user", "content": "查询服务器状态"}
@@ -155,11 +163,23 @@ def test_binary_parts_of_0_x_clients_are_upgraded():
     }
 
 
-def test_cancelled_resume_entries_are_accepted_and_resolved_ones_refused():
-    cancelled = [{"interruptId": "i", "status": "cancelled"}]
-    assert read_run_request(body(resume=cancelled)).question
+def test_answers_to_interrupts_are_read_with_and_without_a_question():
+    resume = [
+        {"interruptId": "i", "status": "cancelled"},
+        {"interruptId": "j", "status": "resolved", "payload": {"approved": True}},
+    ]
+    expected = (Answer("i", "cancelled"), Answer("j", "resolved", {"approved": True}))
+    assert read_run_request(body(resume=resume)).answers == expected
+    bare = read_run_request(body(resume=resume, messages=[]))
+    assert (bare.answers, bare.question) == (expected, "")
 
-    assert refusal(body(resume=[{"interruptId": "i", "status": "resolved"}]))["field"] == "resume"
+
+def test_tool_messages_are_read_for_calls_that_wait():
+    message = {"id": "t", "role": "tool", "toolCallId": "c", "content": '{"confirmed": true}'}
+    request = read_run_request(body(messages=[message]))
+
+    assert request.tool_messages == (ToolMessage("c", '{"confirmed": true}'),)
+    assert request.tool_messages[0].value == {"confirmed": True}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,221 @@
+"""What a thread waits for, and what a run that answers it makes of that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.events import Interrupt
+from agents.journal import Effect, Journal
+from agents.requests import Answer, RunRequest, ToolMessage
+from agents.runs import effects
+from agents.tables import AgentRun, ChatSession, RunInterrupt
+from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
+from core.database.clock import database_now
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import (
+    AgentexError,
+    InterruptAnswered,
+    InterruptAnswerInvalid,
+    InterruptNotOpen,
+    InterruptsOpen,
+)
+
+_NO_RESULT = "No result was given: the user went on without it."
+_INTERRUPTS = TypeAdapter(Interrupt)
+_CALL = "call:"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A task that waits on a thread.
+
+    Args:
+        run: the one that ended with it.
+        past: the journal of the task.
+        interrupts: what people are asked, by id.
+        client_calls: ids of calls that the caller's frontend makes.
+    """
+
+    run: AgentRun
+    past: tuple[Effect, ...]
+    interrupts: dict[str, RunInterrupt]
+    client_calls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """A task with answers to all that it waited for.
+
+    Args:
+        waiting: the task.
+        answers: per call id, what is made of it.
+        told: per interrupt id, the status and what was said.
+    """
+
+    waiting: Waiting
+    answers: dict[str, Answered]
+    told: dict[str, tuple[str, dict[str, JsonValue]]]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """There is nothing to go on with; ``refused`` says why, if that is an error."""
+
+    refused: AgentexError | None = None
+
+
+async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Waiting | None:
+    """What a thread waits for, if it waits."""
+    if thread is None or thread.waiting_run_id is None:
+        return None
+    run = await session.get(AgentRun, thread.waiting_run_id)
+    if run is None:
+        return None
+    past = tuple(await effects.read(session, run.task_id))
+    asked = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
+    interrupts = {row.id: row for row in (await session.exec(asked)).all()}
+    asked_calls = {row.call_id for row in interrupts.values()}
+    held = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
+    return Waiting(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
+
+
+async def decide(
+    session: AsyncSession, thread: ChatSession | None, request: RunRequest
+) -> Continuation | Nothing | None:
+    """What a request means for what its thread waits for.
+
+    Returns:
+        None for a question of its own; what waited for a frontend is then given up.
+
+    Raises:
+        InterruptsOpen: it neither answers nor cancels what people are asked.
+    """
+    waiting = await find_waiting(session, thread)
+    if waiting is None:
+        return await _late(session, thread, request.answers) if request.answers else None
+    results = {message.call_id: message for message in request.tool_messages}
+    answers = [*request.answers, *_said_by_message(waiting, results, request.answers)]
+    if not answers and not any(call_id in results for call_id in waiting.client_calls):
+        if waiting.interrupts:
+            raise InterruptsOpen(interrupts=sorted(waiting.interrupts))
+        return None
+    try:
+        return await _continue(session, waiting, answers, results)
+    except AgentexError as refused:
+        return Nothing(refused)
+
+
+async def _late(
+    session: AsyncSession, thread: ChatSession | None, answers: Sequence[Answer]
+) -> Nothing:
+    """Answers to what is open no more: said before in the same way they change nothing."""
+    for answer in answers:
+        row = await _asked(session, thread, answer.interrupt_id)
+        if answer.status == "cancelled":
+            continue
+        if row is None or row.status == "open":
+            return Nothing(InterruptNotOpen(interrupt_id=answer.interrupt_id))
+        if (row.status, row.answer) != (answer.status, {"payload": answer.payload}):
+            return Nothing(InterruptAnswered(interrupt_id=answer.interrupt_id))
+    return Nothing()
+
+
+async def _asked(
+    session: AsyncSession, thread: ChatSession | None, interrupt_id: str
+) -> RunInterrupt | None:
+    if thread is None:
+        return None
+    query = (
+        select(RunInterrupt)
+        .join(AgentRun, col(AgentRun.id) == col(RunInterrupt.run_id))
+        .where(RunInterrupt.id == interrupt_id, AgentRun.session_id == thread.id)
+    )
+    return (await session.exec(query)).first()
+
+
+def _said_by_message(
+    waiting: Waiting, results: dict[str, ToolMessage], answers: Sequence[Answer]
+) -> list[Answer]:
+    """Tool messages that answer a question to a person (seed 001), as answers."""
+    answered = {answer.interrupt_id for answer in answers}
+    said: list[Answer] = []
+    for row in waiting.interrupts.values():
+        message = results.get(row.call_id)
+        if message is not None and row.id not in answered:
+            said.append(Answer(row.id, "resolved", message.value))
+    return said
+
+
+async def _continue(
+    session: AsyncSession,
+    waiting: Waiting,
+    answers: Sequence[Answer],
+    results: dict[str, ToolMessage],
+) -> Continuation:
+    now = await database_now(session)
+    made: dict[str, Answered] = {}
+    told: dict[str, tuple[str, dict[str, JsonValue]]] = {}
+    for answer in answers:
+        row = waiting.interrupts.get(answer.interrupt_id)
+        if row is None:
+            if answer.status == "cancelled":
+                continue
+            raise InterruptNotOpen(interrupt_id=answer.interrupt_id)
+        if answer.status == "resolved" and row.expires_at < now:
+            raise InterruptNotOpen(interrupt_id=answer.interrupt_id, error="expired: cancel it")
+        made[row.call_id] = _answered(row, answer)
+        told[row.id] = (answer.status, {"payload": answer.payload})
+    missing = sorted(waiting.interrupts.keys() - told.keys())
+    if missing:
+        raise InterruptsOpen(interrupts=missing)
+    for call_id in waiting.client_calls:
+        message = results.get(call_id)
+        made[call_id] = Answered("done", content=message.text if message else _NO_RESULT)
+    return Continuation(waiting, made, told)
+
+
+def _answered(row: RunInterrupt, answer: Answer) -> Answered:
+    if answer.status == "cancelled":
+        return Answered("done", content=DECLINED)
+    try:
+        return read_answer(_INTERRUPTS.validate_python(row.interrupt), answer.payload)
+    except BadAnswer as fault:
+        raise InterruptAnswerInvalid(interrupt_id=row.id, error=str(fault)) from fault
+
+
+def answered_journal(continuation: Continuation) -> Journal:
+    """The journal of the task with the answers in it."""
+    waiting = continuation.waiting
+    journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
+    for call_id, answered in continuation.answers.items():
+        outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
+        if answered.status == "approved":
+            outcome = {"arguments": answered.arguments}
+        elif answered.content == DECLINED:
+            outcome["ran"] = False
+        journal.answer(_CALL + call_id, outcome, answered.status)
+    return journal
+
+
+async def apply(work: UnitOfWork, continuation: Continuation) -> None:
+    """Write the answers down, in the transaction that takes the thread for the run that goes on.
+
+    Args:
+        work: the transaction.
+        continuation: what was decided.
+    """
+    waiting = continuation.waiting
+    changes = answered_journal(continuation).take_changes()
+    await effects.write(work.session, waiting.run.task_id, changes, stored=len(waiting.past))
+    for interrupt_id, (status, said) in continuation.told.items():
+        answer = (
+            update(RunInterrupt)
+            .where(col(RunInterrupt.id) == interrupt_id, col(RunInterrupt.status) == "open")
+            .values(status=status, answer=said, answered_at=utc_now())
+        )
+        await work.session.exec(answer)

@@ -1,0 +1,31 @@
+"""A run with nothing to do: what it was to answer is answered, or can't be."""
+
+from workflows import step
+from workflows.events import StartEvent, StopEvent
+
+from agents.events import RunEvent, StateSnapshot
+from agents.strategies.base import Strategy, StrategyInput
+from core.errors import AgentexError
+
+
+class Settled(Strategy):
+    """Ends at once.
+
+    Args:
+        inputs: of the run.
+        refused: why it ends in an error; None ends it as a success.
+    """
+
+    def __init__(self, inputs: StrategyInput, refused: AgentexError | None) -> None:
+        super().__init__(inputs)
+        self._refused = refused
+
+    def opening(self) -> RunEvent:
+        """The caller's state."""
+        return StateSnapshot(self.inputs.state)
+
+    @step
+    async def settle(self, event: StartEvent) -> StopEvent:
+        """End."""
+        self.failure = self._refused
+        return StopEvent()

@@ -1,0 +1,21 @@
+"""The tools that run in the caller's frontend: offered to the model, never run here."""
+
+from agents.tools.base import Tool, ToolScope
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """The tools that the request brought."""
+    return [
+        Tool(
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters or {"type": "object", "properties": {}},
+            invoke=_never,
+            side="client",
+        )
+        for tool in scope.client_tools
+    ]
+
+
+async def _never(arguments: str) -> str:
+    raise NotImplementedError("made by the frontend")

@@ -1,0 +1,74 @@
+"""The tools that ask a person: a confirmation, or something only they know (seed 001)."""
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from agents.tools.base import Question, Tool, ToolScope, arguments_schema
+
+CONFIRM, INPUT = "confirm_action", "request_input"
+_LONGEST = 2000
+
+
+class ConfirmArguments(BaseModel):
+    """Arguments of a confirmation."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    message: str = Field(
+        min_length=1,
+        max_length=_LONGEST,
+        description="What is about to be done and what it leads to, for the user to agree to.",
+    )
+
+
+class InputArguments(BaseModel):
+    """Arguments of a question."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    prompt: str = Field(min_length=1, max_length=_LONGEST, description="What the user is asked.")
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """Both tools; they need nothing of the run."""
+    return [
+        Tool(
+            name=CONFIRM,
+            description="Ask the user to agree before something that can't be undone. Gives "
+            '{"confirmed": true} or {"confirmed": false}.',
+            parameters=arguments_schema(ConfirmArguments),
+            invoke=_never,
+            question=_confirmation,
+        ),
+        Tool(
+            name=INPUT,
+            description="Ask the user for something that only they know and that the task can't "
+            'go on without. Gives {"input": "what they said"}.',
+            parameters=arguments_schema(InputArguments),
+            invoke=_never,
+            question=_input,
+        ),
+    ]
+
+
+async def _never(arguments: str) -> str:
+    raise NotImplementedError("answered by a person")
+
+
+def _confirmation(arguments: str) -> Question:
+    asked = ConfirmArguments.model_validate_json(arguments)
+    return Question("confirmation", asked.message, _one_field("confirmed", {"type": "boolean"}))
+
+
+def _input(arguments: str) -> Question:
+    asked = InputArguments.model_validate_json(arguments)
+    field: dict[str, JsonValue] = {"type": "string", "maxLength": 10_000}
+    return Question("input_required", asked.prompt, _one_field("input", field))
+
+
+def _one_field(name: str, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {
+        "type": "object",
+        "properties": {name: schema},
+        "required": [name],
+        "additionalProperties": False,
+    }
