@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from agents.client_time import ClientTime
 from agents.json_shapes import parse
 
 
@@ -61,13 +62,17 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The agent settings of ``forwarded_props`` (seed 002 section 12.2); None = not said."""
+    """The agent settings of ``forwarded_props`` (seed 002 section 12.2); None = not said.
+
+    ``client_time`` is seed 000's.
+    """
 
     agent_type: str | None = None
     model_id: str | None = None
     knowledge_base_ids: tuple[str, ...] | None = None
     mcp_connection_ids: tuple[str, ...] | None = None
     skill_ids: tuple[str, ...] | None = None
+    client_time: ClientTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class RunRequest:
         tool_messages: The caller's tool messages; only those for calls that wait are believed.
         spelling: How the caller writes keys, hence which mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.
+        profile_timezone: The account's setting when the run began, put in by the run engine.
     """
 
     thread_id: str
@@ -95,6 +101,7 @@ class RunRequest:
     declared_version: str | None = None
     answers: tuple[Answer, ...] = ()
     tool_messages: tuple[ToolMessage, ...] = ()
+    profile_timezone: str | None = None
     spelling: Literal["camel", "snake"] = "camel"
 
     @property

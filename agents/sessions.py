@@ -9,6 +9,7 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.attachments.tables import Attachment
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from core.accounts.access import Principal
 from core.database.paging import Page, paged
@@ -114,7 +115,7 @@ async def change(
 
 
 async def delete(work: UnitOfWork, row: ChatSession) -> None:
-    """Delete a session with its messages, runs, events and recorded retrievals.
+    """Delete a session with its messages, runs, events, recorded retrievals and images.
 
     Raises:
         ThreadBusy: a run is active on it.
@@ -125,6 +126,12 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
     statement = delete_rows(ChatSession).where(
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
     )
+    images = (
+        update(Attachment)
+        .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
+        .values(deleted_at=utc_now())
+    )
+    await work.session.exec(images)
     if (await work.session.exec(statement)).rowcount == 0:
         raise ThreadBusy
 

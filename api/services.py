@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import httpx
 from redis.asyncio import Redis
 
+from agents.attachments.links import Links
+from agents.attachments.service import AttachmentLimits, Attachments
 from agents.models import configured_model
 from agents.runs.service import RunService
 from agents.strategies.base import Limits, limits_within
@@ -20,6 +22,7 @@ from core.jobs import JobQueue
 from core.logging import get_logger
 from core.redis import open_redis
 from core.security.secrets import Vault, load_secret_key
+from core.security.signed_urls import UrlSigner
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
 from kb_service.object_storage.open import open_object_store
@@ -32,6 +35,7 @@ from kb_service.wire import EngineClient
 log = get_logger(__name__)
 
 _REAP_SECONDS = 5
+_SWEEP_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Services:
     runs: RunService
     previews: SplitPreviewer
     feeds: ProgressFeeds
+    attachments: Attachments
 
 
 @asynccontextmanager
@@ -75,6 +80,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         beside = {
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
+            asyncio.create_task(_sweep_attachments(services.attachments)),
         }
         stack.push_async_callback(_cancel, beside)
         stack.push_async_callback(services.runs.drain, settings.drain_seconds / 2)
@@ -92,19 +98,21 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         rerankers=open_rerankers(settings, http),
     )
     model = configured_model(settings, http)
+    store = open_object_store(settings)
     return Services(
         settings=settings,
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
         authenticator=await _open_authenticator(settings, database),
-        store=open_object_store(settings),
+        store=store,
         engine=engine,
         spaces=spaces,
         searcher=searcher,
         feeds=ProgressFeeds(database),
         runs=RunService(database, searcher, model, limits=_run_limits(settings)),
         previews=SplitPreviewer(settings),
+        attachments=_attachments(settings, database, store),
     )
 
 
@@ -113,6 +121,16 @@ def _run_limits(settings: Settings) -> Limits:
         settings.run_timeout_seconds,
         max_turns=settings.run_max_turns,
         max_tokens=settings.run_max_tokens,
+    )
+
+
+def _attachments(settings: Settings, database: Database, store: ObjectStore) -> Attachments:
+    signer = UrlSigner(load_secret_key(settings), "attachment links")
+    return Attachments(
+        database,
+        store,
+        Links(signer, seconds=settings.attachment_link_seconds),
+        limits=AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes),
     )
 
 
@@ -143,6 +161,18 @@ async def _take_up_lost_runs(runs: RunService) -> None:
             # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
         await asyncio.sleep(_REAP_SECONDS)
+
+
+async def _sweep_attachments(attachments: Attachments) -> None:
+    while True:
+        try:
+            await attachments.sweep()
+        except (AgentexError, OSError) as error:
+            log.warning("attachments.not_swept", cause=type(error).__name__)
+        except Exception:
+            # Whatever it is, the next round must come.
+            log.exception("attachments.sweep_crashed")
+        await asyncio.sleep(_SWEEP_SECONDS)
 
 
 async def _warm_up(searcher: Searcher) -> None:

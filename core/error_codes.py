@@ -60,6 +60,7 @@ class ErrorCode(IntEnum):
     )
     CORRUPT_ARCHIVE = 40034, "The archive is damaged or incomplete", "压缩包已损坏或不完整"
 
+    CORRUPT_IMAGE = 40060, "The image is damaged and can't be read", "图片已损坏，无法读取"
     UNREADABLE_FILE = 40040, "No text can be read from this file", "无法从该文件读取文本"
     INTERRUPT_ANSWER_INVALID = (
         40042,
@@ -83,6 +84,9 @@ class ErrorCode(IntEnum):
     REGISTRATION_DISABLED = 40302, "Registration is switched off", "注册已关闭"
     READ_ONLY = 40303, "You may read this but not change it", "只读，无法修改"
 
+    INVALID_LINK = 40304, "This link is not valid", "链接无效"
+    LINK_EXPIRED = 40305, "This link has expired", "链接已过期"
+
     NOT_FOUND = 40401, "Not found", "资源不存在"
     USER_NOT_FOUND = 40402, "User not found", "用户不存在"
     API_KEY_NOT_FOUND = 40403, "API key not found", "API 密钥不存在"
@@ -95,6 +99,8 @@ class ErrorCode(IntEnum):
     EVALUATION_NOT_FOUND = 40421, "Evaluation not found", "评测不存在"
     RETRIEVAL_NOT_FOUND = 40430, "Recorded retrieval not found", "检索记录不存在"
     TRANSFER_NOT_FOUND = 40422, "Import or copy not found", "导入或复制任务不存在"
+    CALENDAR_EVENT_NOT_FOUND = 40460, "Calendar event not found", "日程不存在"
+    CALENDAR_FEED_NOT_FOUND = 40461, "There is no calendar feed", "没有日历订阅"
     METHOD_NOT_ALLOWED = 40501, "This method is not allowed here", "不允许使用该方法"
 
     CONFLICT = 40901, "The resource was changed or already exists", "资源冲突"
@@ -148,6 +154,8 @@ class ErrorCode(IntEnum):
     FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"
     REQUEST_TOO_LARGE = 41302, "The request is too large", "请求过大"
     QUOTA_EXCEEDED = 41304, "Your storage quota is used up", "存储配额已用尽"
+
+    IMAGE_TOO_LARGE = 41360, "The image has too many pixels", "图片像素过多"
 
     PREVIEW_BUSY = (
         42910,

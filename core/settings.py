@@ -134,6 +134,15 @@ class Settings(BaseSettings):
     )
 
     max_upload_bytes: int = Field(default=100 * 2**20, ge=1, description="Largest upload in bytes.")
+    max_attachment_bytes: int = Field(
+        default=10 * 2**20, ge=1, description="Largest image attached to a message, in bytes."
+    )
+    attachment_link_seconds: int = Field(
+        default=86_400,
+        ge=60,
+        le=7 * 86_400,
+        description="How long the link to an attached image works.",
+    )
     max_import_bytes: int = Field(
         default=4 * 2**30, ge=1, description="Largest file of a knowledge base to import, in bytes."
     )

@@ -3,12 +3,20 @@
 from sqlalchemy import MetaData
 from sqlmodel import SQLModel
 
+import agents.attachments.tables
+import agents.calendar.tables
 import agents.tables
 import core.accounts.models
 import core.database.outbox
 import kb_service.models
 
-MODULES = (agents.tables, core.accounts.models, core.database.outbox, kb_service.models)
+MODULES = (
+    agents.attachments.tables,
+    agents.tables,
+    core.accounts.models,
+    core.database.outbox,
+    kb_service.models,
+)
 
 
 def all_tables() -> MetaData:

@@ -12,6 +12,7 @@ from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
 
 from agents.agui.legacy import upgrade
+from agents.client_time import read_client_time
 from agents.json_shapes import as_object
 from agents.requests import (
     Answer,
@@ -181,6 +182,7 @@ def _options(props: JsonValue) -> RunOptions:
         knowledge_base_ids=_optional_ids(given, "knowledge_base_ids", "knowledgeBaseIds"),
         mcp_connection_ids=_optional_ids(given, "mcp_connection_ids", "mcpConnectionIds"),
         skill_ids=_optional_ids(given, "skill_ids", "skillIds"),
+        client_time=read_client_time(given.get("client_time", given.get("clientTime"))),
     )
 
 

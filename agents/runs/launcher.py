@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agents.calendar.book import CalendarBook
+from agents.client_time import PersonTime
 from agents.journal import Journal
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
@@ -91,6 +93,8 @@ class Launcher:
             context=request.context,
             tools=request.tools,
             limits=self._limits,
+            time=PersonTime(request.options.client_time, request.profile_timezone),
+            calendar=CalendarBook(self._database, run.owner_id, run.task_id),
         )
 
     async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:

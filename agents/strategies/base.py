@@ -13,7 +13,9 @@ from workflows.errors import WorkflowCancelledByUser
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
+from agents.calendar.book import CalendarBook
 from agents.citations import Citation, DocumentReader, Retriever
+from agents.client_time import PersonTime
 from agents.events import (
     Failed,
     Finished,
@@ -94,6 +96,8 @@ class StrategyInput:
         tools: Those of the caller's frontend.
         journal: What the run has done so far; empty for one that begins.
         reopens: Whether the run goes on in a log of its own.
+        time: Whose time zones count.
+        calendar: The user's; None where a run has none.
     """
 
     question: str
@@ -107,6 +111,8 @@ class StrategyInput:
     limits: Limits = field(default_factory=Limits)
     journal: Journal = field(default_factory=Journal)
     reopens: bool = False
+    time: PersonTime = field(default_factory=PersonTime)
+    calendar: CalendarBook | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,13 @@ class ToolStrategy(Strategy):
         """What the run's tools may reach, with so many passages per search."""
         inputs = self.inputs
         return ToolScope(
-            inputs.retriever, self.evidence, top_k, inputs.documents, client_tools=inputs.tools
+            inputs.retriever,
+            self.evidence,
+            top_k,
+            inputs.documents,
+            client_tools=inputs.tools,
+            time=inputs.time,
+            calendar=inputs.calendar,
         )
 
     @property

@@ -1,9 +1,25 @@
 """The registry of tools: every tool module, and the toolbox of a run."""
 
-from agents.tools import client_tools, current_time, people, read_document, search_knowledge_base
+from agents.tools import (
+    calendar_read,
+    calendar_write,
+    client_tools,
+    current_time,
+    people,
+    read_document,
+    search_knowledge_base,
+)
 from agents.tools.base import Toolbox, ToolScope
 
-TOOL_MODULES = (search_knowledge_base, read_document, current_time, people, client_tools)
+TOOL_MODULES = (
+    search_knowledge_base,
+    read_document,
+    current_time,
+    calendar_read,
+    calendar_write,
+    people,
+    client_tools,
+)
 
 
 def toolbox(scope: ToolScope) -> Toolbox:

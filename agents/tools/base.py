@@ -3,20 +3,23 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 from referencing.exceptions import Unresolvable
 
+from agents.calendar.book import CalendarBook
 from agents.citations import DocumentReader, Retriever
+from agents.client_time import PersonTime
 from agents.evidence import Evidence
 from agents.json_shapes import parse
 from agents.models.port import ToolSpec
 from agents.requests import ClientTool
-from core.errors import AgentexError
+from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
 
 ApprovalPolicy = Literal["auto", "ask", "never"]
@@ -85,6 +88,8 @@ class ToolScope:
         top_k: Passages per search, where the knowledge bases do not say.
         documents: None when no knowledge base is selected.
         client_tools: Those of the caller's frontend.
+        time: whose time zones count where the model names none.
+        calendar: the user's; None where a run has none.
     """
 
     retriever: Retriever | None
@@ -92,6 +97,8 @@ class ToolScope:
     top_k: int
     documents: DocumentReader | None = None
     client_tools: tuple[ClientTool, ...] = ()
+    time: PersonTime = field(default_factory=PersonTime)
+    calendar: CalendarBook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +210,13 @@ class Toolbox:
 def current_call_id() -> str:
     """The id of the call that runs, the same when it is tried again; empty outside of one."""
     return _call_id.get()
+
+
+def argument_fault(tool: str, fault: InvalidRequest) -> ValidationError:
+    """A fault found while a tool runs as that of an argument: the model is told which and why."""
+    reason = PydanticCustomError("fault", "{reason}", {"reason": str(fault.details["error"])})
+    details = InitErrorDetails(type=reason, loc=(str(fault.details["field"]),), input=None)
+    return ValidationError.from_exception_data(tool, [details])
 
 
 def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:

@@ -3,14 +3,15 @@
 import json
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from re import fullmatch
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.time_zones import find_zone
 
 NAME = "current_time"
-_UTC_NAMES = frozenset({"", "utc", "gmt", "z"})
+_UTC_NAMES = frozenset({"utc", "gmt", "z"})
 
 
 class TimeArguments(BaseModel):
@@ -19,38 +20,44 @@ class TimeArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     timezone: str = Field(
-        default="UTC",
+        default="",
         max_length=64,
-        description="IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'.",
+        description="IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'; left out "
+        "for the user's own.",
     )
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool; it needs nothing of the run."""
+    """The tool; without a zone it tells the time where the user is."""
+
+    async def tell(arguments: TimeArguments) -> str:
+        return _told(arguments.timezone, scope.time)
+
     return [
         Tool(
             name=NAME,
             description="The current date, time and weekday in a time zone. Use it whenever the "
             "answer depends on today's date.",
             parameters=arguments_schema(TimeArguments),
-            invoke=validated(TimeArguments, _tell),
+            invoke=validated(TimeArguments, tell),
             timeout_seconds=5,
             idempotent=True,
         )
     ]
 
 
-async def _tell(arguments: TimeArguments) -> str:
-    zone = _zone(arguments.timezone)
+def _told(name: str, person: PersonTime) -> str:
+    own = person.zone()
+    zone = _zone(name) if name else own.zone
     if zone is None:
         return (
-            f"There is no time zone {arguments.timezone!r}. Give an IANA name such as "
+            f"There is no time zone {name!r}. Give an IANA name such as "
             "'Asia/Shanghai', or an offset such as '+08:00'."
         )
     now = datetime.now(zone)
     told = {
         "time": now.isoformat(timespec="seconds"),
-        "timezone": arguments.timezone or "UTC",
+        "timezone": name or own.name,
         "weekday": now.strftime("%A"),
     }
     return json.dumps(told)
@@ -66,8 +73,4 @@ def _zone(name: str) -> tzinfo | None:
             return None
         shift = timedelta(hours=hours, minutes=minutes)
         return timezone(shift if offset[1] == "+" else -shift)
-    try:
-        return ZoneInfo(name)
-    # A name may point out of the zone folder (ValueError) or at a folder in it (OSError).
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+    return find_zone(name)

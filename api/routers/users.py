@@ -27,6 +27,12 @@ class RoleAnswer(BaseModel):
     display_name: str
 
 
+class AccountSettings(BaseModel):
+    """What an account has set; ``timezone`` counts where nobody says another one."""
+
+    timezone: str | None
+
+
 class AccountAnswer(BaseModel):
     """One's own account."""
 
@@ -36,7 +42,14 @@ class AccountAnswer(BaseModel):
     avatar_url: str | None
     role: RoleAnswer
     permissions: list[str]
+    settings: AccountSettings
     created_at: datetime
+
+
+class AccountSettingsBody(Body):
+    """Settings to change; what is left out stays, an empty text unsets."""
+
+    timezone: Text | None = Field(default=None, max_length=64, examples=["Asia/Shanghai"])
 
 
 class ProfileBody(Body):
@@ -44,6 +57,7 @@ class ProfileBody(Body):
 
     username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
     avatar_url: Text | None = Field(default=None, max_length=2000)
+    settings: AccountSettingsBody | None = None
 
 
 class PasswordBody(Body):
@@ -95,6 +109,7 @@ async def _account(session: AsyncSession, principal: Principal) -> AccountAnswer
         avatar_url=user.avatar_url,
         role=RoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
         permissions=sorted(principal.permissions),
+        settings=AccountSettings(timezone=user.time_zone),
         created_at=user.created_at,
     )
 
@@ -109,11 +124,13 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
-    """Change one's name or picture."""
+    """Change one's name, picture or settings."""
     user = await users.get_user(work.session, principal.user_id)
     await users.update_profile(
         work.session, user, username=body.username, avatar_url=body.avatar_url
     )
+    if body.settings is not None and body.settings.timezone is not None:
+        users.set_time_zone(work.session, user, body.settings.timezone)
     return Envelope(data=await _account(work.session, principal))
 
 

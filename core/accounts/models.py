@@ -7,6 +7,7 @@ from sqlmodel import Field
 
 from core.database.table import Table
 from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.time_zones import LONGEST_NAME
 
 
 class Role(Table, table=True):
@@ -20,7 +21,10 @@ class Role(Table, table=True):
 
 
 class User(Table, table=True):
-    """An account; the ``*_key`` columns hold the folded form that must be unique."""
+    """An account; the ``*_key`` columns hold the folded form that must be unique.
+
+    ``time_zone`` is an IANA name, the ``timezone`` of its settings.
+    """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     username: str = Field(max_length=64)
@@ -31,6 +35,7 @@ class User(Table, table=True):
     avatar_url: str | None = Field(default=None, max_length=2000)
     role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)
     status: str = Field(default="active", max_length=20)
+    time_zone: str | None = Field(default=None, max_length=LONGEST_NAME)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     last_login_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

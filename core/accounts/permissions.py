@@ -14,6 +14,8 @@ class Permission(StrEnum):
     SESSION_VIEW = "session:view"
     SESSION_WRITE = "session:write"
     AGENT_RUN = "agent:run"
+    CALENDAR_VIEW = "calendar:view"
+    CALENDAR_WRITE = "calendar:write"
     MODELS_VIEW = "models:view"
     MODELS_MANAGE = "models:manage"
     MCP_VIEW = "mcp:view"
@@ -45,6 +47,8 @@ _VIEW = (
     Permission.SESSION_VIEW,
     Permission.SESSION_WRITE,
     Permission.AGENT_RUN,
+    Permission.CALENDAR_VIEW,
+    Permission.CALENDAR_WRITE,
     Permission.MODELS_VIEW,
     Permission.MCP_VIEW,
     Permission.RULE_VIEW,

@@ -11,6 +11,7 @@ from core.accounts.models import Role, User
 from core.accounts.permissions import BUILT_IN_ROLES
 from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
 from core.security.passwords import check_strength, hash_password
+from core.time_zones import find_zone
 
 _USERNAME = re.compile(r"[\w.@+-]{2,64}")
 _EMAIL = re.compile(r"[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f.]+(?:\.[^@\s\x00-\x1f.]+)+")
@@ -138,6 +139,21 @@ async def update_profile(
         if avatar_url and not avatar_url.startswith(("https://", "http://")):
             raise InvalidRequest("avatar_url", "Use an http or https address")
         user.avatar_url = avatar_url or None
+    session.add(user)
+    return user
+
+
+def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
+    """Set the time zone that is meant where nobody says another one; empty unsets it.
+
+    Raises:
+        InvalidRequest: no IANA name.
+    """
+    if name and find_zone(name) is None:
+        raise InvalidRequest(
+            "settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin"
+        )
+    user.time_zone = name or None
     session.add(user)
     return user
 

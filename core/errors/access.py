@@ -58,6 +58,18 @@ class ReadOnly(AgentexError):
     code = ErrorCode.READ_ONLY
 
 
+class InvalidLink(AgentexError):
+    """A signed link that is none of ours, was altered, or is not for this caller."""
+
+    code = ErrorCode.INVALID_LINK
+
+
+class LinkExpired(AgentexError):
+    """A signed link past its end."""
+
+    code = ErrorCode.LINK_EXPIRED
+
+
 class NotFound(AgentexError):
     """No such thing, or not for this caller: the two can't be told apart."""
 
@@ -128,3 +140,15 @@ class RetrievalNotFound(NotFound):
     """No recorded retrieval of this id is the caller's."""
 
     code = ErrorCode.RETRIEVAL_NOT_FOUND
+
+
+class CalendarEventNotFound(NotFound):
+    """No such event in the caller's calendar."""
+
+    code = ErrorCode.CALENDAR_EVENT_NOT_FOUND
+
+
+class CalendarFeedNotFound(NotFound):
+    """The caller has made no feed, or nobody has one of this token."""
+
+    code = ErrorCode.CALENDAR_FEED_NOT_FOUND

@@ -43,6 +43,18 @@ class FileTypeMismatch(AgentexError):
     code = ErrorCode.FILE_TYPE_MISMATCH
 
 
+class CorruptImage(AgentexError):
+    """An image that can't be decoded, or not within bounds of time and memory."""
+
+    code = ErrorCode.CORRUPT_IMAGE
+
+
+class ImageTooLarge(AgentexError):
+    """An image with more pixels than are decoded."""
+
+    code = ErrorCode.IMAGE_TOO_LARGE
+
+
 class TextRecognitionMissing(AgentexError):
     """A picture was uploaded, and the extra that reads pictures is not installed."""
 

@@ -7,9 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import BaseModel
 
+from agents.calendar.book import CalendarBook
+from agents.client_time import PersonTime
 from agents.evidence import Evidence, read_passages
+from agents.requests import ClientTool
 from agents.tools import TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
+from core.database.engine import Database
 from core.errors import VectorIndexUnavailable
 from tests.agents.fakes import (
     INSTALL,
@@ -85,17 +89,21 @@ async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
     assert len(output.content) <= 24_000
 
 
-def test_only_the_clock_is_offered_when_no_knowledge_base_is_selected():
+def test_only_clock_and_people_are_offered_when_nothing_is_selected():
     offered = toolbox(ToolScope(None, Evidence(), top_k=8)).specs
 
-    assert [spec.name for spec in offered] == ["current_time"]
+    assert [spec.name for spec in offered] == ["current_time", "confirm_action", "request_input"]
 
 
 def test_every_tool_has_a_described_schema_and_a_unique_name():
-    scope = ToolScope(InMemoryRetriever(), Evidence(), 8, InMemoryDocuments())
+    book = CalendarBook(Database("sqlite+aiosqlite://"), "owner", "run")
+    frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
+    scope = ToolScope(
+        InMemoryRetriever(), Evidence(), 8, InMemoryDocuments(), frontend, calendar=book
+    )
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 
-    assert len({tool.name for tool in tools}) == len(tools) == len(TOOL_MODULES)
+    assert len({tool.name for tool in tools}) == len(tools) >= len(TOOL_MODULES)
     for offered in tools:
         assert offered.description
         assert offered.parameters["type"] == "object"
@@ -239,6 +247,17 @@ async def test_clock_knows_offsets(zone):
     output = await box.call("current_time", json.dumps({"timezone": zone}))
 
     assert "time" in json.loads(output.content)
+
+
+async def test_clock_tells_the_time_where_the_user_is_unless_asked_for_another_zone():
+    person = PersonTime(None, "Asia/Kathmandu")
+    box = toolbox(ToolScope(None, Evidence(), top_k=8, time=person))
+    own = json.loads((await box.call("current_time", "{}")).content)
+    other = json.loads((await box.call("current_time", '{"timezone": "UTC"}')).content)
+
+    assert own["timezone"] == "Asia/Kathmandu"
+    assert datetime.fromisoformat(own["time"]).utcoffset() == timedelta(hours=5, minutes=45)
+    assert datetime.fromisoformat(other["time"]).utcoffset() == timedelta(0)
 
 
 @pytest.mark.parametrize("zone", ["Moon/Crater", "../../etc/passwd", "/etc", "+99", "\0", "Etc"])

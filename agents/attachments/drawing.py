@@ -1,0 +1,102 @@
+"""The child that draws an image anew (``python -m agents.attachments.drawing``).
+
+It reads an image on its standard input and writes one line of JSON and the new image's bytes on its
+standard output. Only pixels pass: no EXIF, no comments, no profiles, nothing behind the image.
+It is started by ``pictures`` only.
+"""
+
+import io
+import json
+import sys
+from struct import error as StructError
+from typing import BinaryIO
+
+from PIL import Image, ImageOps
+
+from ingestion.parsers import jail
+
+MOST_PIXELS = 50_000_000
+LONGEST_SIDE = 4096
+SECONDS = 20
+_MEMORY_BYTES = 768 * 2**20
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
+_OPTIONS: dict[str, dict[str, int | bool]] = {
+    "PNG": {},
+    "JPEG": {"quality": 90},
+    "WEBP": {"quality": 90},
+    "GIF": {},
+}
+
+
+class TooManyPixels(Exception):
+    """More than is decoded."""
+
+
+def draw_anew(content: bytes) -> tuple[str, tuple[int, int], bytes]:
+    """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
+
+    Returns:
+        Format, width and height, bytes.
+
+    Raises:
+        TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.
+        OSError: damaged, or no image of the four formats; so do the others of ``_DAMAGE``.
+    """
+    # The size is checked here, before decoding, and not as Pillow does with a warning.
+    Image.MAX_IMAGE_PIXELS = None
+    with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+        # A JPEG with several pictures is a format of its own to Pillow.
+        kind = "JPEG" if image.format in {"JPEG", "MPO"} else str(image.format)
+        if image.width * image.height > MOST_PIXELS:
+            raise TooManyPixels
+        image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+        image.load()
+        picture = _plain(ImageOps.exif_transpose(image), kind)
+    written = io.BytesIO()
+    picture.save(written, kind, **_OPTIONS[kind])
+    return kind, picture.size, written.getvalue()
+
+
+def _plain(image: Image.Image, kind: str) -> Image.Image:
+    """The pixels alone, in a mode that the format can hold."""
+    transparency = image.info.get("transparency")
+    if kind == "GIF" and image.mode in {"P", "L"}:
+        plain = image.copy()
+    elif image.mode.startswith("I"):
+        plain = image.convert("I").point(lambda value: value / 256).convert("L")
+    elif image.has_transparency_data and kind != "JPEG":
+        plain, transparency = image.convert("RGBA"), None
+    else:
+        plain, transparency = image.convert("L" if image.mode in {"1", "L"} else "RGB"), None
+    plain.info = {} if transparency is None else {"transparency": transparency}
+    return plain
+
+
+def answer(content: bytes) -> tuple[dict[str, object], bytes]:
+    """What the child says of an image, and the new one."""
+    try:
+        kind, (width, height), drawn = draw_anew(content)
+    except TooManyPixels:
+        return {"fault": "too_many_pixels"}, b""
+    except MemoryError:
+        return {"fault": "too_many_pixels"}, b""
+    except _DAMAGE:
+        return {"fault": "damaged"}, b""
+    return {"mime_type": f"image/{kind.lower()}", "width": width, "height": height}, drawn
+
+
+def _reply(to: BinaryIO, content: bytes) -> None:
+    told, drawn = answer(content)
+    to.write(json.dumps(told).encode() + b"\n" + drawn)
+    to.flush()
+
+
+if __name__ == "__main__":
+    # All that is imported later would have to be read inside the jail.
+    Image.preinit()
+    Image.init()
+    jail.enter()
+    jail.limit_processor_time(SECONDS)
+    jail.limit_memory(_MEMORY_BYTES)
+    _reply(sys.stdout.buffer, sys.stdin.buffer.read())

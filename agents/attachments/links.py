@@ -1,0 +1,105 @@
+"""Signed links to attached images: made here, checked here, never followed over the network."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+from core.errors import InvalidLink
+from core.security.signed_urls import UrlSigner
+
+PREFIX = "/api/v1/agent/attachments/"
+_PATH = re.compile(rf"{PREFIX}([0-9a-f-]{{36}})/content")
+_EXPIRES = re.compile(r"[0-9]{1,12}", re.ASCII)
+_SIGNATURE = re.compile(r"[0-9a-f]{64}")
+_LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link: relative to this server, and until when it works."""
+
+    url: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a link says; true only if its signature is.
+
+    Args:
+        attachment_id: which image.
+        expires: second since 1970 after which it works no more.
+        signature: as :class:`Links` makes it.
+    """
+
+    attachment_id: str
+    expires: int
+    signature: str
+
+
+class Links:
+    """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
+
+    Args:
+        signer: with the installation's key.
+        seconds: how long a link works.
+    """
+
+    def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
+        self._signer = signer
+        self._seconds = seconds
+
+    def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> Link:
+        """A link that works for whoever has it."""
+        expires = int(now.timestamp()) + self._seconds
+        signature = self._sign(attachment_id, owner_id, expires)
+        return Link(
+            f"{PREFIX}{attachment_id}/content?expires={expires}&signature={signature}",
+            now.replace(microsecond=0) + timedelta(seconds=self._seconds),
+        )
+
+    def is_ours(self, claim: Claim, owner_id: str) -> bool:
+        """Whether a link of this image, owner and expiry was made here."""
+        facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
+        return self._signer.is_valid(claim.signature, *facts)
+
+    def _sign(self, attachment_id: str, owner_id: str, expires: int) -> str:
+        return self._signer.sign("GET", attachment_id, owner_id, str(expires))
+
+
+def read_link(url: str, *, hosts: Collection[str] = ()) -> Claim:
+    """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
+
+    Args:
+        url: from a caller.
+        hosts: names, with the port if there is one, that the caller reached this server by.
+
+    Raises:
+        InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.
+    """
+    try:
+        parts = urlsplit(url[: _LONGEST + 1])
+        if (parts.scheme or parts.netloc) and not _is_at(parts, hosts):
+            raise InvalidLink(reason="other_host")
+        query = parse_qs(parts.query, strict_parsing=True, max_num_fields=4)
+    except ValueError as error:
+        raise InvalidLink(reason="no_attachment_link") from error
+    path = _PATH.fullmatch(parts.path)
+    expires, signature = (query.get(name, [""]) for name in ("expires", "signature"))
+    if (
+        len(url) > _LONGEST
+        or path is None
+        or query.keys() != {"expires", "signature"}
+        or len(expires) + len(signature) > 2
+        or not _EXPIRES.fullmatch(expires[0])
+        or not _SIGNATURE.fullmatch(signature[0])
+    ):
+        raise InvalidLink(reason="no_attachment_link")
+    return Claim(path[1], int(expires[0]), signature[0])
+
+
+def _is_at(parts: SplitResult, hosts: Collection[str]) -> bool:
+    is_web = parts.scheme in {"http", "https"}
+    return is_web and parts.netloc.lower() in {host.lower() for host in hosts}

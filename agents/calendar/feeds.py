@@ -1,0 +1,127 @@
+"""Feeds: a secret address per person, by which calendar programs subscribe."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from icalendar import Calendar, Component, Event
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.calendar.events import Range, list_events
+from agents.calendar.local_time import day_of
+from agents.calendar.spans import zone_of
+from agents.calendar.tables import CalendarEvent, CalendarFeed
+from core.accounts.models import User
+from core.database.paging import Page
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import CalendarFeedNotFound
+from core.security.api_keys import hash_api_key
+
+MOST_EVENTS = 5000
+PAST_DAYS = 366
+"""How far back the feed goes; an event older than that is no longer in it."""
+_ACTIVE = "active"
+
+
+async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
+    """Make a feed's token, or a new one: the old one works no more.
+
+    Returns:
+        The row, and the token, which can't be had again.
+    """
+    token = secrets.token_urlsafe(32)
+    row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(
+        owner_id=owner_id, token_hash=""
+    )
+    row.token_hash, row.created_at = hash_api_key(token), utc_now()
+    work.session.add(row)
+    await work.session.flush()
+    return row, token
+
+
+async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
+    """The person's feed.
+
+    Raises:
+        CalendarFeedNotFound: there is none.
+    """
+    row = await session.get(CalendarFeed, owner_id)
+    if row is None:
+        raise CalendarFeedNotFound
+    return row
+
+
+async def revoke(work: UnitOfWork, owner_id: str) -> None:
+    """Delete the person's feed; its address works no more.
+
+    Raises:
+        CalendarFeedNotFound: there is none.
+    """
+    await work.session.delete(await get(work.session, owner_id))
+
+
+async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
+    """The events of the feed that has this token.
+
+    Raises:
+        CalendarFeedNotFound: no feed has it, or its owner's account is switched off.
+    """
+    query = (
+        select(CalendarFeed)
+        .join(User, col(User.id) == col(CalendarFeed.owner_id))
+        .where(CalendarFeed.token_hash == hash_api_key(token), User.status == _ACTIVE)
+    )
+    feed = (await session.exec(query)).first()
+    if feed is None:
+        raise CalendarFeedNotFound
+    since = Range(start=utc_now() - timedelta(days=PAST_DAYS))
+    page = Page(1, MOST_EVENTS, "start", descending=False)
+    return (await list_events(session, feed.owner_id, since, page)).items
+
+
+def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
+    """The events as iCalendar (RFC 5545): times in UTC, all-day events as days."""
+    calendar = Calendar()
+    _set(calendar, "prodid", "-//Agentex//Calendar//EN")
+    _set(calendar, "version", "2.0")
+    _set(calendar, "calscale", "GREGORIAN")
+    _set(calendar, "method", "PUBLISH")
+    _set(calendar, "x-wr-calname", "Agentex")
+    for row in rows:
+        calendar.add_component(_component(row))
+    return calendar.to_ical()
+
+
+def _component(row: CalendarEvent) -> Event:
+    event, zone = Event(), zone_of(row)
+    # Calendar programs know a newer version of an event by uid and sequence.
+    _set(event, "uid", f"{row.id}@agentex")
+    _set(event, "dtstamp", row.updated_at)
+    _set(event, "created", row.created_at)
+    _set(event, "last-modified", row.updated_at)
+    _set(event, "sequence", row.sequence)
+    _set(event, "summary", _text(row.title))
+    if row.all_day:
+        _set(event, "dtstart", day_of(row.starts_at, zone))
+        _set(event, "dtend", day_of(row.ends_at, zone))
+        _set(event, "transp", "TRANSPARENT")
+    else:
+        _set(event, "dtstart", row.starts_at)
+        _set(event, "dtend", row.ends_at)
+    if row.location:
+        _set(event, "location", _text(row.location))
+    if row.notes:
+        _set(event, "description", _text(row.notes))
+    return event
+
+
+def _set(component: Component, name: str, value: str | int | date) -> None:
+    component.add(name, value)  # pyright: ignore[reportUnknownMemberType] # its value has no type
+
+
+def _text(text: str) -> str:
+    """What the format can carry: no control characters but line breaks and tabs."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(c for c in lines if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160))

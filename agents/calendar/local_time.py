@@ -1,0 +1,165 @@
+"""Times as people say them, to UTC and back: what clocks skip is refused, what they repeat is told."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+_YEARS = range(1970, 2200)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
+_OFFSET = re.compile(r"[Zz]|[+-]([01]\d|2[0-3]):[0-5]\d")
+_FORMS = "Use a local time such as 2026-03-17T09:00"
+
+
+class BadTime(ValueError):
+    """A time that can't be used; the text tells a person or a model what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment in UTC.
+
+    Attributes:
+        note: What was decided where the time was ambiguous; else empty.
+    """
+
+    utc: datetime
+    note: str = ""
+
+
+def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> Moment:
+    """Read a local time of a zone, or one with an offset.
+
+    Args:
+        text: ``2026-03-17T09:00``, with seconds or not, with ``Z`` or an offset or not.
+        zone: where it is meant.
+        instants: whether an offset that the zone does not have then is taken as it is; otherwise
+            it is a fault, as models put ``Z`` behind local times.
+
+    Raises:
+        BadTime: what is wrong and what to do.
+    """
+    local, offset = _parted(text.strip())
+    if not offset:
+        return to_utc(local, zone)
+    moment = _parsed(local.isoformat() + offset.upper())
+    _check_year(moment)
+    if not instants and moment.utcoffset() != moment.astimezone(zone).utcoffset():
+        raise BadTime(
+            f"{zone.key} does not have the offset {offset} then: give the local time without one"
+        )
+    return Moment(moment.astimezone(UTC))
+
+
+def read_date(text: str) -> date:
+    """Read a day, such as ``2026-03-17``; a midnight behind it is passed over.
+
+    Raises:
+        BadTime: it is none.
+    """
+    day = re.sub(r"[Tt ]00:00(:00(\.0+)?)?([Zz]|[+-]\d\d:\d\d)?\Z", "", text.strip())
+    if not _DATE.fullmatch(day):
+        raise BadTime("An all-day event has days, not times: use a date such as 2026-03-17")
+    try:
+        found = date.fromisoformat(day)
+    except ValueError as error:
+        raise BadTime(f"There is no day {day}") from error
+    if found.year not in _YEARS:
+        raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
+    return found
+
+
+def to_utc(local: datetime, zone: ZoneInfo) -> Moment:
+    """The moment at which clocks in a zone show this; the earlier one where two do.
+
+    Args:
+        local: without a zone.
+        zone: where.
+
+    Raises:
+        BadTime: clocks there skip it.
+    """
+    _check_year(local)
+    first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    shown = first.astimezone(zone)
+    if shown.replace(tzinfo=None) != local:
+        raise BadTime(
+            f"{_told(local)} does not exist in {zone.key}: clocks go forward then. "
+            f"Use {_told(shown)} or another time"
+        )
+    second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if second == first:
+        return Moment(first)
+    return Moment(
+        first,
+        f"{_told(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
+        f"(UTC{_offset(shown)}) was taken. For the later one write "
+        f"{_told(local)}{_offset(second.astimezone(zone))}",
+    )
+
+
+def day_start(day: date, zone: ZoneInfo) -> datetime:
+    """The first moment of a day in a zone, in UTC; not midnight where clocks skip that.
+
+    Raises:
+        BadTime: the zone has no such day.
+    """
+    midnight = datetime.combine(day, time(), tzinfo=zone)
+    first = midnight.astimezone(UTC)
+    if first.astimezone(zone).date() != day:
+        raise BadTime(f"{zone.key} has no day {day.isoformat()}: use another one")
+    return first
+
+
+def day_of(moment: datetime, zone: ZoneInfo) -> date:
+    """The day that it is in a zone at a moment."""
+    return moment.astimezone(zone).date()
+
+
+def read_bound(text: str, zone: ZoneInfo) -> datetime:
+    """One end of a range, in UTC: a day's beginning, or a time; a skipped one is moved on.
+
+    Raises:
+        BadTime: it is neither.
+    """
+    text = text.strip()
+    if _DATE.fullmatch(text):
+        return day_start(read_date(text), zone)
+    local, offset = _parted(text)
+    if offset:
+        return read_moment(text, zone, instants=True).utc
+    _check_year(local)
+    return local.replace(tzinfo=zone).astimezone(UTC)
+
+
+def _parted(text: str) -> tuple[datetime, str]:
+    form = _LOCAL.match(text)
+    if form is None:
+        raise BadTime(_FORMS)
+    offset = text[form.end() :]
+    if offset and not _OFFSET.fullmatch(offset):
+        raise BadTime(_FORMS)
+    return _parsed(form[0].upper()), offset
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadTime("There is no such day or time") from error
+
+
+def _check_year(moment: datetime) -> None:
+    if moment.year not in _YEARS:
+        raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
+
+
+def _told(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="minutes")
+
+
+def _offset(moment: datetime) -> str:
+    shift = moment.utcoffset() or timedelta()
+    minutes = abs(shift) // timedelta(minutes=1)
+    return f"{'-' if shift < timedelta() else '+'}{minutes // 60:02d}:{minutes % 60:02d}"

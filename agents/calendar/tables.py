@@ -1,0 +1,69 @@
+"""Tables of calendars."""
+
+from datetime import datetime
+
+from sqlalchemy import Index, Text
+from sqlmodel import Field
+
+from core.database.table import Table
+from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.time_zones import LONGEST_NAME
+
+
+class CalendarEvent(Table, table=True):
+    """An event of a person's.
+
+    ``time_zone`` is the zone in which it was said. An all-day event goes from the beginning of its
+    first day there to that of the day after its last. ``source_run_id`` is the run that made it,
+    ``sequence`` counts its changes, from 0.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
+    title: str = Field(max_length=200)
+    starts_at: datetime = Field(sa_type=UtcDateTime)
+    ends_at: datetime = Field(sa_type=UtcDateTime)
+    time_zone: str = Field(max_length=LONGEST_NAME)
+    all_day: bool = False
+    location: str = Field(default="", max_length=500)
+    notes: str = Field(default="", sa_type=Text)
+    source_run_id: str | None = Field(
+        default=None,
+        foreign_key="agent_run.id",
+        ondelete="SET NULL",
+        max_length=ID_LENGTH,
+        index=True,
+    )
+    sequence: int = 0
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        Index("ix_calendar_event_owner_starts", "owner_id", "starts_at"),
+        Index("ix_calendar_event_owner_ends", "owner_id", "ends_at"),
+    )
+
+
+class CalendarCall(Table, table=True):
+    """A tool call that was carried out: made again, it changes nothing and gets the same result.
+
+    ``call_key`` is the hash of the call's id and arguments, as endpoints use an id more than once.
+    """
+
+    run_id: str = Field(
+        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    call_key: str = Field(primary_key=True, max_length=64)
+    event_id: str = Field(max_length=ID_LENGTH)
+    sequence: int
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class CalendarFeed(Table, table=True):
+    """The address by which a person's calendar is subscribed to; only its token's hash is kept."""
+
+    owner_id: str = Field(
+        primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    token_hash: str = Field(max_length=64, unique=True)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -1,0 +1,117 @@
+"""The tool that makes, changes and deletes events in the user's calendar."""
+
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from agents.calendar.book import CalendarBook, Done, Order
+from agents.calendar.events import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details
+from agents.calendar.spans import SaidTimes
+from agents.client_time import PersonTime
+from agents.tools.base import (
+    Tool,
+    ToolScope,
+    argument_fault,
+    arguments_schema,
+    current_call_id,
+    validated,
+)
+from core.errors import InvalidRequest
+from core.time_zones import LONGEST_NAME
+from kb_service.text.storable import Storable
+
+NAME = "calendar_write"
+_STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
+
+
+class WriteArguments(BaseModel):
+    """Arguments of a change to the calendar."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    action: Literal["create", "update", "delete"]
+    event_timezone: Storable = Field(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="IANA name of the time zone in which start and end are meant.",
+    )
+    event_id: Storable = Field(
+        default="", max_length=36, description="Which event to update or delete, from its id."
+    )
+    title: Storable | None = Field(
+        default=None, max_length=LONGEST_TITLE, description="Needed to create."
+    )
+    start: Storable | None = Field(
+        default=None,
+        max_length=40,
+        description="Local time without offset, such as 2026-03-17T09:00; for an all-day event the "
+        "first day, such as 2026-03-17. Needed to create.",
+    )
+    end: Storable | None = Field(
+        default=None,
+        max_length=40,
+        description="Like start; for an all-day event the day after its last one. Left out: an "
+        "hour, or a day; on update the event keeps its length.",
+    )
+    all_day: bool | None = None
+    location: Storable | None = Field(default=None, max_length=LONGEST_LOCATION)
+    notes: Storable | None = Field(default=None, max_length=LONGEST_NOTES)
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """The tool bound to the calendar of the run's owner; none where there is no calendar."""
+    book = scope.calendar
+    if book is None:
+        return []
+
+    async def write(arguments: WriteArguments) -> str:
+        try:
+            return await _write(arguments, book, scope.time)
+        except InvalidRequest as fault:
+            raise argument_fault(NAME, fault) from fault
+
+    own = scope.time.zone()
+    return [
+        Tool(
+            name=NAME,
+            description="Create, update or delete one event in the user's calendar. Always say the "
+            f"time zone; the user's own is {own.name}. Take today's date from current_time, and an "
+            "event's id from calendar_read. Each call is carried out once.",
+            parameters=arguments_schema(WriteArguments),
+            invoke=validated(WriteArguments, write),
+            output_characters=4000,
+        )
+    ]
+
+
+async def _write(arguments: WriteArguments, book: CalendarBook, time: PersonTime) -> str:
+    if arguments.action != "create" and not arguments.event_id:
+        raise InvalidRequest("event_id", "Say which event; calendar_read gives the ids")
+    zone = time.zone(arguments.event_timezone).zone
+    order = Order(
+        arguments.action,
+        arguments.event_id,
+        Details(arguments.title, arguments.location, arguments.notes),
+        SaidTimes(zone, arguments.start, arguments.end, arguments.all_day),
+    )
+    said = arguments.model_dump_json()
+    done = await book.write(order, call_id=current_call_id(), arguments=said)
+    return json.dumps(_told(arguments.action, done), ensure_ascii=False)
+
+
+def _told(action: str, done: Done) -> dict[str, JsonValue]:
+    """What came of it: ids, status, the times in UTC; nothing of what was said."""
+    told: dict[str, JsonValue] = {
+        "status": _STATUS[action],
+        "id": done.event_id,
+        "sequence": done.sequence,
+    }
+    if done.span is not None:
+        told["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        told["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        if done.span.notes:
+            told["notes"] = list[JsonValue](done.span.notes)
+    if done.is_repeated:
+        told["repeated"] = True
+    return told

@@ -1,0 +1,144 @@
+"""Images for messages (seed 000): sent once, then named by a signed link."""
+
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from starlette.types import Receive, Scope, Send
+
+from agents.attachments.links import Claim
+from agents.attachments.pictures import MIME_TYPES
+from agents.attachments.tables import Attachment
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.envelope import Text
+from api.errors import error_responses
+from api.uploads import one_file
+from core.accounts.permissions import Permission
+from core.errors import ErrorCode, InvalidLink
+
+router = APIRouter(prefix="/api/v1/agent/attachments", tags=["agent"])
+Run = Depends(requires(Permission.AGENT_RUN))
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                }
+            }
+        },
+    }
+}
+
+
+class AttachmentAnswer(BaseModel):
+    """An image that was taken in; ``url`` is relative to this server."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    attachment_id: str
+    mime_type: str
+    url: str
+    expires_at: datetime
+    size: int
+    width: int
+    height: int
+
+
+class ImageResponse(FileResponse):
+    """An image as a file, which no browser takes for anything else.
+
+    Args:
+        path: its bytes.
+        row: whose type the headers tell.
+        held: closed when the answer is over.
+    """
+
+    def __init__(self, path: Path, row: Attachment, held: AsyncExitStack) -> None:
+        super().__init__(
+            path,
+            media_type=row.mime_type,
+            filename=f"{row.id}.{row.mime_type.removeprefix('image/')}",
+            content_disposition_type="attachment",
+            headers={
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+                "X-Content-Type-Options": "nosniff",
+                "Cross-Origin-Resource-Policy": "same-origin",
+            },
+        )
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file."""
+        async with self._held:
+            await super().__call__(scope, receive, send)
+
+
+@router.post(
+    "",
+    dependencies=[Run],
+    openapi_extra=_FORM,
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.CORRUPT_IMAGE,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.IMAGE_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.STORAGE_FULL,
+        ErrorCode.OBJECT_STORE_UNAVAILABLE,
+    ),
+)
+async def create_attachment(
+    request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> AttachmentAnswer:
+    """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
+    max_bytes = services.settings.max_attachment_bytes
+    async with one_file(request, max_bytes=max_bytes) as form:
+        content = await form.file.read(max_bytes + 1)
+    row = await services.attachments.add(principal, content)
+    link = services.attachments.link(row)
+    return AttachmentAnswer(
+        attachment_id=row.id,
+        mime_type=row.mime_type,
+        url=link.url,
+        expires_at=link.expires_at,
+        size=row.size,
+        width=row.width,
+        height=row.height,
+    )
+
+
+@router.get(
+    "/{attachment_id}/content",
+    response_class=FileResponse,
+    responses={
+        200: {"description": "The image", "content": {kind: {} for kind in MIME_TYPES}},
+        206: {"description": "The part that was asked for"},
+        416: {"description": "The file has no such part"},
+        **error_responses(ErrorCode.INVALID_LINK, ErrorCode.LINK_EXPIRED),
+    },
+)
+async def read_attachment(
+    attachment_id: Text,
+    services: CurrentServices,
+    expires: Annotated[int, Query(ge=0, le=10**12)],
+    signature: Annotated[Text, Query(max_length=64)],
+) -> FileResponse:
+    """The image of a signed link; needs no other credential."""
+    row = await services.attachments.follow(Claim(attachment_id, expires, signature))
+    async with AsyncExitStack() as stack:
+        try:
+            path = await stack.enter_async_context(services.attachments.open(row))
+        except FileNotFoundError as error:
+            raise InvalidLink(reason="forged") from error
+        return ImageResponse(path, row, stack.pop_all())
