@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.database.clock import database_now
 from core.database.engine import Database
-from core.database.types import utc_now
 from core.errors import AgentexError
 from core.logging import get_logger
 from kb_service import documents
@@ -20,7 +20,8 @@ from kb_service.models import Document, KnowledgeBase
 log = get_logger(__name__)
 
 _POLL_SECONDS = 0.5
-# Transactions become visible in another order than the moments in them say.
+# Transactions become visible in another order than the moments in them say, which are all of the
+# database's clock: what the clocks of several machines show does not matter.
 _MARGIN = timedelta(seconds=3)
 # Read at a time.
 _MOST_CHANGES = 500
@@ -53,15 +54,21 @@ class Follower:
 
 
 class _Feed:
-    """Looks at one knowledge base again and again, and tells its followers."""
+    """Looks at one knowledge base again and again, and tells its followers.
 
-    def __init__(self, database: Database, knowledge_base_id: str) -> None:
+    Args:
+        database: where to look.
+        knowledge_base_id: at what.
+        now: the moment by the database's clock.
+    """
+
+    def __init__(self, database: Database, knowledge_base_id: str, now: datetime) -> None:
         self._database = database
         self._id = knowledge_base_id
         self.followers: set[Follower] = set()
         self._seen: dict[str, datetime] = {}
         # Where the next look begins: a moment, and the last id of that moment that was read.
-        self._since, self._after_id = utc_now() - _MARGIN, ""
+        self._since, self._after_id = now - _MARGIN, ""
         self._heard = time.monotonic()
 
     async def look(self) -> tuple[KnowledgeBase | None, Progress | None, Sequence[Document]]:
@@ -158,12 +165,13 @@ class ProgressFeeds:
     async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
         """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
         async with self._database.reading() as session:
+            now = await database_now(session)
             base, progress = await _read(session, knowledge_base_id)
         if progress is None:
             yield None
             return
         follower = Follower(base, progress, closed=self._is_closed)
-        feed = self._feed(knowledge_base_id)
+        feed = self._feed(knowledge_base_id, now)
         feed.followers.add(follower)
         try:
             yield follower
@@ -171,9 +179,9 @@ class ProgressFeeds:
             feed.followers.discard(follower)
             await self._release(knowledge_base_id, feed)
 
-    def _feed(self, knowledge_base_id: str) -> _Feed:
+    def _feed(self, knowledge_base_id: str, now: datetime) -> _Feed:
         if knowledge_base_id not in self._feeds:
-            feed = _Feed(self._database, knowledge_base_id)
+            feed = _Feed(self._database, knowledge_base_id, now)
             self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
         return self._feeds[knowledge_base_id][0]
 

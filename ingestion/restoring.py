@@ -16,7 +16,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
-from core.database.types import utc_now
+from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidArchive
 from ingestion.workbench import Workbench
@@ -220,7 +220,7 @@ class Restorer:
 
     async def _show(self, work: UnitOfWork, one: _Prepared) -> bool:
         """Let searches see a document; False where a person did something else with it."""
-        entry, now = one.entry, utc_now()
+        entry, now = one.entry, await database_now(work.session)
         statement = (
             update(Document)
             .where(
@@ -247,6 +247,7 @@ class Restorer:
             return False
         if entry.state == "changed":
             row = await work.session.get_one(Document, one.row.id)
+            row.updated_at = now
             begin_revision(work, row)
         return True
 

@@ -10,7 +10,6 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.clock import database_now
-from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 
@@ -281,7 +280,7 @@ async def _place(session: AsyncSession, lease: Lease) -> Flip | None:
 
 
 async def _finish(session: AsyncSession, lease: Lease, outcome: Outcome, flip: Flip) -> bool:
-    now = utc_now()
+    now = await database_now(session)
     place: dict[str, object] = {"shadow_revision": lease.revision}
     if not flip.is_shadow:
         place = {
@@ -365,7 +364,7 @@ async def _release(work: UnitOfWork, lease: Lease, **values: object) -> bool:
             stage=DocumentStage.QUEUED.value,
             lease_owner=None,
             lease_until=None,
-            updated_at=utc_now(),
+            updated_at=await database_now(work.session),
             **values,
         )
     )

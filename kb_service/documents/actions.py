@@ -8,6 +8,7 @@ from sqlalchemy import delete as delete_from
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import Conflict, DocumentNotFound
@@ -115,7 +116,7 @@ class ActionOutcome(StrEnum):
     NOT_FOUND = "not_found"
 
 
-def perform(work: UnitOfWork, name: ActionName, document: Document) -> ActionOutcome:
+async def perform(work: UnitOfWork, name: ActionName, document: Document) -> ActionOutcome:
     """Do something with a document whose row is locked, where its status allows it."""
     action, status = ACTIONS[name], DocumentStatus(document.status)
     if status in action.settled:
@@ -123,7 +124,7 @@ def perform(work: UnitOfWork, name: ActionName, document: Document) -> ActionOut
     if status not in action.begins:
         return ActionOutcome.REFUSED
     action.apply(work, document)
-    document.updated_at = utc_now()
+    document.updated_at = await database_now(work.session)
     work.session.add(document)
     return ActionOutcome.DONE
 
@@ -140,7 +141,7 @@ async def act(
     rows = await locked(work.session, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
-    if perform(work, name, rows[0]) is ActionOutcome.REFUSED:
+    if await perform(work, name, rows[0]) is ActionOutcome.REFUSED:
         raise Conflict(field="status", error=ACTIONS[name].refusal)
     return rows[0]
 
@@ -158,7 +159,7 @@ async def act_on_many(
     for start in range(0, len(wanted), _GROUP):
         rows = await locked(work.session, knowledge_base_id, wanted[start : start + _GROUP])
         for row in rows:
-            outcomes[row.id] = perform(work, name, row)
+            outcomes[row.id] = await perform(work, name, row)
         await work.session.flush()
     return outcomes
 

@@ -1,6 +1,6 @@
 """What a person may change of a document: its name and its metadata."""
 
-from core.database.types import utc_now
+from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, DocumentNotFound
 from kb_service.documents.actions import locked
@@ -42,6 +42,6 @@ async def change(
         document.name = name
     if attributes is not None:
         document.attributes = attributes
-    document.updated_at = utc_now()
+    document.updated_at = await database_now(work.session)
     work.session.add(document)
     return document

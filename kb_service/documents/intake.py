@@ -7,7 +7,7 @@ from enum import StrEnum
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.types import utc_now
+from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, KnowledgeBaseNotFound
 from kb_service.documents import quota
@@ -118,6 +118,7 @@ async def _place(work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload
     spare = _replace_file(present, upload)
     # New bytes are to be found soon, also while a re-index makes the old ones anew.
     present.generation = generation
+    present.updated_at = await database_now(work.session)
     begin_revision(work, present)
     return Intake(present, UploadOutcome.REPLACED, spare)
 
@@ -170,6 +171,7 @@ async def add(
     file_type: FileType,
 ) -> Document:
     """Write the row of a stored file under a free name, where the workers find it."""
+    now = await database_now(work.session)
     document = Document(
         knowledge_base_id=knowledge_base.id,
         name=name,
@@ -179,6 +181,8 @@ async def add(
         sha256=file.sha256,
         storage_key=file.storage_key,
         generation=knowledge_base.generation,
+        created_at=now,
+        updated_at=now,
     )
     work.session.add(document)
     await work.session.flush()
@@ -204,7 +208,7 @@ def begin_revision(work: UnitOfWork, document: Document) -> None:
     """Let a document wait for being made anew; what is searched stays until that is done.
 
     A worker that still has the old revision in hand keeps its lease until it has noticed, so that
-    no two write points of one document at a time.
+    no two write points of one document at a time. When that was is for the caller to write.
     """
     document.status = DocumentStatus.PENDING.value
     document.stage = DocumentStage.QUEUED.value
@@ -213,6 +217,5 @@ def begin_revision(work: UnitOfWork, document: Document) -> None:
     document.revision += 1
     if document.lease_until is None:
         document.lease_owner = None
-    document.updated_at = utc_now()
     work.session.add(document)
     work.wake_workers()

@@ -3,6 +3,7 @@
 from sqlalchemy import update
 from sqlmodel import col
 
+from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
@@ -29,7 +30,7 @@ async def pause_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
             stage=DocumentStage.QUEUED.value,
             progress=0,
             stage_since=None,
-            updated_at=utc_now(),
+            updated_at=await database_now(work.session),
         )
     )
 

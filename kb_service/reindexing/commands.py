@@ -6,6 +6,7 @@ from enum import StrEnum
 from sqlalchemy import case, func, update
 from sqlmodel import col, or_, select
 
+from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
@@ -201,8 +202,9 @@ async def begin_next(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
         .with_for_update(skip_locked=True)
     )
     rows = (await work.session.exec(query)).all()
+    now = await database_now(work.session)
     for document in rows:
-        document.generation = aim.number
+        document.generation, document.updated_at = aim.number, now
         begin_revision(work, document)
     return len(rows)
 
@@ -277,7 +279,7 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
             active_revision=shadow,
             shadow_revision=active if is_kept else None,
             chunk_count=chunks,
-            updated_at=utc_now(),
+            updated_at=await database_now(work.session),
         )
     )
 
@@ -306,7 +308,7 @@ async def _start_anew(work: UnitOfWork, knowledge_base_id: str, generation: Gene
             retry_at=None,
             started_at=None,
             stage_since=None,
-            updated_at=utc_now(),
+            updated_at=await database_now(work.session),
         )
     )
 
@@ -341,7 +343,7 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
             progress=100,
             failure=None,
             retry_at=None,
-            updated_at=utc_now(),
+            updated_at=await database_now(work.session),
         )
     )
     await _start_anew(work, knowledge_base.id, present)

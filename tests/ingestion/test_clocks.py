@@ -1,0 +1,90 @@
+"""Whoever changes a document, on whatever machine: its moment is of the database's clock."""
+
+import sys
+from datetime import timedelta
+
+import pytest
+from sqlmodel import select
+
+from core.database import types
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from ingestion.pipeline import ingest
+from ingestion.reindex import tend
+from ingestion.workbench import Workbench
+from kb_service import documents, knowledge_bases, leases, reindexing
+from kb_service.documents import ActionName
+from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.models import Document, KnowledgeBase
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.portable import begin_copy, finished
+from tests.fixtures.stored import reread, upload
+
+pytestmark = pytest.mark.anyio
+AHEAD = timedelta(hours=1)
+SMALL = KnowledgeBaseDraft(chunk_size=40, chunk_overlap=0)
+
+
+@pytest.fixture
+def own_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's clock goes an hour before the database's."""
+    for name, module in list(sys.modules.items()):
+        is_ours = name.startswith(("kb_service.", "ingestion.", "api."))
+        if is_ours and getattr(module, "utc_now", None) is types.utc_now:
+            monkeypatch.setattr(module, "utc_now", lambda: utc_now() + AHEAD)
+
+
+async def check_moments(bench: Workbench, what: str) -> None:
+    async with bench.database.reading() as session:
+        rows = (await session.exec(select(Document))).all()
+    soon = utc_now() + AHEAD / 2
+    assert [what for row in rows if row.updated_at > soon] == []
+
+
+@pytest.mark.usefixtures("own_clock_ahead")
+async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbench):
+    async with unit_of_work(bench.database) as work:
+        kb_id = (await add_knowledge_base(work)).id
+    document = await upload(bench, b"# A\n\nAn animal sleeps at noon.", name="a.md", kb_id=kb_id)
+    await check_moments(bench, "upload")
+
+    async def act(name: ActionName) -> None:
+        async with unit_of_work(bench.database) as work:
+            await documents.act(work, name, kb_id, document.id)
+        await check_moments(bench, name)
+
+    for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
+        await act(name)
+    async with unit_of_work(bench.database) as work:
+        row = await leases.acquire(work, document.id, owner="one", seconds=60)
+        assert row is not None
+        await leases.hand_back(work, leases.lease_of(row))
+    await check_moments(bench, "hand back")
+    async with unit_of_work(bench.database) as work:
+        row = await leases.acquire(work, document.id, owner="two", seconds=60)
+        assert row is not None
+        lease = leases.lease_of(row)
+        await documents.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+        documents.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+        await leases.let_go(work, lease)
+    await check_moments(bench, "pause all")
+    await ingest(bench, document.id)
+    assert (await reread(bench.database, document.id)).status == "completed"
+    await check_moments(bench, "ingest")
+    async with unit_of_work(bench.database) as work:
+        await documents.change(work, kb_id, document.id, name="b.md")
+    await check_moments(bench, "rename")
+    async with unit_of_work(bench.database) as work:
+        base = await work.session.get_one(KnowledgeBase, kb_id)
+        assert await reindexing.request(work, base, SMALL) == "started"
+    await tend(bench, kb_id)
+    await check_moments(bench, "re-index")
+    await ingest(bench, document.id)
+    await tend(bench, kb_id)
+    await check_moments(bench, "cut over")
+    assert (await finished(bench, await begin_copy(bench, kb_id))).status == "completed"
+    await check_moments(bench, "copy")
+    async with unit_of_work(bench.database) as work:
+        base = await work.session.get_one(KnowledgeBase, kb_id)
+        await knowledge_bases.delete(work, base)
+    await check_moments(bench, "delete")
