@@ -163,7 +163,7 @@ class Gatherer:
         self._scope = scope
         self._enough = min(enough, DEPTH)
         self._documents = documents
-        self._vouched = Vouched({}, {})
+        self._vouched = Vouched()
         self.documents_of_hits: dict[str, str] = {}
 
     @property
@@ -195,7 +195,7 @@ class Gatherer:
             weight=self._probe.weight,
             sparse_is_cut=answer.sparse_is_cut,
         )
-        return Candidates(await settled(self._session, fusion), self._vouched.alive)
+        return Candidates(settled(fusion, self._vouched.places), self._vouched.alive)
 
     async def look_behind_filter(self) -> None:
         """Search without the filters too: what they keep out comes to be ``refused``."""

@@ -1,7 +1,7 @@
 """SQL has the last word on what is found: which hits of the index may be shown."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -39,11 +39,13 @@ class Vouched:
     Args:
         alive: may be shown, with the version of its text.
         refused: may not, and why.
+        places: of those that may be shown, the document's name and the position in it.
         is_moved: a knowledge base was cut over to another generation since the index was asked.
     """
 
-    alive: dict[str, int]
-    refused: dict[str, Reason]
+    alive: dict[str, int] = field(default_factory=dict[str, int])
+    refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    places: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     is_moved: bool = False
 
     def joined(self, other: "Vouched") -> "Vouched":
@@ -51,6 +53,7 @@ class Vouched:
         return Vouched(
             self.alive | other.alive,
             self.refused | other.refused,
+            self.places | other.places,
             self.is_moved or other.is_moved,
         )
 
@@ -65,25 +68,25 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
     """
     ids = list(chunk_ids)
     if not ids or not scope.generations:
-        return Vouched({}, {})
+        return Vouched()
     query = _facts(is_shadow=scope.is_shadow)
     if scope.condition is not None:
         # As a column, not a condition: SQLite would go through all documents of the base.
         passes = case((scope.condition, True), else_=False)
         query = cast("Select[*tuple[Any, ...]]", query.add_columns(passes))
-    alive: dict[str, int] = {}
-    refused: dict[str, Reason] = {}
+    found = Vouched()
     is_moved = False
     for row in (await session.exec(query, params={"ids": ids})).all():
         facts = _Facts(*row)
         verdict = _verdict(facts, scope)
         if verdict is Reason.SHOWN:
-            alive[facts.chunk_id] = facts.version
+            found.alive[facts.chunk_id] = facts.version
+            found.places[facts.chunk_id] = (facts.document_name, facts.position)
         elif verdict is not None:
-            refused[facts.chunk_id] = verdict
+            found.refused[facts.chunk_id] = verdict
         elif not scope.is_shadow:
             is_moved = is_moved or _has_other_generation(facts, scope)
-    return Vouched(alive, refused, is_moved)
+    return replace(found, is_moved=is_moved)
 
 
 class _Facts(NamedTuple):
@@ -97,6 +100,8 @@ class _Facts(NamedTuple):
     generation: int
     deleted_at: datetime | None
     shown: int | None
+    document_name: str
+    position: int
     passes: bool = True
 
 
@@ -113,6 +118,8 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
         KnowledgeBase.generation,
         Document.deleted_at,
         shown,
+        Document.name,
+        Chunk.position,
     )
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_service.retrieval.fusion import DEPTH, FusedHit, LegPlace, dense_weight, fuse
+from kb_service.retrieval.ties import settled
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,11 @@ def test_dense_weight_follows_encoder_and_script(
     query: str, languages: set[str], weight: float
 ) -> None:
     assert dense_weight(query, frozenset(languages)) == weight
+
+
+def test_hits_of_one_score_stand_in_the_order_of_names_and_positions() -> None:
+    legs = [_leg(best=9.0, d=5.0, b=5.0, c=5.0, a=5.0, last=1.0), _leg()]
+    places = {"d": ("one", 2), "c": ("one", 10), "b": ("two", 1), "a": ("two", 1)}
+    places |= {"best": ("zero", 1), "last": ("zero", 0)}
+    settled_hits = settled(fuse(*legs, weight=1.0), places).hits
+    assert [hit.id for hit in settled_hits] == ["best", "d", "c", "a", "b", "last"]
