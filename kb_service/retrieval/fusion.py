@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kb_service.text.lexical import is_cjk_dominant
 
@@ -34,8 +34,7 @@ class ScoredHit(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LegPlace:
+class LegPlace(NamedTuple):
     """A chunk's place in one leg: rank from 1, the leg's score, and that score from 0 to 1."""
 
     rank: int
@@ -43,8 +42,7 @@ class LegPlace:
     normalised: float
 
 
-@dataclass(frozen=True, slots=True)
-class FusedHit:
+class FusedHit(NamedTuple):
     """A chunk with its fused score and its place in each leg (None where the leg lacks it)."""
 
     id: str
@@ -135,12 +133,9 @@ def _places(
         return {}
     high = hits[0].score
     low = hits[-1].score if lowest is None else lowest
+    span = high - low + _EPSILON
     return {
-        hit.id: LegPlace(
-            rank,
-            hit.score,
-            flat if high == low else (hit.score - low) / (high - low + _EPSILON),
-        )
+        hit.id: LegPlace(rank, hit.score, flat if high == low else (hit.score - low) / span)
         for rank, hit in enumerate(hits, start=1)
     }
 

@@ -1,7 +1,6 @@
 """From fused candidates to the answer: rerank, threshold, duplicates, top_k."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 from sqlalchemy import bindparam
@@ -105,13 +104,13 @@ async def second_rerank(
         return list(ranked)
     scores = await reranker.scores(query, [texts[hit.id] for hit in judged])
     best = [
-        replace(hit, score=score, relevance=score)
+        hit._replace(score=score, relevance=score)
         for hit, score in zip(judged, scores, strict=True)
     ]
     best.sort(key=lambda hit: -hit.score)
     lowest = best[-1].score
     tail = [hit for hit in ranked if hit.id not in texts]
-    return best + [replace(hit, score=min(hit.score, lowest)) for hit in tail]
+    return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
 async def load_texts(session: AsyncSession, hits: Sequence[RankedHit]) -> dict[str, str]:

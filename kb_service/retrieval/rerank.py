@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,7 @@ _EPSILON = 1e-9
 _Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedHit:
+class RankedHit(NamedTuple):
     """A chunk after the rerank, with everything its place came from.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Counts a hit on a chunk's dense window for the chunk: the one place that knows of windows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kb_service.vector_index.protocol import Legs, ScoredChunk
 
@@ -19,5 +18,5 @@ def _best(hits: Sequence[ScoredChunk]) -> list[ScoredChunk]:
     for hit in hits:
         chunk_id = hit.chunk_id or hit.id
         if chunk_id not in best:
-            best[chunk_id] = hit if chunk_id == hit.id else replace(hit, id=chunk_id)
+            best[chunk_id] = hit if chunk_id == hit.id else hit._replace(id=chunk_id)
     return list(best.values())

@@ -251,7 +251,7 @@ def unpack_documents(reply: DocumentsReply) -> list[IndexedDocument]:
 def _unpack_leg(leg: LegReply) -> list[ScoredChunk]:
     scores = np.frombuffer(leg.scores, dtype=FLOAT32).tolist()
     columns = zip(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids, strict=True)
-    return [ScoredChunk(*column) for column in columns]
+    return list(map(ScoredChunk._make, columns))
 
 
 def _bytes(numbers: Sequence[float], kind: str) -> bytes:

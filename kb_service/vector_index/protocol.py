@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -39,8 +39,7 @@ class ChunkPoint:
     chunk_id: str | None = None
 
 
-@dataclass(frozen=True)
-class ScoredChunk:
+class ScoredChunk(NamedTuple):
     """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse).
 
     ``chunk_id`` is the chunk that the hit is a window of, None for a hit that is a chunk.
