@@ -94,3 +94,29 @@ async def test_points_written_again_give_the_same_scores(index: VectorIndex):
     vectors = [sorted(facts(point)[1:] for point in points) for points in (read, again)]
     assert vectors[0] == vectors[1]
     assert all(pair[0] == pair[1] for pair in scores)
+
+
+async def test_hits_are_whole_however_often_their_points_were_found(index: VectorIndex):
+    kb, before, after = (str(uuid4()) for _ in range(3))
+    points = [chunk(kb, before, number) for number in range(12)]
+    await index.upsert(points[:9])
+
+    async def found() -> dict[str, tuple[str, int, str | None]]:
+        legs = await index.query(
+            kb_ids=[kb], dense=direction(0), sparse=encode_query("common"), depth=50
+        )
+        hits = {hit.id: (hit.document_id, hit.revision, hit.chunk_id) for hit in legs.dense}
+        assert hits == {hit.id: (hit.document_id, hit.revision, None) for hit in legs.sparse}
+        return hits
+
+    expected = {point.id: (before, 1, None) for point in points}
+    for _ in range(3):
+        assert await found() == {point.id: expected[point.id] for point in points[:9]}
+    # Unknown ones among known ones, and then known ones that are another's now.
+    await index.upsert(points[9:])
+    assert await found() == expected
+    await index.upsert([replace(point, document_id=after, revision=2) for point in points[:5]])
+    for _ in range(2):
+        assert await found() == expected | {point.id: (after, 2, None) for point in points[:5]}
+    await index.delete_document(before)
+    assert set(await found()) == {point.id for point in points[:5]}
