@@ -1,0 +1,25 @@
+"""Vouching for hits reads an index, not the pages that texts lie on."""
+
+import pytest
+from sqlalchemy import text
+
+from core.database.engine import Database
+from kb_service.retrieval.vouching import Scope, vouch
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_vouching_reads_no_row_of_a_chunk(database: Database):
+    statements: list[str] = []
+    async with database.reading() as session:
+        connection = await session.connection()
+        driver = (await connection.get_raw_connection()).driver_connection
+        assert driver is not None
+        await driver.set_trace_callback(statements.append)
+        await vouch(session, [str(number) for number in range(200)], Scope({"kb": 1}))
+        await driver.set_trace_callback(None)
+        asked = statements[-1]
+        plan = await connection.execute(text(f"EXPLAIN QUERY PLAN {asked}"))
+        steps = [row[-1] for row in plan]
+    assert any(step.startswith("SEARCH chunk USING COVERING INDEX") for step in steps), steps
