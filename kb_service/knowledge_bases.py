@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import func, update
+from sqlalchemy import bindparam, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Action, Principal, allow, visible_to
 from core.accounts.users import folded
@@ -222,11 +224,15 @@ async def get(
         KnowledgeBaseNotFound: there is none, or not for this caller.
         ReadOnly: the caller may see it but not change it.
     """
-    query = select(KnowledgeBase).where(
-        KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None)
-    )
-    found = (await session.exec(query)).first()
+    found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
     return allow(principal, action, found, KnowledgeBaseNotFound)
+
+
+@cache
+def _by_id() -> SelectOfScalar[KnowledgeBase]:
+    return select(KnowledgeBase).where(
+        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
+    )
 
 
 async def get_searchable(

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
+from sqlalchemy import bindparam
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
@@ -129,25 +132,37 @@ async def take_turn(session: AsyncSession, knowledge_base_id: str) -> int:
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    # On SQLite the transaction is the only writer anyway.
-    query = select(KnowledgeBase.generation).where(
-        KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None)
-    )
-    generation = (await session.exec(query.with_for_update(key_share=True))).first()
+    generation = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
     if generation is None:
         raise KnowledgeBaseNotFound
     return generation
 
 
+# Built once: building a statement takes as long as asking it, and every upload asks these.
+@cache
+def _turn() -> SelectOfScalar[int]:
+    # On SQLite the transaction is the only writer anyway.
+    query = select(KnowledgeBase.generation).where(
+        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
+    )
+    return query.with_for_update(key_share=True)
+
+
 async def find_named(session: AsyncSession, knowledge_base_id: str, name: str) -> Document | None:
     """The document that has a name, its row locked."""
+    named = {"knowledge_base_id": knowledge_base_id, "name": name}
+    return (await session.exec(_named(), params=named)).first()
+
+
+@cache
+def _named() -> SelectOfScalar[Document]:
     query = select(Document).where(
-        Document.knowledge_base_id == knowledge_base_id,
-        Document.name == name,
+        Document.knowledge_base_id == bindparam("knowledge_base_id"),
+        Document.name == bindparam("name"),
         col(Document.deleted_at).is_(None),
     )
     # A worker may be about to end a try of it.
-    return (await session.exec(query.with_for_update(key_share=True))).first()
+    return query.with_for_update(key_share=True)
 
 
 async def _find_free(
