@@ -56,6 +56,17 @@ class Product:
                 continue
         return found
 
+    def processor_seconds(self) -> dict[str, float]:
+        """Processor time that each part has used, by the module or program that it runs."""
+        found: dict[str, float] = {}
+        for process in psutil.Process(self.pid).children(recursive=True):
+            try:
+                name, used = part_of(process.cmdline()), process.cpu_times()
+                found[name] = found.get(name, 0.0) + used.user + used.system
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
     def disk(self) -> int:
         """Bytes that the data folder takes on the disk."""
         return sum(
