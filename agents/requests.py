@@ -10,11 +10,20 @@ from agents.json_shapes import parse
 
 
 @dataclass(frozen=True, slots=True)
+class ImageRef:
+    """An attached image of the user's: ``Attachment.id`` and its media type."""
+
+    id: str
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
     """A message of the user; ``text`` joins its text parts."""
 
     id: str
     text: str
+    images: tuple[ImageRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.envelope import ErrorBody
-from core.errors import AgentexError, ErrorCode
+from core.errors import AgentexError, ErrorCode, RejectedRunInput
 from core.logging import get_logger
 
 log = get_logger(__name__)
@@ -68,7 +68,14 @@ def _answer_known(request: Request, error: Exception) -> JSONResponse:
     known = cast(AgentexError, error)
     if known.code.status >= ErrorCode.INTERNAL.status:
         log.warning("request.failed", code=int(known.code))
-    return error_response(known.code, known.details, language=_language(request))
+    answer = error_response(known.code, known.details, language=_language(request))
+    if isinstance(known, RejectedRunInput):
+        # Programs compare these words: they are those of the contract.
+        body = ErrorBody.model_validate(
+            {"code": int(known.code), "message": known.message, "details": known.details}
+        )
+        return JSONResponse(body.model_dump(), status_code=answer.status_code)
+    return answer
 
 
 def _answer_invalid(request: Request, error: Exception) -> JSONResponse:

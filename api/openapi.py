@@ -44,8 +44,14 @@ def _complete(app: FastAPI) -> dict[str, Any]:
     document["security"] = [{name: []} for name in _SCHEMES]
     for path, operations in cast(dict[str, dict[str, dict[str, Any]]], document["paths"]).items():
         for operation in operations.values():
-            # Invalid input is answered with 400 and our envelope, never with the framework's 422.
-            operation["responses"].pop("422", None)
+            # Invalid input is answered with our envelope, never with the framework's 422.
+            if _is_framework_answer(operation["responses"].get("422", {})):
+                del operation["responses"]["422"]
             if is_open(path):
                 operation["security"] = []
     return document
+
+
+def _is_framework_answer(response: dict[str, Any]) -> bool:
+    schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+    return str(schema.get("$ref", "")).endswith(f"/{_FRAMEWORK_SCHEMAS[0]}")

@@ -157,6 +157,8 @@ class ErrorCode(IntEnum):
 
     IMAGE_TOO_LARGE = 41360, "The image has too many pixels", "图片像素过多"
 
+    REJECTED_RUN_INPUT = 42201, "The RunAgentInput breaks a rule", "RunAgentInput 不符合校验规则"
+
     PREVIEW_BUSY = (
         42910,
         "Other previews are under way: try again in a moment",

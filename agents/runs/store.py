@@ -1,13 +1,15 @@
 """The rows of a run that begins or lives; ``endings`` has those of its end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.attachments import service as attachments
 from agents.models.port import Message
 from agents.requests import RunRequest, UserMessage
 from agents.runs import continuing
@@ -18,7 +20,14 @@ from core.accounts.access import Principal
 from core.database.clock import database_now
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import UnitOfWork
-from core.errors import InvalidRunInput, RunIdTaken, RunNotFound, SessionNotFound, ThreadBusy
+from core.errors import (
+    InvalidLink,
+    InvalidRunInput,
+    RunIdTaken,
+    RunNotFound,
+    SessionNotFound,
+    ThreadBusy,
+)
 
 _HISTORY = 40
 _REQUESTS = TypeAdapter(RunRequest)
@@ -122,6 +131,7 @@ async def begin(
         ThreadBusy: another run holds the thread.
         SessionNotFound: the thread is somebody else's session.
         InvalidRunInput: the question has the id of another message.
+        InvalidLink: an image of the question is no more.
         IntegrityError: another request made the same run or thread at this moment.
     """
     await _require_free_run_id(work.session, principal, request.run_id)
@@ -141,6 +151,7 @@ async def begin(
     if not request.messages:
         return _begun(run, request.thread_id, ())
     history = await _read_history(work.session, row.id, request)
+    await _use_images(work.session, row, history.new)
     await add_messages(
         work.session, row.id, [_row(message, row.id, run.run_id) for message in history.new]
     )
@@ -235,14 +246,35 @@ async def _take_thread(
 
 
 def _row(message: UserMessage, session_key: str, run_id: str) -> ChatMessage:
+    images: list[JsonValue] = [
+        {"id": image.id, "mime_type": image.mime_type} for image in message.images
+    ]
     return ChatMessage(
         session_id=session_key,
         message_id=message.id,
         position=0,
         role="user",
         content=message.text,
+        details={"attachments": images} if images else {},
         run_id=run_id,
     )
+
+
+async def _use_images(
+    session: AsyncSession, thread: ChatSession, messages: Sequence[UserMessage]
+) -> None:
+    """Give the messages' images to the thread, with which they go.
+
+    Raises:
+        InvalidLink: one of them is no more.
+    """
+    ids = {image.id for message in messages for image in message.images}
+    if not ids:
+        return
+    found = await attachments.load(session, thread.owner_id, ids)
+    if len(found) < len(ids):
+        raise InvalidLink(reason="forged")
+    await attachments.use(session, list(found.values()), thread.id)
 
 
 @dataclass(frozen=True)

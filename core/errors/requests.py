@@ -133,6 +133,23 @@ class InvalidRunInput(AgentexError):
     code = ErrorCode.INVALID_RUN_INPUT
 
 
+class RejectedRunInput(AgentexError):
+    """The input of an asynchronous run breaks a rule of seed 000, which words its message.
+
+    Args:
+        message: the contract's own words, the same in every language.
+        message_zh: the same in Chinese, for people; it goes into the details.
+        field: where.
+        details: more facts.
+    """
+
+    code = ErrorCode.REJECTED_RUN_INPUT
+
+    def __init__(self, message: str, *, message_zh: str, field: str, **details: object) -> None:
+        super().__init__(field=field, message_zh=message_zh, **details)
+        self.message = message
+
+
 class InvalidCursor(AgentexError):
     """A place to go on from that is none of this event stream; nothing is skipped instead."""
 

@@ -1,0 +1,267 @@
+"""What is derived from answers, and from the sentences that stand for a tool's result."""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from agents.agui.closing import closing_events
+from agents.async_runs.blocks import read_blocks
+from agents.async_runs.report import Answer, report_on
+from agents.async_runs.tool_results import read_outcome
+from agents.async_runs.ui_schema import compile_ui_schema
+from agents.citations import Citation
+from agents.events import (
+    Failed,
+    Finished,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+    Usage,
+)
+from agents.evidence import Evidence
+from agents.models.extractive_wording import CHINESE, ENGLISH
+from agents.strategies.calls import LATE_CALL, UNKNOWN_OUTCOME
+from agents.strategies.channel import EventChannel
+from agents.tools import current_time, read_document, search_knowledge_base
+from agents.tools.approval import DECLINED
+from agents.tools.base import Tool, Toolbox, ToolScope, validated
+from core.errors import KnowledgeBaseNotFound
+from tests.agents.fakes import InMemoryRetriever, passage
+from tests.agents.strategy_runs import to_wire
+
+ANSWER = """# The relay
+
+It listens on **7070** [1], see [the page](https://example.com/relay).
+
+- logs: thirty days [1]
+  - in the vault
+- backups: nightly
+
+Next steps:
+
+1. check the port
+2. call Ann
+
+| port | use |
+|---|---|
+| 7070 | relay |
+"""
+CITED = Citation(1, "c", "d", "relay.md", "kb", 1, ("Setup", "Port"), 3, 0, 4, "listens on 7070")
+
+
+def test_markdown_is_read_into_blocks():
+    kinds = [block.kind for block in read_blocks(ANSWER)]
+
+    assert kinds == ["heading", "paragraph", "list", "paragraph", "list", "table"]
+    assert read_blocks(ANSWER)[1].text == "It listens on 7070 [1], see the page."
+    assert read_blocks(ANSWER)[2].items == (
+        "logs: thirty days [1]\nin the vault",
+        "backups: nightly",
+    )
+
+
+def test_lists_are_key_points_unless_they_say_what_to_do():
+    report = report_on(Answer(ANSWER, citations=(CITED.to_json(),)))
+
+    assert report.key_points == ("logs: thirty days [1]\nin the vault", "backups: nightly")
+    assert report.suggested_actions == ("check the port", "call Ann")
+    assert (report.status, report.result_type) == ("success", "execution_report")
+
+
+def test_quotes_are_the_points_of_an_answer_without_lists():
+    report = report_on(Answer("Quoted.\n\n> Port 7070. [1]\n\n> Logs stay. [2]"))
+
+    assert report.key_points == ("Port 7070. [1]", "Logs stay. [2]")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Answer("Done."), "execution_report"),
+        (Answer(""), "unknown"),
+        (Answer(" \n"), "unknown"),
+        (Answer("Which one do you mean? [1]"), "clarification"),
+        (Answer("**您指的是哪一个？**"), "clarification"),
+        (Answer("Which one?\n\n- the relay\n- the vault"), "clarification"),
+        (Answer("Is it late? Yes."), "execution_report"),
+        (Answer("I found nothing.", tools=frozenset({"search_knowledge_base"})), "clarification"),
+        (Answer("Port 1 [1].", (CITED.to_json(),), tools=frozenset({"read_document"})), "execution_report"),
+        (Answer("Booked.", tools=frozenset({"read_document", "calendar_write"})), "execution_report"),
+        (Answer(ENGLISH.abstained), "clarification"),
+        (Answer(CHINESE.no_knowledge_base), "clarification"),
+        (Answer("Half", failure="The language model failed"), "error_report"),
+        (Answer("", failure="语言模型调用失败"), "error_report"),
+    ],
+)  # fmt: skip
+def test_kind_of_result_follows_from_the_answer(answer: Answer, kind: str):
+    assert report_on(answer).result_type == kind
+
+
+@pytest.mark.parametrize(
+    ("marks", "status"),
+    [(set(), "success"), ({"citations"}, "success"), ({"invalid_citations"}, "success"),
+     ({"stopped"}, "partial_success"), ({"truncated"}, "partial_success"),
+     ({"ended_by"}, "partial_success")],
+)  # fmt: skip
+def test_answer_that_was_cut_is_a_partial_success(marks: set[str], status: str):
+    assert report_on(Answer("Port 7070.", marks=frozenset(marks))).status == status
+
+
+def test_choices_of_a_question_are_what_to_do_next():
+    report = report_on(Answer("Which one?\n\n- the relay\n- the vault"))
+
+    assert report.suggested_actions == ("the relay", "the vault")
+    assert report.key_points == ()
+
+
+@pytest.mark.parametrize(("failure", "action"), [("It failed", "Send"), ("模型失败", "请")])
+def test_failure_says_what_to_do_in_its_language(failure: str, action: str):
+    assert report_on(Answer("", failure=failure)).suggested_actions[0].startswith(action)
+
+
+def test_card_shows_every_part_of_an_answer():
+    card = compile_ui_schema(report_on(Answer(ANSWER, citations=(CITED.to_json(),))))
+
+    assert (card["version"], card["locale"], card["theme"]) == ("2.0", "en-US", "default")
+    title, badge, body, points, lead, actions, table, sources, links = card["root"]["children"]
+    assert title == {"type": "text", "content": "The relay", "role": "title"}
+    assert badge == {"type": "badge", "label": "SUCCESS", "status": "success"}
+    assert (body["role"], lead["role"]) == ("body", "body")
+    assert (points["role"], actions["role"], actions["ordered"]) == ("key_points", "actions", True)
+    assert (table["columns"], table["rows"]) == (["port", "use"], [["7070", "relay"]])
+    assert sources["children"] == [
+        {"type": "text", "content": "Sources", "role": "caption"},
+        {
+            "type": "citation",
+            "number": 1,
+            "label": "relay.md › Setup › Port",
+            "quote": "listens on 7070",
+            "documentId": "d",
+            "knowledgeBaseId": "kb",
+            "page": 3,
+        },
+    ]
+    assert links["children"][1] == {
+        "type": "link",
+        "label": "the page",
+        "url": "https://example.com/relay",
+    }
+
+
+def test_card_of_a_failure_says_why_and_what_to_do():
+    card = compile_ui_schema(report_on(Answer("", failure="The model failed")))
+
+    shown = json.dumps(card)
+    assert card["status"] == "error"
+    assert "The model failed" in shown
+    assert "Send the question again" in shown
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    ["[x](javascript:alert(1))", "[x](data:text/html,hi)", "<a href='http://x'>x</a>",
+     "![x](http://tracker/x.png)", "[x](/local)", f"[x](https://a/{'y' * 2000})"],
+)  # fmt: skip
+def test_card_links_to_the_web_only_and_loads_nothing(markdown: str):
+    assert '"link"' not in json.dumps(compile_ui_schema(report_on(Answer(markdown))))
+
+
+def test_card_is_bounded_however_long_the_answer_is():
+    paragraphs = "\n\n".join(["word " * 100] * 5000)
+    table = "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|b|\n" * 500
+    for text in (paragraphs, "x\n\n" * 9000, table, "- x\n" * 9000, "[l](https://a.b/?q) " * 5000):
+        assert len(json.dumps(compile_ui_schema(report_on(Answer(text))))) < 60_000
+
+
+# --- the words that stand for a result ---------------------------------------------------------
+
+
+class Nothing(BaseModel):
+    pass
+
+
+def tool(run: object, **fields: object) -> Toolbox:
+    return Toolbox([Tool("f", "", {}, validated(Nothing, run), **fields)])  # type: ignore[arg-type]
+
+
+async def hang(_: Nothing) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def refuse(_: Nothing) -> str:
+    raise KnowledgeBaseNotFound
+
+
+async def crash(_: Nothing) -> str:
+    raise RuntimeError
+
+
+async def long(_: Nothing) -> str:
+    return "x" * 100
+
+
+@pytest.mark.anyio
+async def test_every_failure_of_a_tool_is_told_as_one():
+    scope = ToolScope(InMemoryRetriever((passage("x", id="x"),)), Evidence(), 3, documents=object())  # type: ignore[arg-type]
+    reading = Toolbox([*read_document.tools(scope), *search_knowledge_base.tools(scope)])
+    clock = Toolbox(current_time.tools(scope))
+    failures = [
+        await tool(long).call("g", "{}"),
+        await tool(hang, timeout_seconds=0.01).call("f", "{}"),
+        await tool(refuse).call("f", "{}"),
+        await tool(crash).call("f", "{}"),
+        await tool(long, approval="ask").call("f", "{}"),
+        await reading.call("search_knowledge_base", '{"query": 7}'),
+        await reading.call("read_document", '{"passage": 9}'),
+        await clock.call("current_time", '{"timezone": "Mars"}'),
+    ]
+
+    for content in (*(output.content for output in failures), DECLINED, LATE_CALL, UNKNOWN_OUTCOME):
+        outcome = read_outcome(content)
+        assert (outcome.status, outcome.result) == ("failure", "")
+        assert outcome.error == content
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "terminal", [Finished(Usage(), outcome="cancelled"), Failed("LLM_ERROR", "x", 50201, Usage())]
+)
+async def test_calls_that_nobody_answered_are_told_as_failures(terminal: Finished | Failed):
+    begun = [ToolCallStarted("c", "f", "m"), ToolCallEnded("c")]
+    channel = EventChannel()
+    for event in begun:
+        channel.emit(event)
+    channel.finish(terminal)
+    batch = (await channel.read())[0]
+    (told,) = [event for event in batch.events if isinstance(event, ToolCallResult)]
+    (closed,) = closing_events(to_wire(begun), now=lambda: 0)
+
+    for content in (told.content, str(closed["content"])):
+        assert read_outcome(content).status == "failure"
+
+
+@pytest.mark.anyio
+async def test_result_that_was_cut_is_partial():
+    output = await tool(long, output_characters=10).call("f", "{}")
+    assert read_outcome(output.content).status == "partial"
+    assert read_outcome("x" * 5000).status == "partial"
+
+
+def test_passages_are_told_by_where_they_stand():
+    evidence = Evidence()
+    numbers = evidence.add([passage("secret text", id="a")], query="q")
+    outcome = read_outcome(evidence.text(numbers, limit=1000, retrieval_id="r"))
+
+    facts = json.loads(outcome.result)
+    assert (outcome.status, facts["count"], facts["retrieval_id"]) == ("success", 1, "r")
+    assert facts["passages"][0]["number"] == 1
+    assert "secret" not in outcome.result
+
+
+@pytest.mark.parametrize("content", ['{"id": 1, "status": "created"}', "done", "[]", "7", "null"])
+def test_other_results_are_given_as_they_are(content: str):
+    assert read_outcome(content).result == content
+    assert read_outcome(content).status == "success"

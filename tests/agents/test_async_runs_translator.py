@@ -1,0 +1,119 @@
+"""What single events of a log become in the stream of an asynchronous run."""
+
+from itertools import count
+
+import pytest
+
+from agents.agui.outgoing import EventMapper
+from agents.async_runs.translator import RunTranslator, calls_of
+from agents.events import (
+    Failed,
+    Finished,
+    RunEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+    Usage,
+)
+from tests.agents.strategy_runs import RUN, THREAD, to_wire
+
+DONE = Finished(Usage(10, 20))
+BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, Usage())
+TORN = [TextStarted("m1"), TextDelta("m1", "The po"), TextEnded("m1", stopped=True)]
+SAID = [TextStarted("m2"), TextDelta("m2", "The port is 7070."), TextEnded("m2")]
+
+
+def told(*events: RunEvent, translator: RunTranslator | None = None) -> list[dict]:
+    translator = translator or RunTranslator()
+    return [event for logged in to_wire(events) for event in translator.translate(logged)]
+
+
+def answers(events: list[dict]) -> list[tuple[str, str]]:
+    return [(e["status"], e["answer"]) for e in events if e["type"] == "TEXT_MESSAGE_END"]
+
+
+def test_text_before_a_call_is_no_answer():
+    events = told(
+        TextStarted("m"), TextDelta("m", "Let me look."), ToolCallStarted("c", "f", "m"),
+        TextEnded("m"), ToolCallEnded("c"), ToolCallResult("r", "c", "done"), *SAID, DONE,
+    )  # fmt: skip
+
+    assert answers(events) == [("success", "The port is 7070.")]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((*TORN, Finished(Usage(), outcome="cancelled")), [("partial_success", "The po")]),
+        ((*TORN, BROKEN), [("failed", "The po")]),
+        ((*TORN, *SAID, DONE), [("success", "The port is 7070.")]),
+        ((*SAID, BROKEN), [("success", "The port is 7070.")]),
+        ((BROKEN,), [("failed", "")]),
+        ((DONE,), []),
+    ],
+)
+def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list):
+    assert answers(told(*events)) == expected
+
+
+def test_thoughts_and_deltas_are_not_told():
+    thought = [ThoughtStarted("t"), ThoughtDelta("t", "hm"), ThoughtEnded("t")]
+
+    assert [e["type"] for e in told(*thought, *SAID[:2])] == ["RUN_STARTED"]
+
+
+def test_figures_of_the_operator_are_not_told():
+    events = told(*SAID, Finished(Usage(123456, 654321, model="secret-model", provider="acme")))
+
+    assert not any(word in str(events) for word in ("123456", "654321", "secret-model", "acme"))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "args", "place"),
+    [
+        (('{"a": 1}',), {"a": 1}, "TOOL_CALL_ARGS"),
+        (('{"a": {"b"', ': "}"}', "}"), {"a": {"b": "}"}}, "TOOL_CALL_ARGS"),
+        ((), {}, "TOOL_CALL_END"),
+        (('{"a": ',), {}, "TOOL_CALL_END"),
+        (("[1]",), {}, "TOOL_CALL_END"),
+        (("null",), {}, "TOOL_CALL_END"),
+    ],
+)
+def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, place: str):
+    translator = RunTranslator()
+    logged = to_wire(
+        [
+            ToolCallStarted("c", "f", "m"),
+            *(ToolCallArgs("c", p) for p in pieces),
+            ToolCallEnded("c"),
+        ]
+    )
+    by_entry = [(event["type"], translator.translate(event)) for event in logged]
+
+    ((at, given),) = [
+        (kind, event) for kind, events in by_entry for event in events if "args" in event
+    ]
+    assert (given["args"], at) == (args, place)
+
+
+def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
+    calling = [ToolCallStarted("c", "f", "m"), ToolCallArgs("c", '{"a": 1}'), ToolCallEnded("c")]
+    resumed = RunTranslator(calls_of(to_wire(calling)))
+    (_, result) = told(ToolCallResult("r", "c", "done"), translator=resumed)
+
+    assert (result["tool_name"], result["tool_call_args"]) == ("f", {"a": 1})
+    assert (result["status"], result["result"]) == ("success", "done")
+
+
+def test_parent_run_is_named():
+    mapper = EventMapper(THREAD, RUN, now=lambda: next(count()))
+    (started,) = RunTranslator().translate(mapper.started(parent_run_id="run-0"))
+
+    assert (started["parentRunId"], started["protocolVersion"]) == ("run-0", "1.0")
