@@ -16,10 +16,11 @@ from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
-from agents.runs import continuing, endings, store, taking_up
+from agents.runs import continuing, endings, joining, store, taking_up
 from agents.runs.clock import now_ms
 from agents.runs.continuing import Continuation, Nothing
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
+from agents.runs.joining import Joined
 from agents.runs.launcher import Launcher
 from agents.runs.store import BegunRun, RunLease, RunPlan
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
@@ -32,6 +33,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     DatabaseUnavailable,
+    InvalidCursor,
     InvalidRunInput,
     RunLost,
     ShuttingDown,
@@ -202,6 +204,33 @@ class RunService:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SECONDS):
                     await grown.wait()
+
+    async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
+        """The key by which one of the caller's runs is followed.
+
+        Args:
+            principal: who asks.
+            run_id: the caller's id of it.
+            after: the place from which it is to be followed.
+
+        Raises:
+            RunNotFound: the caller has none of this id.
+            InvalidCursor: the run has no such place.
+        """
+        async with self._database.reading() as session:
+            run = await store.get(session, principal, run_id)
+        if after > run.last_seq:
+            raise InvalidCursor(cursor=str(after), error="The run has no such event")
+        return run.id
+
+    async def join(self, principal: Principal, thread_id: str) -> Joined:
+        """What a client that comes late needs; what follows it is read with ``follow``.
+
+        Raises:
+            SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+        """
+        async with self._database.reading() as session:
+            return await joining.join(session, principal, thread_id)
 
     def _announce(self, run_key: str) -> None:
         grown = self._grown.pop(run_key, None)

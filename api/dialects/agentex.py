@@ -1,39 +1,25 @@
 """The AG-UI dialect of seed 002 section 12: run and stop, in both spellings."""
 
-import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from typing import Annotated, cast
+from typing import Annotated, Literal
 
-import orjson
-from fastapi import APIRouter, Body, Depends
+from fastapi import APIRouter, Body, Depends, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, JsonValue
 
 from agents.agui.incoming import read_run_request
 from agents.agui.snake_case import to_snake_case
-from agents.event_log import LogEntry
-from agents.events import WireEvent
-from agents.runs.service import RunService
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
+from api.cursors import parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
-from core.errors import ErrorCode
+from core.errors import ErrorCode, InvalidCursor
 
 router = APIRouter(prefix="/api/v1/agent", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))
 
-# Proxies cut streams that are silent for 30 to 60 seconds.
-_KEEP_ALIVE_SECONDS = 15
-_STREAM_HEADERS = {
-    # Given here, because a media type would get a charset that the document does not have.
-    "Content-Type": "text/event-stream",
-    "Cache-Control": "no-cache, no-transform",
-    "X-Accel-Buffering": "no",
-    "Connection": "keep-alive",
-}
 _DESCRIPTION = (
     "A `RunAgentInput`. `forwarded_props.agent_type` is one of "
     + ", ".join(f"`{name}`" for name in STRATEGIES)
@@ -47,41 +33,22 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
+_AFTER = "The `id:` of the last event that was read; the stream goes on behind it."
+
+
+def cursor_given(
+    after: Annotated[str, Query(description=_AFTER)] = "",
+    last_event_id: Annotated[str, Header(description=_AFTER)] = "",
+) -> str:
+    """The place to go on from; what a reconnecting client sends by itself counts first."""
+    return last_event_id or after
+
+
 class Stopped(BaseModel):
     """Whether this request ended the run; false when it was over already."""
 
     run_id: str
     stopped: bool
-
-
-def frame(run_id: str, entry: LogEntry, spell: Callable[[WireEvent], WireEvent] | None) -> bytes:
-    """One server-sent event; LF only, because stock clients split on it."""
-    payload = entry.payload.encode()
-    if spell is not None:
-        payload = orjson.dumps(spell(cast(WireEvent, orjson.loads(payload))))
-    return b"event: %s\nid: %s:%d\ndata: %s\n\n" % (
-        entry.type.encode(),
-        run_id.encode(),
-        entry.seq,
-        payload,
-    )
-
-
-async def stream(
-    runs: RunService, run_key: str, run_id: str, spell: Callable[[WireEvent], WireEvent] | None
-) -> AsyncGenerator[bytes]:
-    """The frames of a run, with a comment where it is silent for long."""
-    spoken = time.monotonic()
-    # A line feed in an id would end its line.
-    safe_id = " ".join(run_id.split())
-    async with aclosing(runs.follow(run_key)) as followed:
-        async for entries in followed:
-            if entries:
-                spoken = time.monotonic()
-                yield b"".join(frame(safe_id, entry, spell) for entry in entries)
-            elif time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
-                spoken = time.monotonic()
-                yield b": keep-alive\n\n"
 
 
 @router.post(
@@ -98,6 +65,7 @@ async def stream(
             ErrorCode.SESSION_NOT_FOUND,
             ErrorCode.THREAD_BUSY,
             ErrorCode.RUN_ID_TAKEN,
+            ErrorCode.INTERRUPTS_OPEN,
             ErrorCode.SHUTTING_DOWN,
         ),
     },
@@ -115,9 +83,42 @@ async def run_agent(
     request = read_run_request(body)
     run_key = await services.runs.begin(principal, request)
     spell = to_snake_case if request.spelling == "snake" else None
-    return StreamingResponse(
-        stream(services.runs, run_key, request.run_id, spell), headers=_STREAM_HEADERS
-    )
+    return stream_run(services.runs, RunPlace(run_key, request.run_id), spell)
+
+
+@router.get(
+    "/run/{run_id:path}/events",
+    dependencies=[Run],
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events"},
+        **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
+    },
+)
+async def follow_run(
+    run_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    cursor: Annotated[str, Depends(cursor_given)],
+    spelling: Annotated[Literal["camel", "snake"], Query()] = "camel",
+) -> StreamingResponse:
+    """Follow a run from its beginning, or from the place behind the last event that was read.
+
+    No event is left out, sent twice or out of order, whichever process writes them.
+    """
+    seq = _place(cursor, run_id)
+    run_key = await services.runs.find(principal, run_id, after=seq)
+    spell = to_snake_case if spelling == "snake" else None
+    return stream_run(services.runs, RunPlace(run_key, run_id, seq), spell)
+
+
+def _place(cursor: str, run_id: str) -> int:
+    if not cursor:
+        return 0
+    named, seq = parse_cursor(cursor)
+    if named != run_id:
+        raise InvalidCursor(cursor=cursor[:200], error="It belongs to another run")
+    return seq
 
 
 @router.post(

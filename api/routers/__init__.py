@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from api.dialects import agentex
+from api.dialects import agentex, agui
 from api.routers import (
     archives,
     auth,
@@ -48,6 +48,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     evaluations.router,
     transfers.router,
     agentex.router,
+    agui.router,
     health.router,
     home.router,
 )

@@ -353,10 +353,6 @@ MALFORMED = {
     ),
     "unknown model": ({"forwarded_props": {"model_id": "gpt"}}, "forwardedProps.model_id"),
     "unknown skill": ({"forwarded_props": {"skill_ids": ["s"]}}, "forwardedProps.skill_ids"),
-    "resolved interrupt": (
-        {"resume": [{"interruptId": "i", "status": "resolved"}]},
-        "resume",
-    ),
 }
 
 

@@ -1,5 +1,6 @@
 """The stock AG-UI client (``@ag-ui/client``) against the product: it accepts all and warns of nothing."""
 
+import threading
 from typing import Any
 from uuid import uuid4
 
@@ -284,3 +285,85 @@ def test_run_goes_on_when_the_client_goes_away(
         return messages[1]["content"] if len(messages) > 1 else None
 
     assert eventually(answer) == "Hello"
+
+
+def acting(question: str, **step: Any) -> dict[str, Any]:
+    return {"question": question, "props": {"agent_type": "react"}, **step}
+
+
+def test_client_answers_an_interrupt_and_the_run_goes_on(agui_client: AguiClient, user: Api):
+    ask = acting('/tool request_input {"prompt": "Which address?"}')
+    talk = agui_client.talk(user, ask, {"resume": {"input": "a@example.com"}})
+
+    first, second = talk.runs
+    (interrupt,) = finished(first)["outcome"]["interrupts"]
+    assert interrupt["message"] == "Which address?"
+    assert second.error is None
+    assert "outcome" not in second.events[-1]
+    assert talk.pending_interrupts == []
+    assert [message["role"] for message in talk.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert talk.messages[2]["content"] == '{"input": "a@example.com"}'
+
+
+def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(
+    agui_client: AguiClient, embedded: Server, user: Api
+):
+    connect = str(user.http.base_url.join("/agent/connect"))
+    thread = str(uuid4())
+    ask = acting('/tool confirm_action {"message": "Delete all?"}')
+    agui_client.talk(user, ask, threadId=thread)
+    embedded.kill("api")
+    embedded.wait_ready()
+    talk = agui_client.talk(user, {"connect": connect}, threadId=thread)
+
+    assert [one["message"] for one in talk.pending_interrupts] == ["Delete all?"]
+    assert [message["role"] for message in talk.messages] == ["user", "assistant"]
+    # Its agent's address is that of the join; the answer goes to the run's.
+    answer = [{"interruptId": talk.pending_interrupts[0]["id"], "status": "cancelled"}]
+    body = {"threadId": thread, "runId": str(uuid4()), "messages": [], "resume": answer}
+    with Run(user, body) as resumed:
+        events = resumed.finish()
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "Declined" in next(e["content"] for e in events if e["type"] == "TOOL_CALL_RESULT")
+
+
+def test_client_makes_the_calls_of_its_own_tools(agui_client: AguiClient, user: Api):
+    place = {
+        "name": "get_location",
+        "description": "获取用户当前位置",
+        "parameters": {"type": "object", "properties": {}, "required": []},
+    }
+    ask = acting("/tool get_location {}", tools=[place])
+    talk = agui_client.talk(user, ask, {"answer": "In Ulm.", "tools": [place]})
+
+    first, second = talk.runs
+    (pending,) = finished(first)["outcome"]["pendingToolCallIds"]
+    assert second.error is None
+    results = [e for e in second.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert [(e["toolCallId"], e["content"]) for e in results] == [(pending, "In Ulm.")]
+    assert "In Ulm." in talk.messages[-1]["content"]
+
+
+def test_client_joins_a_run_that_is_under_way(
+    agui_client: AguiClient, reader: Api, scripted: ModelServer
+):
+    thread = str(uuid4())
+    ask = {"id": "q", "role": "user", "content": "Hello #slow"}
+    body = {"threadId": thread, "runId": str(uuid4()), "messages": [ask]}
+    connect = str(reader.http.base_url.join("/agent/connect"))
+    with Run(reader, body) as live:
+        live.until("TEXT_MESSAGE_CONTENT")
+        threading.Timer(3, scripted.release.set).start()
+        talk = agui_client.talk(reader, {"connect": connect}, threadId=thread)
+        live.finish()
+
+    finished(talk.runs[0])
+    assert [(m["role"], m["content"]) for m in talk.messages] == [
+        ("user", "Hello #slow"),
+        ("assistant", "Hello"),
+    ]

@@ -1,7 +1,9 @@
 // Drives the stock AG-UI client as a plan on stdin says, and writes what it saw to stdout as JSON.
 //
 // Plan: { url, token, threadId, state?, messages?, runs: [{ runId, question?, props?, stopAt?,
-//         abortAt? }] }
+//         abortAt?, resume?, answer?, tools?, connect? }] }
+// `resume` is the payload for every pending interrupt (or "cancelled"), `answer` the result of every
+// pending frontend call; `connect` runs a new agent, which has nothing, against that url.
 // The runs follow one another on one agent, which sends its whole history each time. At the first
 // event of the type `stopAt` the run's stop endpoint is called; `abortAt` closes the connection.
 // Result: { runs: [{ events, error, stopped }], messages, state, warnings }
@@ -17,7 +19,7 @@ console.error = () => {};
 const { HttpAgent } = await import("@ag-ui/client");
 const plan = JSON.parse(await text(process.stdin));
 const headers = plan.token ? { Authorization: `Bearer ${plan.token}` } : {};
-const agent = new HttpAgent({
+let agent = new HttpAgent({
   url: plan.url,
   threadId: plan.threadId,
   headers,
@@ -32,7 +34,27 @@ async function stop(runId) {
   return { status: answer.status, body: await answer.json(), ms: performance.now() - started };
 }
 
+function answers(payload) {
+  const status = payload === "cancelled" ? "cancelled" : "resolved";
+  const said = status === "resolved" ? { payload } : {};
+  return agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status, ...said }));
+}
+
+function pendingCalls() {
+  const answered = new Set(agent.messages.map((message) => message.toolCallId));
+  const calls = agent.messages.flatMap((message) => message.toolCalls ?? []);
+  return calls.filter(({ id }) => !answered.has(id));
+}
+
 async function perform(step) {
+  if (step.connect) {
+    agent = new HttpAgent({ url: step.connect, threadId: plan.threadId, headers });
+  }
+  if (step.answer) {
+    for (const { id } of pendingCalls()) {
+      agent.addMessage({ id: randomUUID(), role: "tool", toolCallId: id, content: step.answer });
+    }
+  }
   if (step.question) {
     agent.addMessage({ id: randomUUID(), role: "user", content: step.question });
   }
@@ -47,7 +69,9 @@ async function perform(step) {
   };
   let error = null;
   try {
-    await agent.runAgent({ runId: step.runId, forwardedProps: step.props ?? {} }, subscriber);
+    const input = { runId: step.runId, forwardedProps: step.props ?? {}, tools: step.tools ?? [] };
+    if (step.resume) input.resume = answers(step.resume);
+    await agent.runAgent(input, subscriber);
     const last = events.at(-1)?.type;
     if (last !== "RUN_FINISHED" && last !== "RUN_ERROR") {
       error = { name: "NoTerminalEvent", message: `the stream ended after ${last}` };
@@ -61,5 +85,6 @@ async function perform(step) {
 
 const runs = [];
 for (const step of plan.runs) runs.push(await perform(step));
-const { messages, state } = agent;
-process.stdout.write(JSON.stringify({ runs, messages, state, warnings }));
+const { messages, state, pendingInterrupts } = agent;
+const result = { runs, messages, state, pendingInterrupts, warnings };
+process.stdout.write(JSON.stringify(result));

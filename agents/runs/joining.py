@@ -1,0 +1,65 @@
+"""Coming to a thread late: all that a client needs to be where the others are."""
+
+from dataclasses import dataclass
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents import event_log
+from agents.agui.joining import finished_prelude, live_prelude
+from agents.agui.outgoing import EventMapper
+from agents.events import WireEvent
+from agents.runs import store
+from agents.runs.clock import now_ms
+from agents.runs.thread_view import fold_thread
+from agents.tables import AgentRun, ChatSession, RunStatus
+from core.accounts.access import Principal
+from core.errors import SessionNotFound
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Where a client stands that has read the prelude.
+
+    Args:
+        run_key: ``AgentRun.id`` of the thread's newest run.
+        run_id: the caller's id of it.
+        after: its last event that the prelude includes.
+        prelude: valid from the first event on; complete, if the run is over.
+    """
+
+    run_key: str
+    run_id: str
+    after: int
+    prelude: list[WireEvent]
+
+
+async def join(session: AsyncSession, principal: Principal, thread_id: str) -> Joined:
+    """The thread's messages and state, and what of its newest run is open.
+
+    Raises:
+        SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+    """
+    thread = await store.find_thread(session, principal, thread_id)
+    run = None if thread is None else await newest_run(session, thread)
+    if thread is None or run is None:
+        raise SessionNotFound
+    # Read before the events: what is written meanwhile is followed, not lost.
+    is_live = run.status == RunStatus.RUNNING
+    logged = await event_log.read_all(session, run.id)
+    fold = await fold_thread(session, thread.id, until=run.id)
+    for event in logged:
+        fold.observe(event)
+    mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
+    prelude = live_prelude if is_live else finished_prelude
+    return Joined(run.id, run.run_id, len(logged), prelude(fold, logged, mapper))
+
+
+async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
+    """The run that holds the thread, else the last that did."""
+    query = (
+        select(AgentRun)
+        .where(AgentRun.session_id == thread.id)
+        .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+    )
+    return (await session.exec(query)).first()

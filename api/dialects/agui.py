@@ -1,0 +1,158 @@
+"""AG-UI 1.0 over one POST, for stock clients (seed 001): run, join, capabilities."""
+
+from importlib.metadata import version
+from typing import Annotated, Any, cast
+
+from ag_ui.core import AgentCapabilities
+from fastapi import APIRouter, Body, Depends
+from fastapi.responses import StreamingResponse
+from pydantic import JsonValue
+
+from agents.agui.incoming import read_run_request
+from agents.events import WireEvent
+from agents.json_shapes import as_object
+from agents.strategies import ROUTED, STRATEGIES
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.errors import error_responses
+from api.run_streams import RunPlace, stream_run
+from core.accounts.permissions import Permission
+from core.errors import ErrorCode, InvalidRunInput
+
+router = APIRouter(tags=["ag-ui"])
+Run = Depends(requires(Permission.AGENT_RUN))
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events"}
+}
+# The names of seed 001; every other failure keeps its own.
+_NAMES = {"LLM_ERROR": "MODEL_ERROR", "RUN_TIMED_OUT": "TIMEOUT"}
+_EXAMPLE: dict[str, JsonValue] = {
+    "threadId": "thread-xxx",
+    "runId": "run-xxx",
+    "messages": [{"id": "msg-1", "role": "user", "content": "你好"}],
+    "tools": [],
+    "context": [],
+    "forwardedProps": {},
+}
+
+
+def with_error(event: WireEvent) -> WireEvent:
+    """The event as seed 001 has it: a ``RUN_ERROR`` also carries ``error``."""
+    if event["type"] != "RUN_ERROR":
+        return event
+    code = str(event.get("code") or "")
+    return {**event, "error": {"code": _NAMES.get(code, code), "message": event["message"]}}
+
+
+async def run_agent(
+    body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> StreamingResponse:
+    """Run an agent and stream its events, for stock AG-UI clients.
+
+    `resume` answers the interrupts of the thread; tool messages answer the calls that the last
+    run left to the frontend. The run goes on when the connection breaks.
+    """
+    request = read_run_request(body)
+    run_key = await services.runs.begin(principal, request)
+    return stream_run(services.runs, RunPlace(run_key, request.run_id), with_error)
+
+
+async def join_thread(
+    body: Annotated[dict[str, JsonValue], Body(examples=[{"threadId": "thread-xxx"}])],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> StreamingResponse:
+    """Come to a thread late: its messages and state, what is open, and then what happens.
+
+    The answer is a stream of its own that a stock client takes: a live run is followed to its
+    end, a finished thread is told as a run that is over, open interrupts included.
+    """
+    thread_id = as_object(body).get("threadId")
+    if not isinstance(thread_id, str) or not thread_id:
+        raise InvalidRunInput(field="threadId", error="must be the id of a thread")
+    joined = await services.runs.join(principal, thread_id)
+    place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
+    return stream_run(services.runs, place, with_error)
+
+
+async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:
+    """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
+    given: dict[str, Any] = {
+        "identity": {
+            "name": "Agentex",
+            "type": "agentex",
+            "description": "Answers from knowledge bases, with citations.",
+            "version": version("agentex"),
+        },
+        "transport": {"streaming": True, "websocket": False, "resumable": True},
+        "tools": {"supported": True, "parallelCalls": True, "clientProvided": True},
+        "state": {"snapshots": True, "deltas": True, "persistentState": True},
+        "multiAgent": {
+            "supported": True,
+            "delegation": True,
+            "subagents": [
+                {"name": name, "description": kind.purpose} for name, kind in ROUTED.items()
+            ],
+        },
+        "reasoning": {"supported": True, "streaming": True, "encrypted": False},
+        "multimodal": {"input": {}, "output": {}},
+        "execution": {
+            "codeExecution": False,
+            "maxExecutionTime": int(services.settings.run_timeout_seconds * 1000),
+            "maxIterations": services.settings.run_max_turns,
+        },
+        "humanInTheLoop": {
+            "supported": True,
+            "approvals": True,
+            "interrupts": True,
+            "approveWithEdits": True,
+        },
+        "custom": {"agentTypes": sorted(STRATEGIES)},
+    }
+    capabilities = AgentCapabilities.model_validate(given)
+    dumped = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return cast(dict[str, JsonValue], dumped)
+
+
+_RUN_ERRORS = error_responses(
+    ErrorCode.MALFORMED_JSON,
+    ErrorCode.UNKNOWN_AGENT_TYPE,
+    ErrorCode.INVALID_RUN_INPUT,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.SESSION_NOT_FOUND,
+    ErrorCode.THREAD_BUSY,
+    ErrorCode.RUN_ID_TAKEN,
+    ErrorCode.INTERRUPTS_OPEN,
+    ErrorCode.SHUTTING_DOWN,
+)
+_JOIN_ERRORS = error_responses(
+    ErrorCode.MALFORMED_JSON, ErrorCode.INVALID_RUN_INPUT, ErrorCode.SESSION_NOT_FOUND
+)
+# The document's own path, and the same under the product's prefix.
+for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
+    router.add_api_route(
+        _path,
+        run_agent,
+        name=f"{_name}_run",
+        methods=["POST"],
+        dependencies=[Run],
+        response_class=StreamingResponse,
+        responses={**_EVENTS, **_RUN_ERRORS},
+    )
+    router.add_api_route(
+        f"{_path}/connect",
+        join_thread,
+        name=f"{_name}_connect",
+        methods=["POST"],
+        dependencies=[Run],
+        response_class=StreamingResponse,
+        responses={**_EVENTS, **_JOIN_ERRORS},
+    )
+    router.add_api_route(
+        f"{_path}/capabilities",
+        get_capabilities,
+        name=f"{_name}_capabilities",
+        methods=["GET"],
+        dependencies=[Run],
+    )
