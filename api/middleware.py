@@ -33,9 +33,13 @@ OPEN_PATHS = frozenset(
         "/api/v1/auth/register",
         "/api/v1/auth/login",
         "/api/v1/auth/refresh",
+        # Its token is its credential.
+        "/api/v1/calendar/feed.ics",
     }
 )
 DOCS_ASSETS = "/docs/assets"
+# What the signature in the link opens; each of these routes checks it.
+_SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
 _PROBES = frozenset({"/healthz", "/readyz"})
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
@@ -47,7 +51,9 @@ _SAFE_HEADERS = {
 
 def is_open(path: str) -> bool:
     """Whether a path is served without a credential."""
-    return path in OPEN_PATHS or path.startswith(f"{DOCS_ASSETS}/")
+    if path in OPEN_PATHS or path.startswith(f"{DOCS_ASSETS}/"):
+        return True
+    return _SIGNED_PATH.fullmatch(path) is not None
 
 
 class RequestContext:

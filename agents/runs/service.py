@@ -27,6 +27,7 @@ from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.strategies.base import Limits
 from agents.tables import ChatSession, RunStatus
 from core.accounts.access import Principal
+from core.accounts.users import get_user
 from core.database.engine import Database
 from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
@@ -96,6 +97,7 @@ class RunService:
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)
+            request = await _with_profile(session, principal, request)
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
@@ -339,6 +341,14 @@ async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonVa
     for event in await event_log.read_all(session, continuation.waiting.run.id):
         fold.observe(event)
     return fold.state
+
+
+async def _with_profile(
+    session: AsyncSession, principal: Principal, request: RunRequest
+) -> RunRequest:
+    """The request with what the caller's account has set."""
+    account = await get_user(session, principal.user_id)
+    return replace(request, profile_timezone=account.time_zone)
 
 
 def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -5,7 +5,9 @@ from fastapi import APIRouter
 from api.dialects import agentex, agui
 from api.routers import (
     archives,
+    attachments,
     auth,
+    calendar,
     chunks,
     document_actions,
     document_content,
@@ -47,6 +49,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.router,
     evaluations.router,
     transfers.router,
+    attachments.router,
+    calendar.router,
     agentex.router,
     agui.router,
     health.router,

@@ -25,6 +25,9 @@ OPEN = {
     "POST /api/v1/auth/login",
     "POST /api/v1/auth/refresh",
     "POST /api/v1/auth/register",
+    # A token or signature in the link is the credential.
+    "GET /api/v1/agent/attachments/{attachment_id}/content",
+    "GET /api/v1/calendar/feed.ics",
 }
 
 

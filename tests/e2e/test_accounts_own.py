@@ -11,6 +11,7 @@ ME = {
     "username": "zhangsan",
     "email": "zhangsan@example.com",
     "avatar_url": None,
+    "settings": {"timezone": None},
     "role": {"id": "uuid", "name": "developer", "display_name": "开发者"},
     "permissions": ["models:view", "mcp:view", "mcp:create"],
     "created_at": "2026-01-15T10:00:00Z",
@@ -70,9 +71,27 @@ def test_what_is_left_out_of_a_change_stays(user: Api):
     assert user.get("/users/me")["avatar_url"] is None
 
 
+def test_time_zone_is_set_kept_and_unset(user: Api):
+    body = {"settings": {"timezone": "Asia/Shanghai"}}
+    assert user.put("/users/me", body)["settings"] == {"timezone": "Asia/Shanghai"}
+    user.put("/users/me", {"username": user.name, "settings": {}})
+    assert user.get("/users/me")["settings"] == {"timezone": "Asia/Shanghai"}
+    user.put("/users/me", {"settings": {"timezone": ""}})
+    assert user.get("/users/me")["settings"] == {"timezone": None}
+
+
+def test_change_with_an_unknown_time_zone_changes_nothing(user: Api):
+    body = {"avatar_url": "https://example.com/b.png", "settings": {"timezone": "Asia/Peking"}}
+    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", "/users/me", json=body)
+    assert details["field"] == "settings.timezone"
+    assert user.get("/users/me")["avatar_url"] is None
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        {"settings": {"timezone": "x" * 65}},
+        {"settings": {"locale": "zh"}},
         {"avatar_url": "javascript:alert(1)"},
         {"avatar_url": "https://" + "x" * 2000},
         {"username": "a b"},

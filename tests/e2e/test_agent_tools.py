@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from core.errors import ErrorCode
 from tests.fixtures.agents import GUIDE, MANUAL, text_of, verified_run
 from tests.fixtures.client import Api
 
@@ -97,3 +98,32 @@ def test_clock_needs_no_knowledge_base(user: Api):
     assert json.loads(result)["time"].endswith("+08:00")
     assert "current_time" not in said
     assert json.loads(result)["weekday"] in said
+
+
+def test_clock_follows_the_device_before_the_profile(user: Api):
+    user.put("/users/me", {"settings": {"timezone": "Asia/Shanghai"}})
+    result, _ = told(user, "/tool current_time {}", user.create_kb())
+    assert json.loads(result)["timezone"] == "Asia/Shanghai"
+
+    device = {
+        "device_timezone": "America/Los_Angeles",
+        "client_now_iso": "2026-03-16T09:12:33-07:00",
+        "client_epoch_ms": 1773658353000,
+    }
+    props = {"agent_type": "react", "client_time": device}
+    events = verified_run(user, "/tool current_time {}", forwarded_props=props)
+    results = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert json.loads(results[0])["timezone"] == "America/Los_Angeles"
+
+
+def test_run_with_a_false_client_time_is_refused_by_name(user: Api):
+    details = user.refused(
+        ErrorCode.INVALID_RUN_INPUT,
+        "POST",
+        "/agent/run",
+        json={
+            "messages": [{"id": "1", "role": "user", "content": "hi"}],
+            "forwarded_props": {"client_time": {"device_timezone": "Nowhere"}},
+        },
+    )
+    assert details["error"] == "invalid client_time.device_timezone"
