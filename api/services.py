@@ -10,6 +10,8 @@ from redis.asyncio import Redis
 
 from agents.attachments.links import Links
 from agents.attachments.service import AttachmentLimits, Attachments
+from agents.memory.distiller import Distiller
+from agents.memory.memories import Memories
 from agents.models import configured_model
 from agents.runs.service import RunService
 from agents.strategies.base import Limits, limits_within
@@ -52,6 +54,8 @@ class Services:
     spaces: Spaces
     searcher: Searcher
     runs: RunService
+    memories: Memories
+    distiller: Distiller
     previews: SplitPreviewer
     feeds: ProgressFeeds
     attachments: Attachments
@@ -81,6 +85,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
             asyncio.create_task(_sweep_attachments(services.attachments)),
+            asyncio.create_task(services.distiller.run()),
         }
         stack.push_async_callback(_cancel, beside)
         stack.push_async_callback(services.runs.drain, settings.drain_seconds / 2)
@@ -99,6 +104,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
     )
     model = configured_model(settings, http)
     store = open_object_store(settings)
+    memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
     return Services(
         settings=settings,
         database=database,
@@ -110,7 +116,9 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         spaces=spaces,
         searcher=searcher,
         feeds=ProgressFeeds(database),
-        runs=RunService(database, searcher, model, limits=_run_limits(settings)),
+        runs=RunService(database, searcher, model, limits=_run_limits(settings), memories=memories),
+        memories=memories,
+        distiller=Distiller(database, memories, model),
         previews=SplitPreviewer(settings),
         attachments=_attachments(settings, database, store),
     )

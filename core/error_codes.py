@@ -101,6 +101,7 @@ class ErrorCode(IntEnum):
     TRANSFER_NOT_FOUND = 40422, "Import or copy not found", "导入或复制任务不存在"
     CALENDAR_EVENT_NOT_FOUND = 40460, "Calendar event not found", "日程不存在"
     CALENDAR_FEED_NOT_FOUND = 40461, "There is no calendar feed", "没有日历订阅"
+    MEMORY_NOT_FOUND = 40440, "Memory not found", "记忆不存在"
     METHOD_NOT_ALLOWED = 40501, "This method is not allowed here", "不允许使用该方法"
 
     CONFLICT = 40901, "The resource was changed or already exists", "资源冲突"
@@ -149,6 +150,11 @@ class ErrorCode(IntEnum):
         40921,
         "The knowledge base was re-indexed meanwhile",
         "知识库在此期间已重建索引",
+    )
+    MEMORY_FULL = (
+        40940,
+        "No more memories are kept for you: delete some first",
+        "您的长期记忆已满，请先删除一些",
     )
 
     FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"

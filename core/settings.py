@@ -201,6 +201,10 @@ class Settings(BaseSettings):
         default=400_000, ge=1, description="Tokens, in and out, that one agent run may take."
     )
 
+    memories_per_user: int = Field(
+        default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
+    )
+
     documentation_enabled: bool = Field(
         default=True,
         description="Put Agentex's own documentation into a knowledge base at first start.",

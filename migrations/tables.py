@@ -5,6 +5,7 @@ from sqlmodel import SQLModel
 
 import agents.attachments.tables
 import agents.calendar.tables
+import agents.memory.tables
 import agents.tables
 import core.accounts.models
 import core.database.outbox
@@ -12,6 +13,8 @@ import kb_service.models
 
 MODULES = (
     agents.attachments.tables,
+    agents.calendar.tables,
+    agents.memory.tables,
     agents.tables,
     core.accounts.models,
     core.database.outbox,

@@ -127,7 +127,7 @@ def test_every_mentioned_route_exists():
         (name_of(path), method, re.sub(r"\{\w+\}", "{}", route))
         for path in DOCUMENTS
         for method, route in re.findall(
-            r"(GET|POST|PUT|DELETE) (/api/v1/[\w/{}-]+)", FENCE.sub("", text_of(path))
+            r"(GET|POST|PUT|PATCH|DELETE) (/api/v1/[\w/{}-]+)", FENCE.sub("", text_of(path))
         )
     }
     assert named
@@ -224,6 +224,7 @@ def best_passages(question: str) -> list[NumberedText]:
         ("How do I stop an answer?", "Ctrl-C"),
         ("How do I use PostgreSQL?", "AGENTEX_DATABASE_URL"),
         ("How do I change the port?", "AGENTEX_PORT"),
+        ("How do I delete all my memories?", "DELETE /api/v1/memories"),
         ("怎么上传文档？", "agentex ingest PATH --kb"),
         ("支持哪些文件格式？", "Markdown（md）"),
         ("文件最大多大？", "100 MiB"),
@@ -240,6 +241,7 @@ def best_passages(question: str) -> list[NumberedText]:
         ("怎么停止回答？", "Ctrl-C"),
         ("怎么备份数据？", "复制整个数据目录"),
         ("怎么修改端口？", "AGENTEX_PORT"),
+        ("怎么删除全部记忆？", "DELETE /api/v1/memories"),
     ],
 )
 def test_the_guide_answers_without_a_language_model(question: str, expected: str):

@@ -16,6 +16,7 @@ from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed
 from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
+from agents.memory import queue
 from agents.runs.clock import now_ms
 from agents.sessions import add_messages
 from agents.strategies.base import failed
@@ -142,6 +143,7 @@ async def _finish(
     # What waited before the run began was dealt with when it took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
+    await queue.put(session, run)
 
 
 def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:

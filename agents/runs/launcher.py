@@ -6,6 +6,7 @@ from dataclasses import replace
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
 from agents.journal import Journal
+from agents.memory.memories import Memories
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
 from agents.runs.document_reader import KnowledgeBaseReader
@@ -33,19 +34,28 @@ class Launcher:
         searcher: what agents search with.
         model: answers.
         limits: of each run.
+        memories: what runs may know of their owners; None for nothing.
     """
 
     def __init__(
-        self, database: Database, searcher: Searcher, model: ChatModel, limits: Limits
+        self,
+        database: Database,
+        searcher: Searcher,
+        model: ChatModel,
+        limits: Limits,
+        memories: Memories | None = None,
     ) -> None:
         self._database = database
         self._searcher = searcher
         self._limits = limits
+        self._memories = memories
         self.model = model
 
-    def fresh(self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]) -> Course:
+    async def fresh(
+        self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]
+    ) -> Course:
         """The course of a run that begins."""
-        inputs = self._inputs(run, request, rows)
+        inputs = await self._remembering(run, self._inputs(run, request, rows))
         inputs = replace(inputs, journal=Journal(run.task_id))
         return Course(run, start(run.agent_type, inputs), self.model.name)
 
@@ -66,8 +76,9 @@ class Launcher:
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.untold(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
+        inputs = await self._remembering(run, self._inputs(run, unfinished.request, rows))
         inputs = replace(
-            self._inputs(run, unfinished.request, rows),
+            inputs,
             journal=journal,
             reopens=run.key != run.task_id and begins_log,
         )
@@ -96,6 +107,20 @@ class Launcher:
             time=PersonTime(request.options.client_time, request.profile_timezone),
             calendar=CalendarBook(self._database, run.owner_id, run.task_id),
         )
+
+    async def _remembering(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
+        """The same with what its owner lets the run know and remember."""
+        if self._memories is None:
+            return inputs
+        said = [message.content for message in inputs.history if message.role == "user"]
+        remembered = await self._memories.for_run(
+            run.owner_id,
+            run.run_id,
+            [*said, inputs.question],
+            is_offline=self.model.is_extractive,
+        )
+        context = (*inputs.context, *remembered.context)
+        return replace(inputs, memory=remembered.tools, context=context)
 
     async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
         """Those of its knowledge bases that its owner may still search."""

@@ -14,6 +14,7 @@ from agents import event_log
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
+from agents.memory.memories import Memories
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, store, taking_up
@@ -60,13 +61,20 @@ class RunService:
         searcher: what agents search with.
         model: answers.
         limits: of each run.
+        memories: what runs may know of their owners.
     """
 
     def __init__(
-        self, database: Database, searcher: Searcher, model: ChatModel, *, limits: Limits
+        self,
+        database: Database,
+        searcher: Searcher,
+        model: ChatModel,
+        *,
+        limits: Limits,
+        memories: Memories | None = None,
     ) -> None:
         self._database = database
-        self._launcher = Launcher(database, searcher, model, limits)
+        self._launcher = Launcher(database, searcher, model, limits, memories)
         self._context = DriverContext(database, f"api:{new_id()}", self._announce)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -132,7 +140,7 @@ class RunService:
             case Nothing():
                 self._launch(self._launcher.settled(run, request, decided.refused))
             case None:
-                self._launch(self._launcher.fresh(run, request, rows))
+                self._launch(await self._launcher.fresh(run, request, rows))
 
     async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
         async with unit_of_work(self._database) as work:

@@ -27,6 +27,7 @@ from agents.events import (
 )
 from agents.journal import Journal
 from agents.models.port import ChatModel, Message, ModelUsage
+from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
 from agents.strategies.channel import Batch, EventChannel
 from core.errors import AgentexError, ErrorCode, RunTimedOut
@@ -92,6 +93,7 @@ class StrategyInput:
         history: Earlier user and assistant messages of the thread, oldest first.
         retriever: None when no knowledge base is selected.
         documents: Reads in the documents that the retriever searches.
+        memory: None when the run's owner does not allow it.
         state: The shared state the caller sent.
         tools: Those of the caller's frontend.
         journal: What the run has done so far; empty for one that begins.
@@ -104,6 +106,7 @@ class StrategyInput:
     model: ChatModel
     retriever: Retriever | None
     documents: DocumentReader | None = None
+    memory: LongTermMemory | None = None
     history: tuple[Message, ...] = ()
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()

@@ -103,6 +103,7 @@ class ToolStrategy(Strategy):
             client_tools=inputs.tools,
             time=inputs.time,
             calendar=inputs.calendar,
+            memory=inputs.memory,
         )
 
     @property

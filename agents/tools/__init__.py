@@ -7,6 +7,8 @@ from agents.tools import (
     current_time,
     people,
     read_document,
+    recall_memory,
+    save_memory,
     search_knowledge_base,
 )
 from agents.tools.base import Toolbox, ToolScope
@@ -17,6 +19,8 @@ TOOL_MODULES = (
     current_time,
     calendar_read,
     calendar_write,
+    recall_memory,
+    save_memory,
     people,
     client_tools,
 )

@@ -18,6 +18,7 @@ from agents.client_time import PersonTime
 from agents.evidence import Evidence
 from agents.json_shapes import parse
 from agents.models.port import ToolSpec
+from agents.recollections import LongTermMemory
 from agents.requests import ClientTool
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
@@ -90,6 +91,7 @@ class ToolScope:
         client_tools: Those of the caller's frontend.
         time: whose time zones count where the model names none.
         calendar: the user's; None where a run has none.
+        memory: None when the run's owner does not allow it.
     """
 
     retriever: Retriever | None
@@ -99,6 +101,7 @@ class ToolScope:
     client_tools: tuple[ClientTool, ...] = ()
     time: PersonTime = field(default_factory=PersonTime)
     calendar: CalendarBook | None = None
+    memory: LongTermMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)

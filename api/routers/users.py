@@ -43,6 +43,8 @@ class AccountAnswer(BaseModel):
     role: RoleAnswer
     permissions: list[str]
     settings: AccountSettings
+    use_memories: bool
+    remember_after_runs: bool
     created_at: datetime
 
 
@@ -58,6 +60,12 @@ class ProfileBody(Body):
     username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
     avatar_url: Text | None = Field(default=None, max_length=2000)
     settings: AccountSettingsBody | None = None
+    use_memories: bool | None = Field(
+        default=None, description="Whether agents may recall and save long-term memories"
+    )
+    remember_after_runs: bool | None = Field(
+        default=None, description="Whether facts about you are noted after each run"
+    )
 
 
 class PasswordBody(Body):
@@ -110,6 +118,8 @@ async def _account(session: AsyncSession, principal: Principal) -> AccountAnswer
         role=RoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
         permissions=sorted(principal.permissions),
         settings=AccountSettings(timezone=user.time_zone),
+        use_memories=user.use_memories,
+        remember_after_runs=user.remember_after_runs,
         created_at=user.created_at,
     )
 
@@ -124,13 +134,19 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
-    """Change one's name, picture or settings."""
+    """Change one's name, picture or settings, or what may be remembered."""
     user = await users.get_user(work.session, principal.user_id)
     await users.update_profile(
         work.session, user, username=body.username, avatar_url=body.avatar_url
     )
     if body.settings is not None and body.settings.timezone is not None:
         users.set_time_zone(work.session, user, body.settings.timezone)
+    users.choose_memory(
+        work.session,
+        user,
+        use=body.use_memories,
+        remember_after_runs=body.remember_after_runs,
+    )
     return Envelope(data=await _account(work.session, principal))
 
 

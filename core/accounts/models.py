@@ -24,6 +24,8 @@ class User(Table, table=True):
     """An account; the ``*_key`` columns hold the folded form that must be unique.
 
     ``time_zone`` is an IANA name, the ``timezone`` of its settings.
+    ``use_memories`` lets runs read and add to what is remembered about its owner;
+    ``remember_after_runs`` lets a finished run be looked through for what to remember.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -36,6 +38,8 @@ class User(Table, table=True):
     role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)
     status: str = Field(default="active", max_length=20)
     time_zone: str | None = Field(default=None, max_length=LONGEST_NAME)
+    use_memories: bool = True
+    remember_after_runs: bool = False
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     last_login_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

@@ -13,6 +13,8 @@ class Permission(StrEnum):
     SKILL_WRITE = "skill:write"
     SESSION_VIEW = "session:view"
     SESSION_WRITE = "session:write"
+    MEMORY_VIEW = "memory:view"
+    MEMORY_WRITE = "memory:write"
     AGENT_RUN = "agent:run"
     CALENDAR_VIEW = "calendar:view"
     CALENDAR_WRITE = "calendar:write"
@@ -46,6 +48,8 @@ _VIEW = (
     Permission.SKILL_VIEW,
     Permission.SESSION_VIEW,
     Permission.SESSION_WRITE,
+    Permission.MEMORY_VIEW,
+    Permission.MEMORY_WRITE,
     Permission.AGENT_RUN,
     Permission.CALENDAR_VIEW,
     Permission.CALENDAR_WRITE,

@@ -158,6 +158,37 @@ def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
     return user
 
 
+@dataclass(frozen=True)
+class MemoryChoices:
+    """What an account allows to be done with long-term memory.
+
+    Args:
+        use: runs are given its memories, and may add to them when asked to.
+        remember_after_runs: finished runs are looked through for what to remember.
+    """
+
+    use: bool
+    remember_after_runs: bool
+
+
+async def memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
+    """An account's choices; nothing is allowed where there is no account."""
+    query = select(User.use_memories, User.remember_after_runs).where(User.id == user_id)
+    found = (await session.exec(query)).first()
+    return MemoryChoices(*found) if found is not None else MemoryChoices(False, False)
+
+
+def choose_memory(
+    session: AsyncSession, user: User, *, use: bool | None, remember_after_runs: bool | None
+) -> None:
+    """Change one's own choices; None leaves one as it is."""
+    if use is not None:
+        user.use_memories = use
+    if remember_after_runs is not None:
+        user.remember_after_runs = remember_after_runs
+    session.add(user)
+
+
 async def get_role(session: AsyncSession, role_id: str) -> Role:
     """Load a role that an account refers to."""
     return (await session.exec(select(Role).where(Role.id == role_id))).one()

@@ -136,6 +136,12 @@ class TransferNotFound(NotFound):
     code = ErrorCode.TRANSFER_NOT_FOUND
 
 
+class MemoryNotFound(NotFound):
+    """No such memory of the caller's."""
+
+    code = ErrorCode.MEMORY_NOT_FOUND
+
+
 class RetrievalNotFound(NotFound):
     """No recorded retrieval of this id is the caller's."""
 

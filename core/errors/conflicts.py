@@ -92,3 +92,9 @@ class InterruptAnswered(AgentexError):
     """It was answered before, in another way."""
 
     code = ErrorCode.INTERRUPT_ANSWERED
+
+
+class MemoryFull(AgentexError):
+    """As many memories are kept for this person as are kept for anybody."""
+
+    code = ErrorCode.MEMORY_FULL

@@ -1,6 +1,9 @@
-"""Retriever and reader over passages in memory: the ports' other side in strategy and tool tests."""
+"""Retriever, reader and memories kept in a list: the ports' other side in strategy and tool tests."""
+
+from datetime import UTC, datetime
 
 from agents.citations import DocumentSpan, Passage, Retrieved
+from agents.recollections import Kept, NotTheUsersWords, Recollection
 from core.errors import AgentexError, DocumentNotFound
 from kb_service.text.lexical import tokenize
 
@@ -85,3 +88,24 @@ class InMemoryDocuments:
             raise DocumentNotFound
         touching = tuple(p for p in own if p.char_start < end and p.char_end > start)
         return DocumentSpan(own[0].document_name, touching, max(p.char_end for p in own))
+
+
+class InMemoryMemory:
+    """Remembers what it is told, except what it is told to take for another's words."""
+
+    def __init__(self, *texts: str, foreign: str = "") -> None:
+        self.texts = list(texts)
+        self._foreign = foreign
+
+    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+        wanted = set(tokenize(about))
+        found = [text for text in self.texts if wanted & set(tokenize(text))]
+        day = datetime(2026, 2, 3, tzinfo=UTC)
+        return tuple(Recollection(text, "user", day) for text in found[:most])
+
+    async def save(self, text: str) -> Kept:
+        if text == self._foreign:
+            raise NotTheUsersWords
+        is_new = text not in self.texts
+        self.texts += [text] if is_new else []
+        return Kept(f"memory-{self.texts.index(text)}", is_new)

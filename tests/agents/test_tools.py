@@ -19,6 +19,7 @@ from tests.agents.fakes import (
     INSTALL,
     SETTINGS,
     InMemoryDocuments,
+    InMemoryMemory,
     InMemoryRetriever,
     passage,
 )
@@ -99,7 +100,13 @@ def test_every_tool_has_a_described_schema_and_a_unique_name():
     book = CalendarBook(Database("sqlite+aiosqlite://"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
     scope = ToolScope(
-        InMemoryRetriever(), Evidence(), 8, InMemoryDocuments(), frontend, calendar=book
+        InMemoryRetriever(),
+        Evidence(),
+        8,
+        InMemoryDocuments(),
+        frontend,
+        calendar=book,
+        memory=InMemoryMemory(),
     )
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 

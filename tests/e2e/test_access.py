@@ -87,6 +87,9 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/v1/calendar/events/{event_id}": {},
     "PATCH /api/v1/calendar/events/{event_id}": {"json": {"title": "taken over"}},
     "DELETE /api/v1/calendar/events/{event_id}": {},
+    "GET /api/v1/memories/{memory_id}": {},
+    "PATCH /api/v1/memories/{memory_id}": {"json": {"text": "taken over"}},
+    "DELETE /api/v1/memories/{memory_id}": {},
     "GET /api/v1/sessions/{session_id}": {},
     "PUT /api/v1/sessions/{session_id}": {"json": {"title": "taken over"}},
     "DELETE /api/v1/sessions/{session_id}": {},
@@ -113,6 +116,7 @@ class Things:
             self.owner.get(f"/sessions/{session}"),
             self.owner.get(f"/sessions/{session}/messages"),
             self.owner.get(f"/calendar/events/{self.ids['event_id']}"),
+            self.owner.get("/memories"),
             [key["id"] for key in self.owner.get("/users/me/api-keys")["items"]],
         ]
 
@@ -144,6 +148,7 @@ def things(user: Api) -> Things:
     ids["question_id"] = user.post(f"/knowledge-bases/{kb_id}/questions", QUESTION)["id"]
     ids["evaluation_id"] = user.post(f"/knowledge-bases/{kb_id}/evaluations", {})["id"]
     ids["transfer_id"] = user.post(f"/knowledge-bases/{kb_id}/copy", {})["id"]
+    ids["memory_id"] = user.post("/memories", {"text": "My zebra is called Stripe."})["id"]
     found = re.search(r'retrieval_id\W+"?([0-9a-f-]{36})', text)
     assert found, text
     ids["retrieval_id"] = found[1]
@@ -212,9 +217,10 @@ def test_every_request_of_that_test_succeeds_for_the_owner(server: Server, thing
 
 def test_other_persons_things_are_in_no_list_and_no_search(things: Things, other: Api):
     ids = set(things.ids.values())
-    for path in ("/knowledge-bases", "/sessions", "/users/me/api-keys"):
+    for path in ("/knowledge-bases", "/sessions", "/users/me/api-keys", "/memories"):
         text = other.request("GET", path, params={"page_size": 100}).text
         assert not [id_ for id_ in ids if id_ in text]
+    assert other.get("/memories", q="What is my zebra called?")["items"] == []
     found = other.post("/search", {"query": "secret zebra noon", "top_k": 100})["results"]
     assert things.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
 
@@ -295,6 +301,9 @@ def test_administrator_does_not_look_into_other_peoples_things(server: Server, t
         admin.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, method, url)
     session = f"/sessions/{things.ids['session_id']}"
     admin.refused(ErrorCode.SESSION_NOT_FOUND, "GET", session)
+    memory = f"/memories/{things.ids['memory_id']}"
+    for method in ("GET", "DELETE"):
+        admin.refused(ErrorCode.MEMORY_NOT_FOUND, method, memory)
 
 
 def test_role_without_the_permission_may_look_but_not_write(server: Server, things: Things):
@@ -320,3 +329,4 @@ def test_everything_a_new_person_sees_is_empty(user: Api):
         items = user.get(path)["items"]
         assert [item for item in items if item.get("owner_id") == user.user_id] == []
     assert user.get("/sessions")["total"] == 0
+    assert user.get("/memories")["total"] == 0

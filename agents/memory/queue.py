@@ -1,0 +1,133 @@
+"""The completed runs that wait to be looked through: SQL rows, each held by one worker at a time."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, delete, func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.memory.tables import Distillation
+from agents.tables import AgentRun, ChatMessage, RunStatus
+from core.accounts.users import memory_choices
+from core.database.clock import database_now
+from core.database.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run to look through, held until the lease ends.
+
+    Args:
+        run_key: ``AgentRun.id``.
+        holder: who holds it: this very claim, so that one that was slow is told from the next.
+        attempts: how often it was taken, this time included.
+    """
+
+    run_key: str
+    holder: str
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the owner of a run said in it.
+
+    Args:
+        owner_id: whose run it was.
+        run_id: the client's id of it.
+        messages: the owner's, oldest first.
+    """
+
+    owner_id: str
+    run_id: str
+    messages: tuple[str, ...]
+
+
+async def put(session: AsyncSession, run: AgentRun) -> None:
+    """Let a run be looked through, in the transaction that ends it, if its owner wants that."""
+    if run.status != RunStatus.COMPLETED.value:
+        return
+    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+        return
+    if await session.get(Distillation, run.id) is None:
+        session.add(Distillation(run_key=run.id))
+
+
+async def is_waiting(session: AsyncSession) -> bool:
+    """Whether there is a run that nobody holds: asked often, so without a lock."""
+    now = await database_now(session)
+    free = select(Distillation.run_key).where(col(Distillation.lease_until) <= now).limit(1)
+    return (await session.exec(free)).first() is not None
+
+
+async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | None:
+    """Take the next run that nobody holds.
+
+    Args:
+        work: the transaction.
+        holder: a name that nobody else has.
+        seconds: how long it is held.
+
+    Returns:
+        None when there is none.
+    """
+    now = await database_now(work.session)
+    free = (
+        select(Distillation)
+        .where(col(Distillation.lease_until) <= now)
+        .order_by(col(Distillation.lease_until))
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    row = (await work.session.exec(free)).first()
+    if row is None:
+        return None
+    row.lease_owner, row.lease_until = holder, now + timedelta(seconds=seconds)
+    row.attempts += 1
+    work.session.add(row)
+    return Claim(row.run_key, holder, row.attempts)
+
+
+async def read(session: AsyncSession, held: Claim) -> Said | None:
+    """What the owner said; None when the run is gone or its owner has changed their mind."""
+    run = await session.get(AgentRun, held.run_key)
+    if run is None or not (await memory_choices(session, run.owner_id)).remember_after_runs:
+        return None
+    theirs = select(ChatMessage.content).where(
+        ChatMessage.session_id == run.session_id, ChatMessage.role == "user"
+    )
+    own = theirs.where(ChatMessage.run_id == run.run_id).order_by(col(ChatMessage.position))
+    messages = (await session.exec(own)).all()
+    if not messages:
+        # Asked again after a run that failed: the question is that run's.
+        of_run = (ChatMessage.session_id == run.session_id, ChatMessage.run_id == run.run_id)
+        answered = select(func.min(col(ChatMessage.position))).where(*of_run).scalar_subquery()
+        asked = theirs.where(col(ChatMessage.position) < answered)
+        last = asked.order_by(col(ChatMessage.position).desc()).limit(1)
+        messages = (await session.exec(last)).all()
+    return Said(run.owner_id, run.run_id, tuple(messages))
+
+
+async def finish(work: UnitOfWork, held: Claim) -> bool:
+    """Take a run off the list, with what came of it in the same transaction.
+
+    Returns:
+        False when it is not held any more: another one does it, or its owner forgot everything.
+    """
+    statement = delete(Distillation).where(*_is_held(held))
+    return (await work.session.exec(statement)).rowcount > 0
+
+
+async def put_off(work: UnitOfWork, held: Claim, *, seconds: float) -> None:
+    """Leave a run for later."""
+    until = await database_now(work.session) + timedelta(seconds=seconds)
+    statement = update(Distillation).where(*_is_held(held))
+    await work.session.exec(statement.values(lease_owner=None, lease_until=until))
+
+
+def _is_held(held: Claim) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Distillation.run_key) == held.run_key,
+        col(Distillation.lease_owner) == held.holder,
+    )

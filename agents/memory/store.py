@@ -1,0 +1,173 @@
+"""What is remembered for each person; the owner is part of every query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete as delete_rows
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.memory.tables import Distillation, Memory, MemorySource
+from agents.memory.texts import clean, digest_of
+from agents.tables import AgentRun
+from core.database.paging import Page, paged
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import Conflict, MemoryFull, MemoryNotFound
+from kb_service.documents.quota import take_turn
+
+SORT_FIELDS = ("updated_at", "created_at")
+
+
+@dataclass(frozen=True)
+class MemoryDraft:
+    """A memory to be.
+
+    Args:
+        text: as it came.
+        source: who wrote it.
+        run_id: the client's id of the run that it comes from.
+    """
+
+    text: str
+    source: MemorySource = MemorySource.USER
+    run_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The memory of a text, and whether it was not there before."""
+
+    row: Memory
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class MemoryListing:
+    """One page of memories and how many there are in all."""
+
+    items: Sequence[Memory]
+    total: int
+
+
+async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> Saved:
+    """Remember something; what the owner has already stays as it is.
+
+    Args:
+        work: the transaction.
+        owner_id: whose memory it is.
+        draft: what to remember.
+        most: memories kept for one owner.
+
+    Raises:
+        InvalidRequest: the text is empty or too long.
+        MemoryFull: the owner has as many as are kept.
+    """
+    text = clean(draft.text)
+    digest = digest_of(text)
+    # Two at once must not both find room for the last one, nor both be new.
+    await take_turn(work.session, owner_id)
+    known = await _of_digest(work.session, owner_id, digest)
+    if known is not None:
+        return Saved(known, is_new=False)
+    if await count(work.session, owner_id) >= most:
+        raise MemoryFull(limit=most)
+    row = Memory(
+        owner_id=owner_id,
+        text=text,
+        digest=digest,
+        source=draft.source.value,
+        run_id=draft.run_id,
+    )
+    work.session.add(row)
+    await work.session.flush()
+    return Saved(row, is_new=True)
+
+
+async def count(session: AsyncSession, owner_id: str) -> int:
+    """How many memories an owner has."""
+    query = select(func.count()).select_from(Memory).where(col(Memory.owner_id) == owner_id)
+    return (await session.exec(query)).one()
+
+
+async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
+    """Load one of an owner's memories.
+
+    Raises:
+        MemoryNotFound: the owner has none of this id.
+    """
+    query = select(Memory).where(Memory.id == memory_id, Memory.owner_id == owner_id)
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise MemoryNotFound
+    return found
+
+
+async def list_page(session: AsyncSession, owner_id: str, page: Page) -> MemoryListing:
+    """One page of an owner's memories."""
+    columns = {"updated_at": col(Memory.updated_at), "created_at": col(Memory.created_at)}
+    mine = select(Memory).where(col(Memory.owner_id) == owner_id)
+    query = paged(mine, page, columns=columns, tie=col(Memory.id))
+    return MemoryListing((await session.exec(query)).all(), await count(session, owner_id))
+
+
+async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
+    """All of an owner's memories, the one written last first."""
+    query = (
+        select(Memory)
+        .where(Memory.owner_id == owner_id)
+        .order_by(col(Memory.updated_at).desc(), col(Memory.id))
+    )
+    return (await session.exec(query)).all()
+
+
+async def change(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
+    """Put another text in place of a memory's; from then on it is the user's own.
+
+    Raises:
+        MemoryNotFound: the owner has none of this id.
+        InvalidRequest: the text is empty or too long.
+        Conflict: another memory of the owner's says this.
+    """
+    await take_turn(work.session, owner_id)
+    row = await get(work.session, owner_id, memory_id)
+    cleaned = clean(text)
+    digest = digest_of(cleaned)
+    twin = await _of_digest(work.session, owner_id, digest)
+    if twin is not None and twin.id != row.id:
+        raise Conflict(field="text", reason="another memory says this", memory_id=twin.id)
+    row.text, row.digest, row.source = cleaned, digest, MemorySource.USER.value
+    row.vector = row.vector_model = None
+    row.updated_at = utc_now()
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def delete(work: UnitOfWork, owner_id: str, memory_id: str) -> None:
+    """Forget one memory.
+
+    Raises:
+        MemoryNotFound: the owner has none of this id.
+    """
+    mine = (col(Memory.id) == memory_id, col(Memory.owner_id) == owner_id)
+    if (await work.session.exec(delete_rows(Memory).where(*mine))).rowcount == 0:
+        raise MemoryNotFound
+
+
+async def delete_all(work: UnitOfWork, owner_id: str) -> int:
+    """Forget everything of an owner's, and what is still to be distilled.
+
+    Returns:
+        How many memories there were.
+    """
+    runs = select(AgentRun.id).where(AgentRun.owner_id == owner_id)
+    await work.session.exec(delete_rows(Distillation).where(col(Distillation.run_key).in_(runs)))
+    statement = delete_rows(Memory).where(col(Memory.owner_id) == owner_id)
+    return (await work.session.exec(statement)).rowcount
+
+
+async def _of_digest(session: AsyncSession, owner_id: str, digest: str) -> Memory | None:
+    query = select(Memory).where(Memory.owner_id == owner_id, Memory.digest == digest)
+    return (await session.exec(query)).first()

@@ -1,0 +1,63 @@
+"""What an agent may remember about the person it works for: the port of long-term memory."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """Something that was remembered.
+
+    Attributes:
+        text: The fact: data, never instructions.
+        source: Who wrote it: ``user``, ``agent`` or ``distilled``.
+        updated_at: When it was last written.
+    """
+
+    text: str
+    source: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a fact that was to be remembered; ``is_new`` is False for one known before."""
+
+    memory_id: str
+    is_new: bool
+
+
+class NotTheUsersWords(ValueError):
+    """A fact that the user did not say in this conversation: it may come from a document."""
+
+
+class NamesASecret(ValueError):
+    """A fact about a password or a key, which agents do not note."""
+
+
+class LongTermMemory(Protocol):
+    """The memories of one person, who allowed the run to use them."""
+
+    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+        """What is remembered about something, best first; nothing that has nothing to do with it.
+
+        Args:
+            about: a question or words.
+            most: how many at most.
+
+        Raises:
+            core.errors.DatabaseUnavailable: the memories can't be read.
+        """
+        ...
+
+    async def save(self, text: str) -> Kept:
+        """Remember a fact that the user stated; one that is known already stays as it is.
+
+        Raises:
+            NotTheUsersWords: the user said nothing of the kind.
+            NamesASecret: it is about a password or a key.
+            core.errors.InvalidRequest: it is empty or too long.
+            core.errors.MemoryFull: no more memories are kept for this person.
+        """
+        ...
