@@ -40,6 +40,8 @@ OPEN_PATHS = frozenset(
 DOCS_ASSETS = "/docs/assets"
 # What the signature in the link opens; each of these routes checks it.
 _SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
+LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
+"""Routes whose contract words the refusal of a large body: they read it as a stream."""
 _PROBES = frozenset({"/healthz", "/readyz"})
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
@@ -192,7 +194,8 @@ class BodyLimit:
             return
         headers = Headers(scope=scope)
         declared = headers.get("content-length", "")
-        may_stream = headers.get("content-type", "").lower().startswith(MULTIPART)
+        is_multipart = headers.get("content-type", "").lower().startswith(MULTIPART)
+        may_stream = is_multipart or scope["path"] in LIMITS_ITSELF
         if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
             details: dict[str, object] = {"max_bytes": self._max_bytes}
             await error_response(ErrorCode.REQUEST_TOO_LARGE, details)(scope, receive, send)

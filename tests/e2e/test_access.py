@@ -95,6 +95,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "DELETE /api/v1/sessions/{session_id}": {},
     "GET /api/v1/sessions/{session_id}/messages": {},
     "POST /api/v1/agent/run/{run_id}/stop": {},
+    "GET /api/v1/agent/runs/{thread_id}/events": {},
 }
 
 
@@ -142,6 +143,7 @@ def things(user: Api) -> Things:
     text = run_agent(user, thread_id=session_id, run_id=run_id, forwarded_props=props)
     assert "RUN_FINISHED" in text, text
     ids = {"kb_id": kb_id, "doc_id": doc_id, "session_id": session_id}
+    ids["thread_id"] = session_id
     ids["chunk_id"] = listed[0]["id"]
     event = {"title": "mine", "start": "2026-03-17T09:00"}
     ids["event_id"] = user.post("/calendar/events", event)["id"]
