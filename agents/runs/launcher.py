@@ -14,9 +14,8 @@ from agents.runs.driver import Course
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
-from agents.strategies import start
-from agents.strategies.base import Limits, StrategyInput, StrategyRun
-from agents.strategies.settled import Settled
+from agents.strategies import settle, start
+from agents.strategies.base import Limits, StrategyInput
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.database.engine import Database
@@ -61,7 +60,7 @@ class Launcher:
 
     def settled(self, run: BegunRun, request: RunRequest, refused: AgentexError | None) -> Course:
         """The course of a run that has nothing to do."""
-        strategy = StrategyRun(Settled(self._inputs(run, request, ()), refused))
+        strategy = settle(self._inputs(run, request, ()), refused)
         return Course(run, strategy, self.model.name)
 
     async def again(self, unfinished: Unfinished) -> Course:

@@ -7,8 +7,9 @@ from agents.strategies.base import Strategy, StrategyInput, StrategyRun
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
+from agents.strategies.settled import Settled
 from agents.strategies.worker import Worker
-from core.errors import UnknownAgentType
+from core.errors import AgentexError, UnknownAgentType
 
 ROUTED: dict[str, type[Strategy]] = {
     "agentic_rag": AgenticRag,
@@ -42,3 +43,8 @@ def start(agent_type: str, inputs: StrategyInput) -> StrategyRun:
         UnknownAgentType: No strategy of that name.
     """
     return StrategyRun(STRATEGIES[require_known(agent_type)](inputs))
+
+
+def settle(inputs: StrategyInput, refused: AgentexError | None) -> StrategyRun:
+    """A run that has nothing to do, and ends in an error if one is given."""
+    return StrategyRun(Settled(inputs, refused))

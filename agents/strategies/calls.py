@@ -47,7 +47,7 @@ class CallRunner:
             Suspended: some wait for a person or for the caller's frontend; the others are done.
         """
         ready = [call for call in calls if not self._waits(call, tools)]
-        if all(_is_idempotent(tools.get(call.name)) for call in ready):
+        if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
             outputs = await asyncio.gather(*(self.run_one(call, tools) for call in ready))
             done = {call.id: output for call, output in zip(ready, outputs, strict=True)}
         else:
@@ -151,6 +151,10 @@ def _key(call: ToolCall) -> str:
 
 def _is_idempotent(tool: Tool | None) -> bool:
     return tool is None or tool.idempotent
+
+
+def _may_be_beside_others(tool: Tool | None) -> bool:
+    return _is_idempotent(tool) and not (tool is not None and tool.in_order)
 
 
 def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonValue]:

@@ -54,6 +54,7 @@ class Tool:
         output_characters: A longer result is cut.
         approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off.
         idempotent: May be repeated when its outcome is unknown.
+        in_order: Never made beside another call of the same turn.
         side: ``client`` runs in the caller's frontend: never here.
         question: Set when the tool is a question to a person, made of the arguments (JSON text).
     """
@@ -66,6 +67,7 @@ class Tool:
     output_characters: int = 20_000
     approval: ApprovalPolicy = "auto"
     idempotent: bool = False
+    in_order: bool = False
     side: Literal["server", "client"] = "server"
     question: Callable[[str], Question] | None = None
 

@@ -81,6 +81,9 @@ def tools(scope: ToolScope) -> list[Tool]:
             parameters=arguments_schema(WriteArguments),
             invoke=validated(WriteArguments, write),
             output_characters=4000,
+            # By its id a call is carried out once, however often it is made.
+            idempotent=True,
+            in_order=True,
         )
     ]
 
