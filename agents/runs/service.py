@@ -82,8 +82,16 @@ class RunService:
         self._grown: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._is_draining = self._is_drained = False
 
-    async def begin(self, principal: Principal, request: RunRequest) -> str:
+    async def begin(
+        self, principal: Principal, request: RunRequest, *, refuses: bool = False
+    ) -> str:
         """Begin a run; it goes on whether or not anybody follows it.
+
+        Args:
+            principal: who runs it.
+            request: what is asked, or which answers are given.
+            refuses: whether answers that can't be used are an error here; otherwise they are a
+                run that ends in that error, as AG-UI has it.
 
         Returns:
             The key by which it is followed.
@@ -102,6 +110,8 @@ class RunService:
         async with self._database.reading() as session:
             thread = await store.find_thread(session, principal, request.thread_id)
             decided = await continuing.decide(session, thread, request)
+            if refuses and isinstance(decided, Nothing) and decided.refused is not None:
+                raise decided.refused
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)
@@ -110,13 +120,7 @@ class RunService:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
         plan = RunPlan(agent_type, lease, tuple(row.id for row in rows))
-        if isinstance(decided, Continuation):
-            task = decided.waiting.run
-            plan = replace(plan, agent_type=task.agent_type, continues=decided)
-        elif isinstance(decided, Nothing):
-            # Nothing is asked by it: what its messages say was said before.
-            request = replace(request, messages=())
-            plan = replace(plan, asks_nothing=True)
+        plan, request = _decided(plan, request, decided)
         try:
             run = await self._begin(principal, request, plan)
         except IntegrityError:
@@ -341,6 +345,20 @@ class RunService:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
         self._is_drained = True
+
+
+def _decided(
+    plan: RunPlan, request: RunRequest, decided: Continuation | Nothing | None
+) -> tuple[RunPlan, RunRequest]:
+    match decided:
+        case Continuation():
+            agent_type = decided.waiting.run.agent_type
+            return replace(plan, agent_type=agent_type, continues=decided), request
+        case Nothing():
+            # Nothing is asked by it: what its messages say was said before.
+            return replace(plan, asks_nothing=True), replace(request, messages=())
+        case None:
+            return plan, request
 
 
 async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonValue:

@@ -18,6 +18,7 @@ from api.cursors import format_cursor, parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.run_streams import STREAM_HEADERS
 from api.services import Services
 from api.uploads import STREAMS_BODY
 from core.accounts.access import Principal
@@ -29,12 +30,6 @@ Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
 
 _KEEP_ALIVE_SECONDS = 15
-_STREAM_HEADERS = {
-    "Content-Type": "text/event-stream",
-    "Cache-Control": "no-cache, no-transform",
-    "X-Accel-Buffering": "no",
-    "Connection": "keep-alive",
-}
 
 
 class TaskAcceptedResponse(BaseModel):
@@ -263,4 +258,4 @@ async def stream_thread(
     if place is None:
         return Response(status_code=204)
     feed = follow_thread(services.database, services.runs, place)
-    return StreamingResponse(stream(feed), headers=_STREAM_HEADERS)
+    return StreamingResponse(stream(feed), headers=STREAM_HEADERS)

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from api.dialects import agentex, agui, async_runs, history
+from api.dialects import agentex, agui, async_runs, history, tasks
 from api.routers import (
     archives,
     attachments,
@@ -55,6 +55,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     calendar.router,
     agentex.router,
     agui.router,
+    tasks.router,
     async_runs.router,
     history.router,
     health.router,

@@ -12,7 +12,8 @@ from agents.models.extractive import Extractive
 from agents.models.port import ChatModel
 from agents.runs.service import RunService
 from agents.tables import RunStatus
-from api.dialects import agentex
+from api import run_streams
+from api.run_streams import RunPlace
 from core.accounts.access import Principal
 from core.database.engine import Database
 from core.errors import (
@@ -361,13 +362,13 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
 async def test_stream_is_kept_alive_while_a_run_is_silent(
     services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(agentex, "_KEEP_ALIVE_SECONDS", 0)
+    monkeypatch.setattr(run_streams, "_KEEP_ALIVE_SECONDS", 0)
     model = HeldModel()
     runs, request = services(model), asking()
     key = await runs.begin(principal, request)
     frames: list[bytes] = []
     async with asyncio.timeout(10):
-        async for piece in agentex.stream(runs, key, request.run_id, None):
+        async for piece in run_streams.frames(runs, RunPlace(key, request.run_id), None):
             frames.append(piece)
             if piece == b": keep-alive\n\n":
                 model.say("Hello", last=True)
