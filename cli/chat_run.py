@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
 
+from cli.chat_answers import answer_all
 from cli.chat_view import ChatView
 from cli.client import ApiClient, new_id
 from cli.messages import CHAT_NO_ANSWER, CHAT_STOPPED, CHAT_STOPPING
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, ServerRefused
-from cli.records import JsonObject, WireEvent
+from cli.records import InterruptRecord, JsonObject, WireEvent
 from core.errors import ServerUnreachable
 from core.sse import read_events
 
@@ -36,7 +37,7 @@ class Question:
 
 
 async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode:
-    """Ask and show the answer while it comes.
+    """Ask and show the answer while it comes; what the agent asks back is answered by the person.
 
     The first Ctrl-C stops the run on the server and keeps what was said so far; a second one
     leaves at once.
@@ -45,10 +46,24 @@ async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode
         ServerRefused: the server does not take the run.
         CommandFailed: it can't be reached, or the answer broke off.
     """
-    run_id = new_id()
+    run_input = _run_input(question)
+    while True:
+        code, asked = await _follow(output, client, run_input)
+        answers = answer_all(output, asked) if asked else None
+        if answers is None:
+            return code
+        going_on: JsonObject = {"runId": new_id(), "messages": [], "resume": [*answers]}
+        run_input = {**run_input, **going_on}
+
+
+async def _follow(
+    output: Output, client: ApiClient, run_input: JsonObject
+) -> tuple[ExitCode, list[InterruptRecord]]:
+    run_id = str(run_input["runId"])
     view = ChatView(output)
     interrupted = asyncio.Event()
-    reading = asyncio.ensure_future(_read(output, client, view, _run_input(question, run_id)))
+    asked: list[InterruptRecord] = []
+    reading = asyncio.ensure_future(_read(output, client, view, run_input, asked))
     view.begin()
     try:
         with _on_interrupt(interrupted.set):
@@ -66,18 +81,18 @@ async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode
         # It may have been quicker than the person.
         if code is not ExitCode.OK:
             output.say(CHAT_STOPPED)
-        return ExitCode.INTERRUPTED
-    return code or ExitCode.OK
+        return ExitCode.INTERRUPTED, []
+    return code or ExitCode.OK, asked
 
 
-def _run_input(question: Question, run_id: str) -> JsonObject:
+def _run_input(question: Question) -> JsonObject:
     wishes: JsonObject = {"agent_type": question.agent_type}
     if question.knowledge_base_ids:
         wishes["knowledge_base_ids"] = [*question.knowledge_base_ids]
     message: JsonObject = {"id": new_id(), "role": "user", "content": question.text}
     return {
         "threadId": question.thread_id,
-        "runId": run_id,
+        "runId": new_id(),
         "state": {},
         "messages": [message],
         "tools": [],
@@ -87,7 +102,11 @@ def _run_input(question: Question, run_id: str) -> JsonObject:
 
 
 async def _read(
-    output: Output, client: ApiClient, view: ChatView, run_input: JsonObject
+    output: Output,
+    client: ApiClient,
+    view: ChatView,
+    run_input: JsonObject,
+    asked: list[InterruptRecord],
 ) -> ExitCode:
     async for raw in _events(client, run_input):
         output.emit(raw)
@@ -102,6 +121,7 @@ async def _read(
             output.print(event.message, "red")
             return ExitCode.FAILED
         if event.type in _TERMINAL:
+            asked += event.outcome.interrupts if event.outcome is not None else []
             cancelled = event.outcome is not None and event.outcome.type == "cancelled"
             return ExitCode.INTERRUPTED if cancelled else ExitCode.OK
     raise CommandFailed(ServerUnreachable(), CHAT_NO_ANSWER)

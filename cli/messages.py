@@ -220,6 +220,13 @@ CHAT_RESUME = Message(
     "Go on with this conversation: agentex chat --thread {thread}",
     "继续此对话：agentex chat --thread {thread}",
 )
+CHAT_ASKS = Message("The agent asks: {question}", "智能体询问：{question}")
+CHAT_YES_NO = Message("yes/no> ", "是/否> ")
+CHAT_CONSENT = Message("yes, no, or what to do instead> ", "是、否，或说明该怎么做> ")
+CHAT_WAITS = Message(
+    "It waits for the answer: start another run with `resume` on this thread (guide: AG-UI clients)",
+    "它在等待答复：在此线程上用 `resume` 再发起一次运行（见指南：AG-UI 客户端）",
+)
 CHAT_NO_QUESTION = Message(
     "Give a question: agentex chat QUESTION", "请提供问题：agentex chat QUESTION"
 )

@@ -233,10 +233,19 @@ class Readiness(Record):
     components: dict[str, ComponentState] = Field(default_factory=dict[str, ComponentState])
 
 
+class InterruptRecord(Record):
+    """What a run waits for."""
+
+    id: str
+    reason: str
+    message: str = ""
+
+
 class Outcome(Record):
     """How a run ended, where it was not plain success."""
 
     type: str
+    interrupts: list[InterruptRecord] = []
 
 
 class RunResult(Record):
