@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,23 @@ def test_parts_end_in_reverse_order_when_terminated(data: Path):
         assert not (runtime_dir(data) / "supervisor.json").exists()
 
 
+@pytest.fixture
+def heeded_signals() -> Iterator[None]:
+    """What a shell's background or nohup lets its programs ignore is not ignored here."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    present = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in present.items():
+        if handler == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in present.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_parts_end_when_the_terminal_interrupts_or_closes(data: Path, number: signal.Signals):
+def test_parts_end_when_the_terminal_interrupts_or_closes(
+    data: Path, number: signal.Signals, heeded_signals: None
+):
     with supervised(data, [part(data, "one")]) as run:
         run.allow("one")
         run.wait_text("all ready")

@@ -244,7 +244,13 @@ def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(
 
     assert types_of(events)[-1] == "RUN_FINISHED"
     assert eventually(lambda: texts(asker), what="facts") == ["I am vegetarian"]
-    noting = [r for r in scripted.requests if IS_MEMORY_AGENT in r.messages[0]["content"]]
+    # Another test's run, whose model failed, may be looked through again meanwhile.
+    noting = [
+        request
+        for request in scripted.requests
+        if IS_MEMORY_AGENT in request.messages[0]["content"]
+        and "#memory-notes" in json.dumps(request.messages)
+    ]
     assert len(noting) == 1
     assert "tools" not in noting[0].body
 
