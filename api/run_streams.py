@@ -1,7 +1,7 @@
 """The log of a run as server-sent events, from any place of it."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import cast
@@ -67,23 +67,34 @@ def prelude_frames(place: RunPlace, spell: Speller | None) -> bytes:
     return b"".join(frames)
 
 
+async def kept_alive(pieces: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+    """The pieces of a stream, with a comment where it is silent (empty pieces) for long."""
+    spoken = time.monotonic()
+    async for piece in pieces:
+        if piece:
+            spoken = time.monotonic()
+            yield piece
+        elif time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
+            spoken = time.monotonic()
+            yield b": keep-alive\n\n"
+
+
 async def frames(runs: RunService, place: RunPlace, spell: Speller | None) -> AsyncGenerator[bytes]:
-    """The frames of a run, with a comment where it is silent for long."""
+    """The frames of a run; an empty piece where nothing happened for a while."""
     if place.prelude:
         yield prelude_frames(place, spell)
-    spoken = time.monotonic()
     async with aclosing(runs.follow(place.run_key, after=place.after)) as followed:
         async for entries in followed:
-            if entries:
-                spoken = time.monotonic()
-                yield b"".join(frame(place.run_id, entry, spell) for entry in entries)
-            elif time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
-                spoken = time.monotonic()
-                yield b": keep-alive\n\n"
+            yield b"".join(frame(place.run_id, entry, spell) for entry in entries)
 
 
 def stream_run(
     runs: RunService, place: RunPlace, spell: Speller | None = None
 ) -> StreamingResponse:
     """The answer that streams a run from a place on."""
-    return StreamingResponse(frames(runs, place, spell), headers=STREAM_HEADERS)
+    return stream(frames(runs, place, spell))
+
+
+def stream(pieces: AsyncIterable[bytes]) -> StreamingResponse:
+    """The answer that streams frames of server-sent events."""
+    return StreamingResponse(kept_alive(pieces), headers=STREAM_HEADERS)

@@ -13,6 +13,7 @@ from agents import event_log, sessions
 from agents.async_runs.translator import RunTranslator, ToolCall, calls_of
 from agents.event_log import LogEntry
 from agents.events import WireEvent
+from agents.runs.joining import newest_run
 from agents.runs.service import RunService
 from agents.tables import AgentRun, ChatSession, RunStatus
 from core.accounts.access import Principal
@@ -71,8 +72,7 @@ async def find_place(
     thread = await sessions.get(session, principal, thread_id)
     runs = select(AgentRun).where(AgentRun.session_id == thread.id)
     if cursor is None:
-        newest = runs.order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc()).limit(1)
-        run = (await session.exec(newest)).first()
+        run = await newest_run(session, thread)
         if run is None:
             raise RunNotFound
         return Place(run, 0)

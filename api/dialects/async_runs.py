@@ -1,6 +1,5 @@
 """Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
 
-import time
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from api.cursors import format_cursor, parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
-from api.run_streams import STREAM_HEADERS
+from api.run_streams import stream
 from api.services import Services
 from api.uploads import STREAMS_BODY
 from core.accounts.access import Principal
@@ -28,8 +27,6 @@ from core.errors import ErrorCode, InvalidLink, LinkExpired
 router = APIRouter(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
-
-_KEEP_ALIVE_SECONDS = 15
 
 
 class TaskAcceptedResponse(BaseModel):
@@ -209,16 +206,10 @@ def frame(told: Frame) -> bytes:
     return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(told.event) + b"\n\n"
 
 
-async def stream(feed: AsyncIterable[list[Frame]]) -> AsyncGenerator[bytes]:
-    """The frames of a feed, with a comment where it is silent for long."""
-    spoken = time.monotonic()
+async def pieces(feed: AsyncIterable[list[Frame]]) -> AsyncGenerator[bytes]:
+    """The frames of a feed; an empty piece where nothing happened for a while."""
     async for frames in feed:
-        if frames:
-            spoken = time.monotonic()
-            yield b"".join(map(frame, frames))
-        elif time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
-            spoken = time.monotonic()
-            yield b": keep-alive\n\n"
+        yield b"".join(map(frame, frames))
 
 
 @router.get(
@@ -258,4 +249,4 @@ async def stream_thread(
     if place is None:
         return Response(status_code=204)
     feed = follow_thread(services.database, services.runs, place)
-    return StreamingResponse(stream(feed), headers=STREAM_HEADERS)
+    return stream(pieces(feed))

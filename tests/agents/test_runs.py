@@ -368,7 +368,8 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     key = await runs.begin(principal, request)
     frames: list[bytes] = []
     async with asyncio.timeout(10):
-        async for piece in run_streams.frames(runs, RunPlace(key, request.run_id), None):
+        events = run_streams.frames(runs, RunPlace(key, request.run_id), None)
+        async for piece in run_streams.kept_alive(events):
             frames.append(piece)
             if piece == b": keep-alive\n\n":
                 model.say("Hello", last=True)
