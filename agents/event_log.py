@@ -1,7 +1,7 @@
 """The append-only log of each run: the truth that every subscriber reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import orjson
 from sqlalchemy import insert, update
@@ -21,7 +21,7 @@ class LogClosed(AgentexError):
     """The run is over or driven by another process: nothing was appended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LogEntry:
     """One event with its place in the run's log, from 1 without gaps."""
 
@@ -42,7 +42,7 @@ async def append(
     *,
     driver: str | None = None,
     own_events: int = 0,
-) -> None:
+) -> list[LogEntry]:
     """Append events in the caller's transaction.
 
     Args:
@@ -52,6 +52,9 @@ async def append(
         driver: whose lease on the running run must hold; None for who began or ended the run in
             this very transaction.
         own_events: the journal's count with the last of them.
+
+    Returns:
+        What was appended; it counts once the transaction is committed.
 
     Raises:
         LogClosed: the lease does not hold.
@@ -69,19 +72,15 @@ async def append(
     if row is None:
         raise LogClosed
     if not events:
-        return
-    now = utc_now()
-    lines = [
-        {
-            "run_id": run_key,
-            "seq": seq,
-            "type": str(event["type"]),
-            "payload": orjson.dumps(event).decode(),
-            "created_at": now,
-        }
+        return []
+    entries = [
+        LogEntry(seq, str(event["type"]), orjson.dumps(event).decode())
         for seq, event in enumerate(events, start=row[0] - len(events) + 1)
     ]
+    now = utc_now()
+    lines = [{"run_id": run_key, "created_at": now, **asdict(entry)} for entry in entries]
     await session.exec(insert(LoggedEvent), params=lines)
+    return entries
 
 
 async def read(session: AsyncSession, run_key: str, *, after: int) -> list[LogEntry]:

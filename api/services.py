@@ -13,6 +13,9 @@ from agents.attachments.service import AttachmentLimits, Attachments
 from agents.memory.distiller import Distiller
 from agents.memory.memories import Memories
 from agents.models import configured_model
+from agents.runs.launcher import Launcher
+from agents.runs.live.fan_out import FanOut
+from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
 from agents.strategies.base import Limits, limits_within
 from api.progress_feed import ProgressFeeds
@@ -116,7 +119,12 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         spaces=spaces,
         searcher=searcher,
         feeds=ProgressFeeds(database),
-        runs=RunService(database, searcher, model, limits=_run_limits(settings), memories=memories),
+        runs=RunService(
+            database,
+            Launcher(database, searcher, model, _run_limits(settings), memories),
+            # A Redis of this installation's own serves one API process: there is nobody to tell.
+            Followers(database, FanOut(redis) if settings.redis_url else None),
+        ),
         memories=memories,
         distiller=Distiller(database, memories, model),
         previews=SplitPreviewer(settings),

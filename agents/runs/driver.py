@@ -11,7 +11,7 @@ from agents.agui.closing import TornEnd, torn_end
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
-from agents.event_log import LogClosed
+from agents.event_log import LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
 from agents.runs import effects, endings, store
 from agents.runs.clock import now_ms
@@ -44,12 +44,12 @@ class DriverContext:
     Args:
         database: where the log is.
         name: this process's name in leases.
-        announce: called with a run's key after its log grew.
+        tell: called with a run's key and what was committed to its log.
     """
 
     database: Database
     name: str
-    announce: Callable[[str], None]
+    tell: Callable[[str, Sequence[LogEntry]], None]
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,14 @@ class RunDriver:
             )
             if isinstance(last, Finished | Failed):
                 ending = replace(self._ending(last), own_events=batch.own_events)
-                await endings.end(work, run.key, wire, ending, driver=run.driver)
+                entries = await endings.end(work, run.key, wire, ending, driver=run.driver)
                 log.info("run.ended", run_id=run.run_id, status=ending.status)
             else:
-                await event_log.append(
+                entries = await event_log.append(
                     work.session, run.key, wire, driver=run.driver, own_events=batch.own_events
                 )
         self._stored, self._left_over, self._torn = stored, (), frozenset()
-        self._context.announce(run.key)
+        self._context.tell(run.key, entries)
 
     async def _ended(self, torn: TornEnd) -> list[WireEvent]:
         """The end of what the last driver had begun, which its followers must not keep."""

@@ -13,7 +13,7 @@ from agents import event_log
 from agents.agui.closing import closing_events
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
-from agents.event_log import LogClosed
+from agents.event_log import LogClosed, LogEntry
 from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
 from agents.memory import queue
@@ -53,8 +53,11 @@ class Ending:
 
 async def end(
     work: UnitOfWork, run_key: str, events: Sequence[WireEvent], ending: Ending, *, driver: str
-) -> None:
+) -> list[LogEntry]:
     """Write a run's last events, the assistant's messages and the status, and free the thread.
+
+    Returns:
+        The last events in their places of the log.
 
     Raises:
         LogClosed: it was ended before, or another process drives it; nothing is written.
@@ -62,10 +65,12 @@ async def end(
     run = await _hold(work.session, run_key)
     if run is None or run.lease_owner != driver:
         raise LogClosed
-    await _finish(work.session, run, events, ending)
+    return await _finish(work.session, run, events, ending)
 
 
-async def close(work: UnitOfWork, run_key: str, failure: AgentexError, *, if_lost: bool) -> bool:
+async def close(
+    work: UnitOfWork, run_key: str, failure: AgentexError, *, if_lost: bool
+) -> list[LogEntry]:
     """End a run that its driver does not end; what it had said is kept.
 
     One that was asked to stop ends as cancelled, any other with the failure.
@@ -77,11 +82,11 @@ async def close(work: UnitOfWork, run_key: str, failure: AgentexError, *, if_los
         if_lost: only when its lease has ended.
 
     Returns:
-        False when there is nothing to close.
+        The events that end it; none when there is nothing to close.
     """
     run = await _hold(work.session, run_key)
     if run is None or (if_lost and run.lease_until >= await database_now(work.session)):
-        return False
+        return []
     logged = await event_log.read_all(work.session, run_key)
     transcript = Transcript()
     for event in logged:
@@ -97,8 +102,7 @@ async def close(work: UnitOfWork, run_key: str, failure: AgentexError, *, if_los
         last = mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
     for event in last:
         transcript.observe(event)
-    await _finish(work.session, run, last, Ending(status, Usage(), transcript))
-    return True
+    return await _finish(work.session, run, last, Ending(status, Usage(), transcript))
 
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
@@ -120,14 +124,14 @@ async def _question(session: AsyncSession, run: AgentRun) -> str:
 
 async def _finish(
     session: AsyncSession, run: AgentRun, events: Sequence[WireEvent], ending: Ending
-) -> None:
+) -> list[LogEntry]:
     run.status = ending.status.value
     run.finished_at = utc_now()
     run.prompt_tokens = ending.usage.prompt_tokens
     run.completion_tokens = ending.usage.completion_tokens
     session.add(run)
     await session.flush()
-    await event_log.append(session, run.id, events, own_events=ending.own_events)
+    entries = await event_log.append(session, run.id, events, own_events=ending.own_events)
     await add_messages(session, run.session_id, _messages(run, ending))
     for interrupt in ending.interrupts:
         session.add(
@@ -144,6 +148,7 @@ async def _finish(
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
     await queue.put(session, run)
+    return entries
 
 
 def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:

@@ -1,10 +1,8 @@
 """The runs of this process: begin, follow, stop, and close those whose process died."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 from pydantic import JsonValue, ValidationError
 from sqlalchemy.exc import IntegrityError
@@ -14,8 +12,6 @@ from agents import event_log
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
-from agents.memory.memories import Memories
-from agents.models.port import ChatModel
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, store, taking_up
 from agents.runs.clock import now_ms
@@ -23,9 +19,9 @@ from agents.runs.continuing import Continuation, Nothing
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.joining import Joined
 from agents.runs.launcher import Launcher
+from agents.runs.live.followers import Followers
 from agents.runs.store import BegunRun, RunLease, RunPlan
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
-from agents.strategies.base import Limits
 from agents.tables import ChatSession, RunStatus
 from core.accounts.access import Principal
 from core.accounts.users import get_user
@@ -43,11 +39,9 @@ from core.errors import (
 from core.logging import get_logger
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
-from kb_service.retrieval.search import Searcher
 
 log = get_logger(__name__)
 
-_POLL_SECONDS = 0.5
 _STOP_SECONDS = 1.7
 _STOP_POLL_SECONDS = 0.02
 DEFAULT_MODEL_ID = "default"
@@ -58,29 +52,18 @@ class RunService:
 
     Args:
         database: sessions, runs, events.
-        searcher: what agents search with.
-        model: answers.
-        limits: of each run.
-        memories: what runs may know of their owners.
+        launcher: of the runs that are driven here.
+        followers: of all runs, in this process.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        searcher: Searcher,
-        model: ChatModel,
-        *,
-        limits: Limits,
-        memories: Memories | None = None,
-    ) -> None:
+    def __init__(self, database: Database, launcher: Launcher, followers: Followers) -> None:
         self._database = database
-        self._launcher = Launcher(database, searcher, model, limits, memories)
-        self._context = DriverContext(database, f"api:{new_id()}", self._announce)
+        self._launcher = launcher
+        self._followers = followers
+        self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        # Kept alive by those who wait on them.
-        self._grown: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        self._is_draining = self._is_drained = False
+        self._is_draining = False
 
     async def begin(
         self, principal: Principal, request: RunRequest, *, refuses: bool = False
@@ -136,15 +119,21 @@ class RunService:
         rows: Sequence[KnowledgeBase],
         decided: Continuation | Nothing | None,
     ) -> None:
-        match decided:
-            case Continuation():
-                async with self._database.reading() as session:
-                    unfinished = await taking_up.load(session, run.key)
-                self._launch(await self._launcher.again(unfinished))
-            case Nothing():
-                self._launch(self._launcher.settled(run, request, decided.refused))
-            case None:
-                self._launch(await self._launcher.fresh(run, request, rows))
+        try:
+            match decided:
+                case Continuation():
+                    async with self._database.reading() as session:
+                        unfinished = await taking_up.load(session, run.key)
+                    course = await self._launcher.again(unfinished)
+                case Nothing():
+                    course = self._launcher.settled(run, request, decided.refused)
+                case None:
+                    course = await self._launcher.fresh(run, request, rows)
+        except BaseException:
+            # It is taken up when its lease ends, here or elsewhere.
+            self._followers.release(run.key)
+            raise
+        self._launch(course)
 
     async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
         async with unit_of_work(self._database) as work:
@@ -153,7 +142,11 @@ class RunService:
             opening = [mapper.started(parent_run_id=request.parent_run_id)]
             if plan.continues is not None:
                 opening.append(mapper.state(await _state_of(work.session, plan.continues)))
-            await event_log.append(work.session, run.key, opening, own_events=plan.own_events)
+            entries = await event_log.append(
+                work.session, run.key, opening, own_events=plan.own_events
+            )
+        self._followers.feed(run.key)
+        self._followers.tell(run.key, entries)
         return run
 
     def _check_options(self, request: RunRequest, thread: ChatSession | None) -> str:
@@ -186,38 +179,15 @@ class RunService:
             await self._close(run.key, AgentexError(), if_lost=False)
         finally:
             del self._drivers[run.key]
+            self._followers.release(run.key)
 
-    async def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
+    def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
         """The log of a run from behind a sequence number to its terminal event.
 
         An empty list comes when nothing happened for a while, so that the reader can see to
         its connection. Ends early when the run is deleted, or handed over to another process.
         """
-        while True:
-            # Taken before reading: what is written in between wakes this reader up.
-            grown = self._grown.setdefault(run_key, asyncio.Event())
-            entries: list[LogEntry] = []
-            is_over = False
-            try:
-                async with self._database.reading() as session:
-                    entries = await event_log.read(session, run_key, after=after)
-                    is_over = not entries and await store.is_read(session, run_key, up_to=after)
-            except DatabaseUnavailable:
-                log.warning("run.log_unreadable", run_key=run_key)
-            if is_over:
-                return
-            yield entries
-            if entries:
-                after = entries[-1].seq
-                if entries[-1].is_terminal:
-                    return
-                continue
-            if self._is_drained:
-                # Others write the rest of it: who follows asks them.
-                return
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_SECONDS):
-                    await grown.wait()
+        return self._followers.follow(run_key, after=after)
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
         """The key by which one of the caller's runs is followed.
@@ -245,11 +215,6 @@ class RunService:
         """
         async with self._database.reading() as session:
             return await joining.join(session, principal, thread_id)
-
-    def _announce(self, run_key: str) -> None:
-        grown = self._grown.pop(run_key, None)
-        if grown is not None:
-            grown.set()
 
     async def stop(self, principal: Principal, run_id: str) -> bool:
         """Stop one of the caller's runs within two seconds, wherever it is driven.
@@ -322,6 +287,7 @@ class RunService:
             log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
             return await self._close(run_key, RunLost(), if_lost=False)
         log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
+        self._followers.feed(run_key, last_seq=len(unfinished.logged))
         self._launch(course)
         return True
 
@@ -330,8 +296,8 @@ class RunService:
             closed = await endings.close(work, run_key, failure, if_lost=if_lost)
         if closed:
             log.warning("run.closed", run_key=run_key, code=int(failure.code))
-            self._announce(run_key)
-        return closed
+            self._followers.tell(run_key, closed)
+        return bool(closed)
 
     async def drain(self, seconds: float) -> None:
         """Take no new runs, let those there finish for a while, then hand them over.
@@ -344,7 +310,7 @@ class RunService:
         await asyncio.gather(*(driver.hand_over() for driver in list(self._drivers.values())))
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
-        self._is_drained = True
+        await self._followers.close()
 
 
 def _decided(

@@ -15,6 +15,9 @@ from agents.agui.incoming import read_run_request
 from agents.agui.verifier import verify
 from agents.models.port import ChatModel, Message, ModelEnd, ModelEvent, ModelText, ToolSpec
 from agents.requests import RunRequest
+from agents.runs.launcher import Launcher
+from agents.runs.live.fan_out import FanOut
+from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
 from agents.strategies.base import limits_within
 from agents.tables import AgentRun, ChatMessage, ChatSession
@@ -133,11 +136,14 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
 
 
 def service_of(
-    database: Database, model: ChatModel, searcher: Searcher | None = None
+    database: Database,
+    model: ChatModel,
+    searcher: Searcher | None = None,
+    fan_out: FanOut | None = None,
 ) -> RunService:
     """A run engine, as one process has it."""
-    searcher = searcher or searcher_of(database)
-    return RunService(database, searcher, model, limits=limits_within(60))
+    launcher = Launcher(database, searcher or searcher_of(database), model, limits_within(60))
+    return RunService(database, launcher, Followers(database, fan_out))
 
 
 async def add_knowledge_base(database: Database, principal: Principal) -> str:

@@ -1,0 +1,181 @@
+"""Events of runs on their way to followers: from memory, over Redis, from SQL."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redis.asyncio import Redis
+from sqlalchemy import event as sql_events
+
+from agents.agui.verifier import verify
+from agents.event_log import LogEntry
+from agents.models.port import ChatModel
+from agents.runs.live import followers
+from agents.runs.live.fan_out import FanOut
+from agents.runs.live.tail import Tail
+from agents.runs.service import RunService
+from core.accounts.access import Principal
+from core.database.engine import Database
+from tests.agents.run_parts import HeldModel, asking, checked, follow, register, service_of, until
+
+pytestmark = pytest.mark.anyio
+
+MakeProcess = Callable[[ChatModel], RunService]
+
+
+def entries(first: int, last: int) -> list[LogEntry]:
+    return [LogEntry(seq, "CUSTOM", str(seq)) for seq in range(first, last + 1)]
+
+
+@given(
+    told=st.lists(st.tuples(st.integers(1, 900), st.integers(0, 300))),
+    after=st.integers(0, 1_200),
+)
+async def test_tail_gives_all_that_follows_or_says_that_it_can_not(
+    told: list[tuple[int, int]], after: int
+):
+    tail = Tail()
+    for first, more in told:
+        tail.add(entries(first, first + more))
+    last = max((first + more for first, more in told), default=0)
+    assert tail.last_seq == last
+    behind = tail.behind(after)
+    if after >= last:
+        assert behind == []
+    elif behind is not None:
+        assert [entry.seq for entry in behind] == list(range(after + 1, last + 1))
+
+
+def test_tail_has_what_was_told_without_a_gap():
+    tail = Tail()
+    tail.begin(10)
+    tail.add(entries(11, 12))
+    tail.add(entries(12, 14))
+    assert [entry.seq for entry in tail.behind(10) or ()] == [11, 12, 13, 14]
+    assert tail.behind(9) is None
+    tail.add(entries(20, 20))
+    assert tail.behind(14) is None
+    assert [entry.seq for entry in tail.behind(19) or ()] == [20]
+
+
+@pytest.fixture
+def database_kind() -> str:
+    """What is on its way does not know which database holds the truth."""
+    return "sqlite"
+
+
+@pytest.fixture
+async def principal(database: Database) -> Principal:
+    return await register(database)
+
+
+@asynccontextmanager
+async def processes(database: Database, url: str | None) -> AsyncIterator[MakeProcess]:
+    """Run engines as several processes have them, with a Redis between them if there is one."""
+    made: list[RunService] = []
+    clients: list[Redis] = []
+
+    def make(model: ChatModel) -> RunService:
+        fan_out = None
+        if url is not None:
+            clients.append(Redis.from_url(url, socket_timeout=5))
+            fan_out = FanOut(clients[-1])
+        made.append(service_of(database, model, fan_out=fan_out))
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        await asyncio.gather(*(runs.drain(0) for runs in made))
+        await asyncio.gather(*(client.aclose() for client in clients))
+
+
+@pytest.fixture
+def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the looks into SQL only Redis is left."""
+    monkeypatch.setattr(followers, "_LOOK_SECONDS", 3600)
+    monkeypatch.setattr(followers, "_LOOK_BESIDE_SECONDS", 3600)
+
+
+@pytest.mark.usefixtures("never_looks")
+async def test_run_of_another_process_is_followed_live_over_redis(
+    database: Database, principal: Principal, find_redis: Callable[[], str]
+):
+    async with processes(database, find_redis()) as make:
+        model = HeldModel("Hello")
+        driving, reading = make(model), make(HeldModel())
+        request = asking()
+        key = await driving.begin(principal, request)
+        early = asyncio.create_task(checked(reading, key, request))
+        await until(reading, key, "TEXT_MESSAGE_CONTENT")
+        # Another one, while the first is waited for.
+        second = asking()
+        other = HeldModel("Other", " words")
+        other.say(last=True)
+        other_key = await make(other).begin(principal, second)
+        assert (await checked(reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
+        model.say(" there", last=True)
+        assert await early == await follow(driving, key)
+
+
+@pytest.mark.usefixtures("never_looks")
+async def test_flushed_redis_leaves_no_gap(
+    database: Database, principal: Principal, find_redis: Callable[[], str]
+):
+    url = find_redis()
+    async with processes(database, url) as make, Redis.from_url(url) as redis:
+        model = HeldModel("Hello")
+        driving, reading = make(model), make(HeldModel())
+        request = asking()
+        key = await driving.begin(principal, request)
+        reader = asyncio.create_task(checked(reading, key, request))
+        await until(reading, key, "TEXT_MESSAGE_CONTENT")
+        await redis.flushdb()
+        model.say(" again")
+        await asyncio.wait_for(_grown(driving, key, "again"), 20)
+        await redis.flushdb()
+        model.say(" and again", last=True)
+        assert await reader == await follow(driving, key)
+
+
+async def _grown(runs: RunService, key: str, said: str) -> None:
+    async for some in runs.follow(key):
+        if any(said in entry.payload for entry in some):
+            return
+
+
+@pytest.mark.parametrize("url", [None, "redis://127.0.0.1:1"], ids=["no redis", "redis is down"])
+async def test_run_of_another_process_is_followed_without_redis(
+    database: Database, principal: Principal, url: str | None
+):
+    async with processes(database, url) as make:
+        model = HeldModel("Hello")
+        driving, reading = make(model), make(HeldModel())
+        request = asking()
+        key = await driving.begin(principal, request)
+        readers = [asyncio.create_task(checked(reading, key, request)) for _ in range(3)]
+        await until(reading, key, "TEXT_MESSAGE_CONTENT")
+        model.say(" there", last=True)
+        whole = await follow(driving, key)
+        assert await asyncio.gather(*readers) == [whole] * 3
+
+
+async def test_followers_of_an_own_run_read_no_log(database: Database, principal: Principal):
+    statements: list[str] = []
+    sql_events.listen(
+        database.engine.sync_engine,
+        "before_cursor_execute",
+        lambda _c, _k, statement, *_: statements.append(statement),
+    )
+    async with processes(database, None) as make:
+        model = HeldModel("The", " port", " is", " 8080")
+        model.say(last=True)
+        runs = make(model)
+        request = asking()
+        key = await runs.begin(principal, request)
+        verify(await follow(runs, key), thread_id=request.thread_id, run_id=request.run_id)
+    assert any("INSERT INTO logged_event" in statement for statement in statements)
+    assert not any("FROM logged_event" in statement for statement in statements)
