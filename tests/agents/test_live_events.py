@@ -13,7 +13,7 @@ from sqlalchemy import event as sql_events
 from agents.agui.verifier import verify
 from agents.event_log import LogEntry
 from agents.models.port import ChatModel
-from agents.runs.live import followers
+from agents.runs.live import fan_out, followers
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.tail import Tail
 from agents.runs.service import RunService
@@ -79,11 +79,11 @@ async def processes(database: Database, url: str | None) -> AsyncIterator[MakePr
     clients: list[Redis] = []
 
     def make(model: ChatModel) -> RunService:
-        fan_out = None
+        between = None
         if url is not None:
-            clients.append(Redis.from_url(url, socket_timeout=5))
-            fan_out = FanOut(clients[-1])
-        made.append(service_of(database, model, fan_out=fan_out))
+            clients.append(Redis.from_url(url, socket_connect_timeout=2))
+            between = FanOut(clients[-1])
+        made.append(service_of(database, model, fan_out=between))
         return made[-1]
 
     try:
@@ -95,9 +95,10 @@ async def processes(database: Database, url: str | None) -> AsyncIterator[MakePr
 
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the looks into SQL only Redis is left."""
+    """Only Redis is left, and it tells only what is asked for."""
     monkeypatch.setattr(followers, "_LOOK_SECONDS", 3600)
     monkeypatch.setattr(followers, "_LOOK_BESIDE_SECONDS", 3600)
+    monkeypatch.setattr(fan_out, "_BLOCK_MS", 3_600_000)
 
 
 @pytest.mark.usefixtures("never_looks")
