@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from agents.client_time import ClientTime
 from agents.json_shapes import parse
+from core.tool_policies import ToolPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class RunRequest:
         spelling: How the caller writes keys, hence which mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.
         profile_timezone: The account's setting when the run began, put in by the run engine.
+        tool_policies: Those in force when the run began, put in by the run engine.
     """
 
     thread_id: str
@@ -111,6 +113,7 @@ class RunRequest:
     answers: tuple[Answer, ...] = ()
     tool_messages: tuple[ToolMessage, ...] = ()
     profile_timezone: str | None = None
+    tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     spelling: Literal["camel", "snake"] = "camel"
 
     @property

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 from redis.asyncio import Redis
@@ -13,6 +13,7 @@ from agents.attachments.service import AttachmentLimits, Attachments
 from agents.memory.distiller import Distiller
 from agents.memory.memories import Memories
 from agents.models import configured_model
+from agents.policies.chosen import server_policies
 from agents.runs.launcher import Launcher
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
@@ -29,6 +30,7 @@ from core.redis import open_redis
 from core.security.secrets import Vault, load_secret_key
 from core.security.signed_urls import UrlSigner
 from core.settings import Settings
+from core.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
 from kb_service.object_storage.open import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -62,6 +64,7 @@ class Services:
     previews: SplitPreviewer
     feeds: ProgressFeeds
     attachments: Attachments
+    tool_policies: ServerPolicies
 
 
 @asynccontextmanager
@@ -107,6 +110,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
     )
     model = configured_model(settings, http)
     store = open_object_store(settings)
+    limits = _run_limits(settings)
     memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
     return Services(
         settings=settings,
@@ -121,10 +125,11 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, model, _run_limits(settings), memories),
+            Launcher(database, searcher, model, limits, memories),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
         ),
+        tool_policies=limits.policies,
         memories=memories,
         distiller=Distiller(database, memories, model),
         previews=SplitPreviewer(settings),
@@ -133,11 +138,12 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
 
 
 def _run_limits(settings: Settings) -> Limits:
-    return limits_within(
+    limits = limits_within(
         settings.run_timeout_seconds,
         max_turns=settings.run_max_turns,
         max_tokens=settings.run_max_tokens,
     )
+    return replace(limits, policies=server_policies(settings.tool_policies))
 
 
 def _attachments(settings: Settings, database: Database, store: ObjectStore) -> Attachments:

@@ -86,6 +86,11 @@ class ErrorCode(IntEnum):
 
     INVALID_LINK = 40304, "This link is not valid", "链接无效"
     LINK_EXPIRED = 40305, "This link has expired", "链接已过期"
+    TOOL_POLICY_FIXED = (
+        40306,
+        "The administrator allows no freer use of this tool",
+        "管理员不允许更宽松地使用该工具",
+    )
 
     NOT_FOUND = 40401, "Not found", "资源不存在"
     USER_NOT_FOUND = 40402, "User not found", "用户不存在"

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.embedding_settings import EmbeddingModelSetting
 from core.llm_settings import LlmOptions
+from core.tool_policies import ToolPolicy
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
@@ -201,6 +202,11 @@ class Settings(BaseSettings):
         default=400_000, ge=1, description="Tokens, in and out, that one agent run may take."
     )
 
+    tool_policies: Annotated[dict[str, ToolPolicy], NoDecode] = Field(
+        default={},
+        description="Bounds for agents' tools, a JSON object of auto, ask or never by tool name.",
+    )
+
     memories_per_user: int = Field(
         default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
     )
@@ -242,7 +248,7 @@ class Settings(BaseSettings):
         except ValueError:
             raise ValueError("is not a JSON list of models") from None
 
-    @field_validator("llm_options", mode="before")
+    @field_validator("llm_options", "tool_policies", mode="before")
     @classmethod
     def _read_object(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -250,7 +256,7 @@ class Settings(BaseSettings):
         try:
             return json.loads(value)
         except ValueError:
-            raise ValueError("is not a JSON object of options") from None
+            raise ValueError("is not a JSON object") from None
 
     @field_validator("embedding_models")
     @classmethod

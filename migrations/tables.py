@@ -6,6 +6,7 @@ from sqlmodel import SQLModel
 import agents.attachments.tables
 import agents.calendar.tables
 import agents.memory.tables
+import agents.policies.tables
 import agents.tables
 import core.accounts.models
 import core.database.outbox
@@ -15,6 +16,7 @@ MODULES = (
     agents.attachments.tables,
     agents.calendar.tables,
     agents.memory.tables,
+    agents.policies.tables,
     agents.tables,
     core.accounts.models,
     core.database.outbox,

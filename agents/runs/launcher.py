@@ -16,6 +16,7 @@ from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
 from agents.strategies import settle, start
 from agents.strategies.base import Limits, StrategyInput
+from agents.tools.base import ToolRules
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.database.engine import Database
@@ -49,6 +50,7 @@ class Launcher:
         self._limits = limits
         self._memories = memories
         self.model = model
+        self.policies = limits.policies
 
     async def fresh(
         self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]
@@ -105,6 +107,7 @@ class Launcher:
             limits=self._limits,
             time=PersonTime(request.options.client_time, request.profile_timezone),
             calendar=CalendarBook(self._database, run.owner_id, run.task_id),
+            rules=ToolRules(request.tool_policies, self.policies.forbidden),
         )
 
     async def _remembering(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:

@@ -12,6 +12,7 @@ from agents import event_log
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
+from agents.policies import chosen
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, store, taking_up
 from agents.runs.clock import now_ms
@@ -37,6 +38,7 @@ from core.errors import (
     ShuttingDown,
 )
 from core.logging import get_logger
+from core.tool_policies import ServerPolicies
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
 
@@ -98,7 +100,7 @@ class RunService:
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)
-            request = await _with_profile(session, principal, request)
+            request = await _with_profile(session, principal, request, self._launcher.policies)
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
@@ -336,11 +338,12 @@ async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonVa
 
 
 async def _with_profile(
-    session: AsyncSession, principal: Principal, request: RunRequest
+    session: AsyncSession, principal: Principal, request: RunRequest, server: ServerPolicies
 ) -> RunRequest:
     """The request with what the caller's account has set."""
     account = await get_user(session, principal.user_id)
-    return replace(request, profile_timezone=account.time_zone)
+    policies = await chosen.in_force(session, principal.user_id, server)
+    return replace(request, profile_timezone=account.time_zone, tool_policies=policies)
 
 
 def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -30,8 +30,10 @@ from agents.models.port import ChatModel, Message, ModelUsage
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
 from agents.strategies.channel import Batch, EventChannel
+from agents.tools.base import ToolRules
 from core.errors import AgentexError, ErrorCode, RunTimedOut
 from core.logging import get_logger
+from core.tool_policies import ServerPolicies
 from kb_service.text.lexical import is_cjk_dominant
 
 NextT = TypeVar("NextT")
@@ -54,6 +56,7 @@ class Limits:
         max_attempts: Attempts at an answer, the first one included.
         history_messages: Earlier messages a model is given.
         evidence_characters: Longest text of passages in one prompt.
+        policies: How freely tools may be called, within which people choose.
     """
 
     timeout_seconds: float = 300
@@ -67,6 +70,7 @@ class Limits:
     top_k: int = 8
     history_messages: int = 20
     evidence_characters: int = 40_000
+    policies: ServerPolicies = field(default_factory=ServerPolicies)
 
 
 # The rest is for the answer, so that a run that takes long still ends in one.
@@ -100,6 +104,7 @@ class StrategyInput:
         reopens: Whether the run goes on in a log of its own.
         time: Whose time zones count.
         calendar: The user's; None where a run has none.
+        rules: How freely tools may be called.
     """
 
     question: str
@@ -116,6 +121,7 @@ class StrategyInput:
     reopens: bool = False
     time: PersonTime = field(default_factory=PersonTime)
     calendar: CalendarBook | None = None
+    rules: ToolRules = field(default_factory=ToolRules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,7 @@ class ToolStrategy(Strategy):
             time=inputs.time,
             calendar=inputs.calendar,
             memory=inputs.memory,
+            rules=inputs.rules,
         )
 
     @property

@@ -1,5 +1,8 @@
 """The registry of tools: every tool module, and the toolbox of a run."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from agents.tools import (
     calendar_read,
     calendar_write,
@@ -12,6 +15,7 @@ from agents.tools import (
     search_knowledge_base,
 )
 from agents.tools.base import Toolbox, ToolScope
+from core.tool_policies import ToolPolicy
 
 TOOL_MODULES = (
     search_knowledge_base,
@@ -25,7 +29,13 @@ TOOL_MODULES = (
     client_tools,
 )
 
+DEFAULT_POLICIES: Mapping[str, ToolPolicy] = {
+    name: policy for module in TOOL_MODULES for name, policy in module.POLICIES.items()
+}
+"""What applies to each tool of the server where nobody says otherwise."""
+
 
 def toolbox(scope: ToolScope) -> Toolbox:
     """All tools that this run's scope has room for."""
-    return Toolbox([tool for module in TOOL_MODULES for tool in module.tools(scope)])
+    rules = replace(scope.rules, policies={**DEFAULT_POLICIES, **scope.rules.policies})
+    return Toolbox([tool for module in TOOL_MODULES for tool in module.tools(scope)], rules)

@@ -1,9 +1,9 @@
 """What a tool is, and the one place where tools are called."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from jsonschema import Draft202012Validator
@@ -22,8 +22,8 @@ from agents.recollections import LongTermMemory
 from agents.requests import ClientTool
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
+from core.tool_policies import ToolPolicy
 
-ApprovalPolicy = Literal["auto", "ask", "never"]
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
 _call_id: ContextVar[str] = ContextVar("call_id", default="")
 
@@ -52,7 +52,8 @@ class Tool:
         parameters: JSON Schema of the arguments.
         invoke: Validates the arguments (JSON text), runs the tool and gives its result as text.
         output_characters: A longer result is cut.
-        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off.
+        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a
+            run's rules go before it.
         idempotent: May be repeated when its outcome is unknown.
         in_order: Never made beside another call of the same turn.
         side: ``client`` runs in the caller's frontend: never here.
@@ -65,7 +66,7 @@ class Tool:
     invoke: Callable[[str], Awaitable[str]]
     timeout_seconds: float = 30
     output_characters: int = 20_000
-    approval: ApprovalPolicy = "auto"
+    approval: ToolPolicy = "auto"
     idempotent: bool = False
     in_order: bool = False
     side: Literal["server", "client"] = "server"
@@ -83,6 +84,20 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRules:
+    """How freely a run may call its tools.
+
+    Attributes:
+        policies: By name, as they were when the run began, so that it is replayed alike; a tool
+            that is not in them keeps its own.
+        forbidden: Not called any more whatever the run began with; still offered where it was.
+    """
+
+    policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolScope:
     """What the tools of one run may reach.
 
@@ -94,6 +109,7 @@ class ToolScope:
         time: whose time zones count where the model names none.
         calendar: the user's; None where a run has none.
         memory: None when the run's owner does not allow it.
+        rules: how freely they may be called.
     """
 
     retriever: Retriever | None
@@ -104,6 +120,7 @@ class ToolScope:
     time: PersonTime = field(default_factory=PersonTime)
     calendar: CalendarBook | None = None
     memory: LongTermMemory | None = None
+    rules: ToolRules = field(default_factory=ToolRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +159,23 @@ def validated(
 
 
 class Toolbox:
-    """The tools of one run, by name."""
+    """The tools of one run, by name.
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self._tools: dict[str, Tool] = {}
+    Args:
+        tools: those that the run has room for.
+        rules: their policies; a tool that is switched off is not offered.
+    """
+
+    def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None) -> None:
+        rules = rules or ToolRules()
+        named: dict[str, Tool] = {}
         for tool in tools:
-            # A caller's tool never takes the place of one of ours.
-            if tool.approval != "never":
-                self._tools.setdefault(tool.name, tool)
+            # A caller's tool never takes the place of one of ours, switched off or not.
+            if tool.side == "server":
+                tool = replace(tool, approval=rules.policies.get(tool.name, tool.approval))
+            named.setdefault(tool.name, tool)
+        self._tools = {name: tool for name, tool in named.items() if tool.approval != "never"}
+        self._off = rules.forbidden | (named.keys() - self._tools.keys())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -165,6 +191,8 @@ class Toolbox:
 
     def fault(self, name: str, arguments: str) -> str | None:
         """Why a call can't be run as it is, in a sentence for the model; None if it can."""
+        if name in self._off:
+            return f"The tool {name} is switched off: go on without it."
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
@@ -188,8 +216,9 @@ class Toolbox:
             is_approved: whether a person has agreed to it.
         """
         tool = self._tools.get(name)
-        if tool is None or (tool.needs_others and not is_approved):
-            # Unknown, or arguments that nobody need be asked about.
+        is_waiting = tool is not None and tool.needs_others and not is_approved
+        if tool is None or is_waiting or name in self._off:
+            # Unknown, switched off, or arguments that nobody need be asked about.
             why = self.fault(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)

@@ -1,6 +1,7 @@
 """The tool that reads the user's calendar."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,9 +17,11 @@ from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema,
 from core.database.types import utc_now
 from core.errors import InvalidRequest
 from core.time_zones import LONGEST_NAME
+from core.tool_policies import ToolPolicy
 from kb_service.text.storable import Storable
 
 NAME = "calendar_read"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _USUAL_DAYS = 7
 _LONGEST_DAYS = 3700
 _NOTES = 200

@@ -1,6 +1,7 @@
 """The tool that makes, changes and deletes events in the user's calendar."""
 
 import json
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -19,9 +20,12 @@ from agents.tools.base import (
 )
 from core.errors import InvalidRequest
 from core.time_zones import LONGEST_NAME
+from core.tool_policies import ToolPolicy
 from kb_service.text.storable import Storable
 
 NAME = "calendar_write"
+# The person's own, told to nobody, and what was written can be changed back.
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
 
 

@@ -1,6 +1,12 @@
 """The tools that run in the caller's frontend: offered to the model, never run here."""
 
+from collections.abc import Mapping
+
 from agents.tools.base import Tool, ToolScope
+from core.tool_policies import ToolPolicy
+
+# Whether one is made is the frontend's to decide.
+POLICIES: Mapping[str, ToolPolicy] = {}
 
 
 def tools(scope: ToolScope) -> list[Tool]:

@@ -1,6 +1,7 @@
 """The tool that tells date and time."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from re import fullmatch
 
@@ -9,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.time_zones import find_zone
+from core.tool_policies import ToolPolicy
 
 NAME = "current_time"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _UTC_NAMES = frozenset({"utc", "gmt", "z"})
 
 

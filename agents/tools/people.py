@@ -1,10 +1,14 @@
 """The tools that ask a person: a confirmation, or something only they know (seed 001)."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.tools.base import Question, Tool, ToolScope, arguments_schema
+from core.tool_policies import ToolPolicy
 
 CONFIRM, INPUT = "confirm_action", "request_input"
+POLICIES: Mapping[str, ToolPolicy] = {CONFIRM: "auto", INPUT: "auto"}
 _LONGEST = 2000
 
 

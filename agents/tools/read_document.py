@@ -1,12 +1,16 @@
 """The tool that reads on in a document."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from agents.citations import DocumentReader
 from agents.evidence import Evidence
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.tool_policies import ToolPolicy
 
 NAME = "read_document"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _OUTPUT_CHARACTERS = 24_000
 _LEAD = 4
 

@@ -1,14 +1,17 @@
 """The tool that looks up what is remembered about the user."""
 
 import json
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
 from agents.recollections import Recollection
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.tool_policies import ToolPolicy
 
 NAME = "recall_memory"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _MOST = 10
 _OUTPUT_CHARACTERS = 8_000
 

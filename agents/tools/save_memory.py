@@ -1,13 +1,16 @@
 """The tool that remembers a fact about the user for later conversations."""
 
 import json
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.recollections import NamesASecret, NotTheUsersWords
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.tool_policies import ToolPolicy
 
 NAME = "save_memory"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _LONGEST = 500
 _NOT_SAID = (
     "Not saved: the user said nothing of the kind in this conversation. Only what the user states "

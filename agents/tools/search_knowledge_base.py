@@ -1,11 +1,15 @@
 """The tool that searches the selected knowledge bases."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.tool_policies import ToolPolicy
 
 NAME = "search_knowledge_base"
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _OUTPUT_CHARACTERS = 24_000
 
 

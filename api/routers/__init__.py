@@ -26,6 +26,7 @@ from api.routers import (
     sessions,
     split_preview,
     storage,
+    tool_policies,
     transfers,
     users,
 )
@@ -34,6 +35,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
     storage.router,
     users.router,
+    tool_policies.router,
     sessions.router,
     memories.router,
     knowledge_bases.router,

@@ -26,6 +26,7 @@ from core.errors.access import (
     SessionNotFound,
     TokenExpired,
     TokenReused,
+    ToolPolicyFixed,
     TransferNotFound,
     UserNotFound,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "ThreadBusy",
     "TokenExpired",
     "TokenReused",
+    "ToolPolicyFixed",
     "TransferNotFound",
     "UnknownAgentType",
     "UnknownEmbeddingModel",

@@ -70,6 +70,12 @@ class LinkExpired(AgentexError):
     code = ErrorCode.LINK_EXPIRED
 
 
+class ToolPolicyFixed(AgentexError):
+    """The operator's bound on a tool: a person may be stricter, not freer."""
+
+    code = ErrorCode.TOOL_POLICY_FIXED
+
+
 class NotFound(AgentexError):
     """No such thing, or not for this caller: the two can't be told apart."""
 

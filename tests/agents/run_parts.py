@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,11 +22,13 @@ from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
 from agents.strategies.base import limits_within
 from agents.tables import AgentRun, ChatMessage, ChatSession
+from agents.tools import DEFAULT_POLICIES
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.accounts.users import ensure_roles, get_role_by_name
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
+from core.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.knowledge_bases import KnowledgeBaseDraft, create
 from kb_service.retrieval.search import Searcher
@@ -140,9 +143,13 @@ def service_of(
     model: ChatModel,
     searcher: Searcher | None = None,
     fan_out: FanOut | None = None,
+    *,
+    tools: Mapping[str, ToolPolicy] | None = None,
 ) -> RunService:
-    """A run engine, as one process has it."""
-    launcher = Launcher(database, searcher or searcher_of(database), model, limits_within(60))
+    """A run engine, as one process has it; ``tools`` are its operator's bounds."""
+    policies = ServerPolicies(DEFAULT_POLICIES, tools or {})
+    limits = replace(limits_within(60), policies=policies)
+    launcher = Launcher(database, searcher or searcher_of(database), model, limits)
     return RunService(database, launcher, Followers(database, fan_out))
 
 

@@ -154,6 +154,18 @@ async def test_call_is_run_with_the_arguments_a_person_gives(database, principal
     assert postbox.sent == ["b@example.com"]
 
 
+async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(
+    database, principal, postbox
+):
+    talk = Talk(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(SEND))
+    later = service_of(database, Extractive(), tools={"send_mail": "never"})
+    events = await talk.run(later, resume=[resolved(interrupt, {"approved": True})])
+
+    assert "send_mail is switched off" in results_of(events)[0]
+    assert postbox.sent == []
+
+
 @pytest.mark.parametrize(
     ("payload", "said"),
     [

@@ -11,7 +11,7 @@ from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
 from agents.evidence import Evidence, read_passages
 from agents.requests import ClientTool
-from agents.tools import TOOL_MODULES, toolbox
+from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
 from core.database.engine import Database
 from core.errors import VectorIndexUnavailable
@@ -111,6 +111,8 @@ def test_every_tool_has_a_described_schema_and_a_unique_name():
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 
     assert len({tool.name for tool in tools}) == len(tools) >= len(TOOL_MODULES)
+    # What can be chosen for a tool is said where it is made; a frontend's are its own.
+    assert {tool.name for tool in tools} == {"paint", *DEFAULT_POLICIES}
     for offered in tools:
         assert offered.description
         assert offered.parameters["type"] == "object"
@@ -193,7 +195,8 @@ async def test_tool_that_needs_approval_is_not_run():
 
 
 def test_forbidden_tool_is_not_offered():
-    box = Toolbox([tool(echo, approval="never")])
+    frontend = tool(echo, side="client")
+    box = Toolbox([tool(echo, approval="never"), frontend])
 
     assert box.specs == ()
     assert "echo" not in box

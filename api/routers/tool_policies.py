@@ -1,0 +1,75 @@
+"""What agents may do with each tool, as its user wants it (decision 31)."""
+
+from dataclasses import asdict
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.policies import chosen
+from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
+from api.envelope import Body, Empty, Envelope, Text
+from api.errors import error_responses
+from core.accounts.access import Principal
+from core.errors import ErrorCode
+from core.tool_policies import ServerPolicies, ToolPolicy
+
+router = APIRouter(prefix="/api/v1/users/me/tool-policies", tags=["users"])
+_MOST = 200
+
+
+class ToolPolicyAnswer(BaseModel):
+    """What applies to a tool: ``policy``, from ``own`` within ``bound``, else from ``default``."""
+
+    tool: str
+    policy: ToolPolicy
+    default: ToolPolicy
+    own: ToolPolicy | None
+    bound: ToolPolicy | None = Field(description="The administrator's: no freer choice counts")
+
+
+class ToolPolicyList(BaseModel):
+    """All tools of the server."""
+
+    items: list[ToolPolicyAnswer]
+    total: int
+
+
+class ToolPoliciesBody(Body):
+    """Policies by tool name; null forgets one's own, and tools that are left out stay."""
+
+    policies: dict[Text, ToolPolicy | None] = Field(
+        max_length=_MOST, examples=[{"calendar_write": "ask"}]
+    )
+
+
+async def _list(
+    session: AsyncSession, principal: Principal, server: ServerPolicies
+) -> Envelope[ToolPolicyList]:
+    rows = await chosen.view(session, principal.user_id, server)
+    items = [ToolPolicyAnswer(**asdict(row)) for row in rows]
+    return Envelope(data=ToolPolicyList(items=items, total=len(items)))
+
+
+@router.get("")
+async def list_my_tool_policies(
+    principal: CurrentPrincipal, services: CurrentServices, session: Reading
+) -> Envelope[ToolPolicyList]:
+    """Every tool with what applies to one's own runs."""
+    return await _list(session, principal, services.tool_policies)
+
+
+@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.TOOL_POLICY_FIXED))
+async def choose_my_tool_policies(
+    body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+) -> Envelope[ToolPolicyList]:
+    """Choose for some tools; runs that begin from now on keep to it."""
+    await chosen.choose(work, principal.user_id, services.tool_policies, body.policies)
+    return await _list(work.session, principal, services.tool_policies)
+
+
+@router.delete("")
+async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Forget all of one's own choices."""
+    await chosen.forget(work, principal.user_id)
+    return Empty()

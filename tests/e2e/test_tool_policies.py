@@ -1,0 +1,144 @@
+"""What agents may do with each tool: the person's choice within the operator's, over HTTP."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.agents import camel, model_variables, run, run_body, text_of
+from tests.fixtures.client import Api
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server, running_server
+
+PATH = "/users/me/tool-policies"
+BOUNDS = {"save_memory": "never", "current_time": "ask"}
+
+
+@pytest.fixture(scope="module")
+def bounded(
+    tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer
+) -> Iterator[Server]:
+    variables = {**model_variables(_model_server), "AGENTEX_TOOL_POLICIES": json.dumps(BOUNDS)}
+    with running_server(tmp_path_factory.mktemp("bounded"), variables=variables) as server:
+        yield server
+
+
+@pytest.fixture
+def user(bounded: Server, scripted: ModelServer) -> Api:
+    return bounded.person()
+
+
+def policy_of(user: Api, tool: str) -> dict[str, Any]:
+    (found,) = [one for one in user.get(PATH)["items"] if one["tool"] == tool]
+    return found
+
+
+def choose(user: Api, **policies: str | None) -> None:
+    user.put(PATH, {"policies": policies})
+
+
+def asked(user: Api, script: str, **fields: Any) -> list[dict[str, Any]]:
+    """A run in which the model calls the script's tool."""
+    props = {"agent_type": "react"}
+    return run(user, camel(run_body(f"Go on #{script}", forwarded_props=props, **fields)))
+
+
+def offered(scripted: ModelServer) -> set[str]:
+    return {tool["function"]["name"] for tool in scripted.requests[0].body["tools"]}
+
+
+def answered(user: Api, thread_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The run that goes on once its owner agreed."""
+    (interrupt,) = events[-1]["outcome"]["interrupts"]
+    said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+    body = camel(run_body("", thread_id=thread_id)) | {"messages": [], "resume": [said]}
+    return run(user, body)
+
+
+def test_every_tool_is_listed_with_what_applies(user: Api):
+    listed = user.get(PATH)
+    assert listed["total"] == len(listed["items"])
+    assert policy_of(user, "calendar_write") == {
+        "tool": "calendar_write", "policy": "auto", "default": "auto", "own": None, "bound": None,
+    }  # fmt: skip
+    assert policy_of(user, "current_time")["policy"] == "ask"
+    assert policy_of(user, "save_memory")["bound"] == "never"
+
+
+def test_tool_that_asks_is_called_once_its_owner_agrees(user: Api, other_person: Api):
+    choose(user, calendar_write="ask")
+    thread_id = str(uuid4())
+    events = asked(user, "calls-calendar", thread_id=thread_id)
+
+    assert events[-1]["outcome"]["type"] == "interrupt"
+    assert user.get("/calendar/events")["total"] == 0
+    # What is chosen meanwhile is for runs that begin then.
+    choose(user, calendar_write="never")
+    went_on = answered(user, thread_id, events)
+    assert '"status": "created"' in text_of(went_on)
+    assert user.get("/calendar/events")["total"] == 1
+
+    assert "created" in text_of(asked(other_person, "calls-calendar"))
+    user.delete(PATH)
+    assert policy_of(user, "calendar_write")["policy"] == "auto"
+    asked(user, "calls-calendar")
+    assert user.get("/calendar/events")["total"] == 2
+
+
+@pytest.fixture
+def other_person(bounded: Server) -> Api:
+    return bounded.person()
+
+
+def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(
+    user: Api, scripted: ModelServer
+):
+    choose(user, calendar_write="never")
+    events = asked(user, "calls-calendar")
+
+    assert "calendar_read" in offered(scripted)
+    assert "calendar_write" not in offered(scripted)
+    assert "calendar_write is switched off" in text_of(events)
+    assert "outcome" not in events[-1]
+    assert user.get("/calendar/events")["total"] == 0
+    choose(user, calendar_write=None)
+    assert policy_of(user, "calendar_write")["own"] is None
+
+
+def test_what_the_operator_switched_off_stays_off(user: Api, scripted: ModelServer):
+    for policy in ("auto", "ask"):
+        details = user.refused(
+            ErrorCode.TOOL_POLICY_FIXED, "PUT", PATH, json={"policies": {"save_memory": policy}}
+        )
+        assert details == {"tool": "save_memory", "policy": "never"}
+    choose(user, save_memory="never")
+    assert "save_memory is switched off" in text_of(asked(user, "calls-memory"))
+    assert "save_memory" not in offered(scripted)
+    assert user.get("/memories")["total"] == 0
+
+
+def test_person_may_be_stricter_than_the_operator_but_not_freer(user: Api):
+    user.refused(
+        ErrorCode.TOOL_POLICY_FIXED,
+        "PUT",
+        PATH,
+        json={"policies": {"calendar_write": "never", "current_time": "auto"}},
+    )
+    assert policy_of(user, "calendar_write")["own"] is None, "nothing of a refused choice counts"
+    assert asked(user, "calls-clock")[-1]["outcome"]["type"] == "interrupt"
+    choose(user, current_time="never")
+    assert "current_time is switched off" in text_of(asked(user, "calls-clock"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"policies": {"no_such_tool": "ask"}}, {"policies": {"calendar_write": "perhaps"}},
+     {"policies": {"x" * 300: "ask"}}, {"policies": ["calendar_write"]}, {"tools": {}}],
+)  # fmt: skip
+def test_what_is_no_choice_is_refused(user: Api, body: Any):
+    before = user.get(PATH)
+    user.refused(ErrorCode.INVALID_REQUEST, "PUT", PATH, json=body)
+    assert user.get(PATH) == before
