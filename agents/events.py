@@ -10,6 +10,11 @@ from agents.citations import Citation, UnsupportedClaim
 WireEvent = dict[str, JsonValue]
 """What ``agents.agui`` makes of an event: AG-UI 1.0, camelCase keys, absent fields left out."""
 
+PROGRESS = "agentex:progress"
+"""The kind of the activity message that shows how far a run is."""
+RUNNING = "running"
+"""Its ``status`` while the run goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -164,6 +169,24 @@ class StateDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ActivityStarted:
+    """A message that shows what a run is at opens, or goes on in another run's log."""
+
+    message_id: str
+    kind: str
+    content: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityChanged:
+    """Fields of that message have other values now."""
+
+    message_id: str
+    kind: str
+    changes: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
 class Citations:
     """The verified citations of the answer; they go into the shared state."""
 
@@ -243,6 +266,8 @@ RunEvent = (
     | ToolCallResult
     | StateSnapshot
     | StateDelta
+    | ActivityStarted
+    | ActivityChanged
     | Citations
     | Finished
     | Failed

@@ -103,6 +103,11 @@ class Journal:
         self._ids += 1
         return str(uuid5(_IDS, f"{self._name}:{self._ids}"))
 
+    @property
+    def turns(self) -> int:
+        """Turns of the model so far, the one that is under way included."""
+        return self._turns
+
     def next_turn(self) -> str:
         """The key of the model's next turn."""
         self._turns += 1

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from agents.agui.message_fold import MessageFold, is_running
 from agents.events import WireEvent
 from agents.json_shapes import as_text
 
@@ -60,6 +61,32 @@ def torn_end(
         if name not in known:
             closing.append(event)
     return TornEnd(frozenset(begun - known), closing)
+
+
+def activity_ends(
+    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]
+) -> list[WireEvent]:
+    """The events after which no activity of a log says any more that its run goes on.
+
+    Args:
+        logged: All events of the run so far, in order.
+        status: How it ended.
+        now: Milliseconds since the epoch.
+    """
+    fold = MessageFold()
+    for event in logged:
+        fold.observe(event)
+    return [
+        {
+            "type": "ACTIVITY_DELTA",
+            "timestamp": now(),
+            "messageId": message["id"],
+            "activityType": message["activityType"],
+            "patch": [{"op": "replace", "path": "/status", "value": status}],
+        }
+        for message in fold.all_messages
+        if is_running(message)
+    ]
 
 
 def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:

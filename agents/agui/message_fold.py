@@ -3,11 +3,12 @@
 from pydantic import JsonValue
 
 from agents.agui.json_patch import apply_patch
-from agents.events import WireEvent
+from agents.events import PROGRESS, RUNNING, WireEvent
 from agents.json_shapes import as_list, as_object, as_text
 
 WireMessage = dict[str, JsonValue]
 """An AG-UI 1.0 message, camelCase."""
+_KEPT_BY_CLIENTS = frozenset({"reasoning", "activity"})
 
 
 class MessageFold:
@@ -24,19 +25,19 @@ class MessageFold:
 
     @property
     def messages(self) -> list[WireMessage]:
-        """All messages, in the order of their beginnings, without reasoning.
+        """All messages, in the order of their beginnings, without reasoning and activities.
 
-        A client keeps its reasoning messages when a snapshot has none of them.
+        A client keeps those that it has when a snapshot has none of their kind.
         """
         return [
             message
             for message in self._messages.values()
-            if message["role"] != "reasoning" and not _is_empty(message)
+            if message["role"] not in _KEPT_BY_CLIENTS and not _is_empty(message)
         ]
 
     @property
     def all_messages(self) -> list[WireMessage]:
-        """All messages with the reasoning, for a client that begins with nothing."""
+        """All messages with reasoning and activities, for a client that begins with nothing."""
         return [message for message in self._messages.values() if not _is_empty(message)]
 
     def ask(self, message_id: str, text: str) -> None:
@@ -77,12 +78,24 @@ class MessageFold:
                 self._messages[name] = {"id": name, "role": "reasoning", "content": ""}
             case "REASONING_MESSAGE_CONTENT":
                 self._grow(name, as_text(event["delta"]))
+            case "MESSAGES_SNAPSHOT":
+                self._replace(as_list(event["messages"]))
+            case _:
+                self._observe_data(name, event)
+
+    def _observe_data(self, name: str, event: WireEvent) -> None:
+        match event["type"]:
             case "STATE_SNAPSHOT":
                 self.state = event["snapshot"]
             case "STATE_DELTA":
                 self.state = apply_patch(self.state, as_list(event["delta"]))
-            case "MESSAGES_SNAPSHOT":
-                self._replace(as_list(event["messages"]))
+            case "ACTIVITY_SNAPSHOT":
+                kind, content = event["activityType"], event["content"]
+                about: WireMessage = {"role": "activity", "activityType": kind, "content": content}
+                self._messages[name] = {"id": name, **about}
+            case "ACTIVITY_DELTA" if name in self._messages:
+                shown = self._messages[name]
+                shown["content"] = apply_patch(shown["content"], as_list(event["patch"]))
             case _:
                 self._observe_call(event)
 
@@ -122,9 +135,15 @@ class MessageFold:
         for name, message in self._messages.items():
             if name in given:
                 kept[name] = given.pop(name)
-            elif message["role"] == "reasoning":
+            elif message["role"] in _KEPT_BY_CLIENTS:
                 kept[name] = message
         self._messages = {**kept, **given}
+
+
+def is_running(message: WireMessage) -> bool:
+    """Whether a message is an activity that shows a run which goes on."""
+    is_progress = message.get("activityType") == PROGRESS
+    return is_progress and as_object(message["content"]).get("status") == RUNNING
 
 
 def _is_empty(message: WireMessage) -> bool:

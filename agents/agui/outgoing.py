@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 from ag_ui.core import (
     PROTOCOL_VERSION,
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
     BaseEvent,
     MessagesSnapshotEvent,
     ReasoningEndEvent,
@@ -36,6 +38,8 @@ from pydantic import JsonValue
 
 from agents.citations import Citation
 from agents.events import (
+    ActivityChanged,
+    ActivityStarted,
     Citations,
     Failed,
     Finished,
@@ -116,6 +120,8 @@ class EventMapper:
                 return _thought(event)
             case ToolCallStarted() | ToolCallArgs() | ToolCallEnded() | ToolCallResult():
                 return [_tool_call(event)]
+            case ActivityStarted() | ActivityChanged():
+                return [_activity(event)]
             case _:
                 return [_state(event)]
 
@@ -215,6 +221,17 @@ def _tool_call(
             return ToolCallResultEvent(
                 message_id=message_id, tool_call_id=call_id, content=content, role="tool"
             )
+
+
+def _activity(event: ActivityStarted | ActivityChanged) -> BaseEvent:
+    match event:
+        case ActivityStarted(message_id, kind, content):
+            return ActivitySnapshotEvent(message_id=message_id, activity_type=kind, content=content)
+        case ActivityChanged(message_id, kind, changes):
+            # An addition to a member that is there replaces it.
+            patch = [{"op": "add", "path": f"/{key}", "value": changes[key]} for key in changes]
+            fields = {"message_id": message_id, "activity_type": kind, "patch": patch}
+            return ActivityDeltaEvent.model_validate(fields)
 
 
 def _state(event: StateSnapshot | StateDelta | Citations) -> BaseEvent:

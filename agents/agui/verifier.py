@@ -12,6 +12,7 @@ from ag_ui.core import PROTOCOL_VERSION, Event
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from agents.agui.json_patch import InapplicablePatch, apply_patch
+from agents.agui.message_fold import is_running
 from agents.json_shapes import as_list, as_object, as_text
 from core.errors import AgentexError
 
@@ -74,6 +75,7 @@ class Verifier:
         self._calls: set[str] = set()
         self._answered: set[str] = set()
         self._run_calls: set[str] = set()
+        self._activities: dict[str, dict[str, JsonValue]] = {}
 
     def check(self, event: dict[str, JsonValue]) -> None:
         """Check the next event.
@@ -91,8 +93,8 @@ class Verifier:
             self._open.remove(self._require_open(event, *_ENDS[kind]))
         elif kind == "TOOL_CALL_RESULT":
             self._answer(event)
-        elif kind.startswith("STATE_"):
-            self._change_state(event)
+        elif kind.startswith(("STATE_", "ACTIVITY_", "MESSAGES_")):
+            self._fold(kind, event)
         elif kind.startswith("RUN_"):
             self._change_phase(kind, event)
 
@@ -157,14 +159,44 @@ class Verifier:
         self._claim_message(as_text(event["messageId"]))
         self._answered.add(call_id)
 
+    def _fold(self, kind: str, event: dict[str, JsonValue]) -> None:
+        if kind.startswith("STATE_"):
+            self._change_state(event)
+        elif kind == "ACTIVITY_SNAPSHOT":
+            self._show_activity(event)
+        elif kind == "ACTIVITY_DELTA":
+            self._change_activity(event)
+        else:
+            messages = [as_object(message) for message in as_list(event["messages"])]
+            shown = [message for message in messages if message["role"] == "activity"]
+            self._activities |= {as_text(message["id"]): message for message in shown}
+
+    def _show_activity(self, event: dict[str, JsonValue]) -> None:
+        name = as_text(event["messageId"])
+        if event.get("replace") is False:
+            raise ProtocolViolation(rule="an activity that keeps what it was is never emitted here")
+        if name not in self._activities:
+            self._claim_message(name)
+        kind, content = event["activityType"], event["content"]
+        self._activities[name] = {"activityType": kind, "content": content}
+
+    def _change_activity(self, event: dict[str, JsonValue]) -> None:
+        shown = self._activities.get(as_text(event["messageId"]))
+        if shown is None or shown["activityType"] != event["activityType"]:
+            raise ProtocolViolation(rule="a change of an unknown activity")
+        shown["content"] = self._patched(shown["content"], event["patch"])
+
+    def _patched(self, document: JsonValue, patch: JsonValue) -> JsonValue:
+        try:
+            return apply_patch(document, as_list(patch))
+        except InapplicablePatch as error:
+            raise ProtocolViolation(rule="a patch that does not apply") from error
+
     def _change_state(self, event: dict[str, JsonValue]) -> None:
         if event["type"] == "STATE_SNAPSHOT":
             self._state = event["snapshot"]
             return
-        try:
-            self._state = apply_patch(self._state, as_list(event["delta"]))
-        except InapplicablePatch as error:
-            raise ProtocolViolation(rule="a patch that does not apply") from error
+        self._state = self._patched(self._state, event["delta"])
 
     def _change_phase(self, kind: str, event: dict[str, JsonValue]) -> None:
         if kind == "RUN_STARTED":
@@ -189,6 +221,8 @@ class Verifier:
             raise ProtocolViolation(rule=f"RUN_FINISHED while a {entity} is open")
         if event["threadId"] != self._thread_id or event["runId"] != self._active_run:
             raise ProtocolViolation(rule="RUN_FINISHED with foreign ids")
+        if any(is_running(activity) for activity in self._activities.values()):
+            raise ProtocolViolation(rule="RUN_FINISHED while its progress says that it runs")
         if self._run_id is not None and self._active_run != self._run_id:
             raise ProtocolViolation(rule="foreign runId")
         outcome = as_object(event.get("outcome"))

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.closing import closing_events
+from agents.agui.closing import activity_ends, closing_events
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed, LogEntry
@@ -19,7 +19,7 @@ from agents.json_shapes import as_text
 from agents.memory import queue
 from agents.runs.clock import now_ms
 from agents.sessions import add_messages
-from agents.strategies.base import failed
+from agents.strategies.strategy_run import failed
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from core.database.clock import database_now
 from core.database.types import utc_now
@@ -95,11 +95,13 @@ async def close(
     if run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         last = closing_events(logged, now=now_ms)
+        last += activity_ends(logged, "stopped", now=now_ms)
         last += mapper.translate(Finished(Usage(), outcome="cancelled"))
     else:
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await _question(work.session, run))
-        last = mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
+        last = activity_ends(logged, "failed", now=now_ms)
+        last += mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
     for event in last:
         transcript.observe(event)
     return await _finish(work.session, run, last, Ending(status, Usage(), transcript))

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from agents.strategies.agentic_rag import AgenticRag
-from agents.strategies.base import Strategy, StrategyInput, StrategyRun
+from agents.strategies.base import Strategy, StrategyInput
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.settled import Settled
+from agents.strategies.strategy_run import StrategyRun
 from agents.strategies.worker import Worker
 from core.errors import AgentexError, UnknownAgentType
 
@@ -42,7 +43,7 @@ def start(agent_type: str, inputs: StrategyInput) -> StrategyRun:
     Raises:
         UnknownAgentType: No strategy of that name.
     """
-    return StrategyRun(STRATEGIES[require_known(agent_type)](inputs))
+    return StrategyRun(STRATEGIES[require_known(agent_type)](inputs), agent_type)
 
 
 def settle(inputs: StrategyInput, refused: AgentexError | None) -> StrategyRun:

@@ -1,5 +1,6 @@
 """Agentic RAG: decide, retrieve, grade, rewrite or widen, answer with citations, check them."""
 
+from pydantic import JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
@@ -53,10 +54,16 @@ class AgenticRag(CheckedAnswer):
         self._exchange: list[Message] = []
         self._queries: list[str] = []
         self._next_query = ""
+        self._kept: int | None = None
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
         return StateSnapshot({**self.inputs.state, "citations": [], "evidence": []})
+
+    def progress(self) -> dict[str, JsonValue]:
+        """What was searched for, and how many of the passages were kept; None before grading."""
+        queries = list[JsonValue](self._queries)
+        return {**super().progress(), "queries": queries, "kept": self._kept}
 
     @step
     async def decide(self, event: StartEvent) -> Retrieve | Answer | CheckCitations | StopEvent:
@@ -126,6 +133,7 @@ class AgenticRag(CheckedAnswer):
     async def _grade(self) -> Rewrite | Widen | Answer:
         grade = await self._judge()
         self.evidence.grade(grade.relevant)
+        self._kept = len(self.evidence.numbers(relevant_only=True))
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
         if len(self._queries) + self._is_wide >= self.inputs.limits.max_searches:
             return Answer()

@@ -1,23 +1,23 @@
-"""What every strategy gets, and the one way to start, read and stop it."""
+"""What every strategy gets, and what all of them are."""
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from pydantic import JsonValue
 from workflows import Workflow
-from workflows.errors import WorkflowCancelledByUser
 from workflows.events import StopEvent
-from workflows.handler import WorkflowHandler
 
 from agents.calendar.book import CalendarBook
 from agents.citations import Citation, DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.events import (
-    Failed,
+    PROGRESS,
+    RUNNING,
+    ActivityChanged,
+    ActivityStarted,
     Finished,
     Interrupt,
     RunEvent,
@@ -29,15 +29,14 @@ from agents.journal import Journal
 from agents.models.port import ChatModel, Message, ModelUsage
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
-from agents.strategies.channel import Batch, EventChannel
+from agents.strategies.channel import EventChannel
 from agents.tools.base import ToolRules
-from core.errors import AgentexError, ErrorCode, RunTimedOut
+from core.errors import AgentexError
 from core.logging import get_logger
 from core.tool_policies import ServerPolicies
 from kb_service.text.lexical import is_cjk_dominant
 
 NextT = TypeVar("NextT")
-_REPLAY_POLL_SECONDS = 0.005
 
 _log = get_logger(__name__)
 
@@ -190,6 +189,25 @@ class Strategy(Workflow):
         else:
             self.channel.observe(event)
 
+    def progress(self) -> dict[str, JsonValue]:
+        """How far the work has come, for a person: counts and verdicts of what has happened."""
+        return {}
+
+    def begin_progress(self, agent_type: str) -> None:
+        """Show the activity message of the run; its status follows from the run's end."""
+        content: dict[str, JsonValue] = {"agent_type": agent_type, "status": RUNNING}
+        self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress()}))
+
+    def show_progress(self) -> None:
+        """Bring the run's activity message up to date."""
+        shown = self.channel.activity
+        if shown is None:
+            return
+        known = shown.content
+        changes = {k: v for k, v in self.progress().items() if k not in known or known[k] != v}
+        if changes:
+            self.emit(ActivityChanged(shown.message_id, shown.kind, changes))
+
     def spend(self, usage: ModelUsage) -> None:
         """Add a model call's tokens."""
         self.usage = replace(
@@ -245,142 +263,6 @@ class Strategy(Workflow):
             _log.error("strategy.step_failed", step=name, error=type(error).__name__)
             self.failure = AgentexError()
             return StopEvent()
+        self.show_progress()
         self.emit(StepFinished(name))
         return following
-
-
-class StrategyRun:
-    """A strategy about to run, running or done.
-
-    ``events`` raises nothing but its own reader's cancellation: whatever goes wrong ends in one
-    terminal event (``Finished`` or ``Failed``), with everything open closed before it.
-    """
-
-    def __init__(self, strategy: Strategy) -> None:
-        self._strategy = strategy
-        self._channel = strategy.channel
-        self._handler: WorkflowHandler | None = None
-        self._cancelling: set[asyncio.Task[None]] = set()
-        self._is_stopped = False
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens so far."""
-        return self._strategy.usage
-
-    async def events(self) -> AsyncGenerator[RunEvent, None]:
-        """The run's events one by one, once; closing the generator early stops the run."""
-        async with aclosing(self.batches()) as batches:
-            async for batch in batches:
-                for event in batch.events:
-                    yield event
-
-    async def batches(self) -> AsyncGenerator[Batch, None]:
-        """The run's events, once, all that wait at a time; what waits longer is joined more.
-
-        A batch counts as written down when the next one is asked for. Closing the generator
-        early stops the run.
-        """
-        driver = asyncio.create_task(self._drive())
-        driver.add_done_callback(self._end_after)
-        try:
-            while True:
-                batch, number = await self._channel.read()
-                if batch.events or batch.effects:
-                    yield batch
-                self._channel.wrote(number)
-                if batch.is_last:
-                    return
-        finally:
-            await self.stop()
-            await asyncio.wait({driver})
-
-    async def stop(self, *, timeout_seconds: float = 1.0) -> None:
-        """Stop; ``events`` then closes what is open and ends in ``Finished(cancelled)``.
-
-        Async work is cancelled at once; what does not yield within the timeout is left behind,
-        and what it still writes is dropped. Does nothing to a run that is over.
-        """
-        self._is_stopped = True
-        await self._caught_up(timeout_seconds)
-        if self._handler is not None and not self._handler.is_done():
-            # The library's own timeout waits for work that does not let itself be cancelled.
-            cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
-            self._cancelling.add(cancelling)
-            cancelling.add_done_callback(self._cancelling.discard)
-            await asyncio.wait({cancelling}, timeout=timeout_seconds)
-        self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
-
-    async def _caught_up(self, seconds: float) -> None:
-        """Wait until a run that was taken up knows again what it had left open."""
-        journal = self._strategy.inputs.journal
-        deadline = asyncio.get_running_loop().time() + seconds
-        # Replay takes milliseconds, and is no place for a signal that every effect would set.
-        while (  # noqa: ASYNC110
-            journal.is_replaying
-            and not self._channel.is_closed
-            and asyncio.get_running_loop().time() < deadline
-        ):
-            await asyncio.sleep(_REPLAY_POLL_SECONDS)
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Ids of all messages, thoughts and calls so far, those of the run's past included."""
-        return self._channel.known
-
-    async def _drive(self) -> None:
-        if self._is_stopped:
-            return
-        self._strategy.emit(self._strategy.opening())
-        self._handler = self._strategy.run()
-        outcome = asyncio.ensure_future(self._handler.stop_event_result())
-        # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
-        inputs = self._strategy.inputs
-        left = inputs.limits.timeout_seconds - inputs.journal.live_seconds
-        await asyncio.wait({outcome}, timeout=max(0.0, left))
-        if not outcome.done():
-            self._fail(RunTimedOut())
-            await self._handler.cancel_run(timeout=1.0)
-            await asyncio.wait({outcome}, timeout=1.0)
-        self._conclude(outcome)
-
-    def _end_after(self, driver: asyncio.Task[None]) -> None:
-        """Never leave the reader waiting, not even when the driver itself broke."""
-        if not driver.cancelled() and (error := driver.exception()) is not None:
-            _log.error("strategy.driver_failed", error=type(error).__name__)
-        self._fail(AgentexError())
-
-    def _conclude(self, outcome: asyncio.Future[StopEvent]) -> None:
-        error = outcome.exception() if outcome.done() and not outcome.cancelled() else None
-        if isinstance(error, WorkflowCancelledByUser) or self._is_stopped:
-            self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
-        elif self._strategy.failure is not None:
-            self._fail(self._strategy.failure)
-        elif (waiting := self._strategy.waits_for) is not None:
-            self._channel.finish(waiting.ending(self._strategy.usage))
-        elif error is not None or not outcome.done():
-            _log.error("strategy.failed", error=type(error).__name__)
-            self._fail(AgentexError())
-        else:
-            self._channel.finish(Finished(self._strategy.usage, self._strategy.citations))
-
-    def _fail(self, failure: AgentexError) -> None:
-        is_chinese = is_cjk_dominant(self._strategy.inputs.question)
-        self._channel.finish(failed(failure, self._strategy.usage, is_chinese=is_chinese))
-
-
-def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
-    """The terminal event of a failure, in the language of the question.
-
-    Only a model's failure says more than the code's message: its ``reason`` is ours, never the
-    endpoint's own text.
-    """
-    code = failure.code
-    message = code.message_zh if is_chinese else code.message
-    details = failure.details
-    reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
-    if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
-        message = f"{message}: {reason}"
-    # Seed 002 section 12.4.1 names this one code.
-    name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
-    return Failed(name, message, int(code), usage)

@@ -5,7 +5,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pydantic import JsonValue
+
 from agents.events import (
+    ActivityChanged,
+    ActivityStarted,
     Failed,
     Finished,
     RunEvent,
@@ -42,11 +46,17 @@ class OpenEntities:
         self._calls: list[str] = []
         self._unanswered: list[str] = []
         self._known: set[str] = set()
+        self._activity: ActivityStarted | None = None
 
     @property
     def steps(self) -> tuple[str, ...]:
         """Steps that are open, outermost first."""
         return tuple(self._steps)
+
+    @property
+    def activity(self) -> ActivityStarted | None:
+        """The activity message as it is now."""
+        return self._activity
 
     @property
     def known(self) -> frozenset[str]:
@@ -70,6 +80,11 @@ class OpenEntities:
                 self._known.add(message_id)
             case ThoughtEnded(message_id):
                 self._thoughts.remove(message_id)
+            case ActivityStarted():
+                self._activity = event
+            case ActivityChanged(changes=changes) if self._activity is not None:
+                content = {**self._activity.content, **changes}
+                self._activity = replace(self._activity, content=content)
             case _:
                 self._observe_call(event)
 
@@ -133,7 +148,7 @@ class EventChannel:
     Args:
         journal: of the run.
         reopens: whether the first new event begins a log of its own, in which the steps that
-            are open have to be opened again.
+            are open have to be opened again and the activity message is shown anew.
     """
 
     def __init__(self, journal: Journal | None = None, *, reopens: bool = False) -> None:
@@ -152,6 +167,11 @@ class EventChannel:
         return self._is_closed
 
     @property
+    def activity(self) -> ActivityStarted | None:
+        """The activity message of the run as it is now."""
+        return self._open.activity
+
+    @property
     def known(self) -> frozenset[str]:
         """Ids of all messages, thoughts and calls of the run so far."""
         return self._open.known
@@ -166,6 +186,8 @@ class EventChannel:
             return
         if self._reopens:
             self._reopens = False
+            if self.activity is not None:
+                self._waiting.append(self.activity)
             self._waiting += [StepStarted(name) for name in self._open.steps]
         self._open.observe(event)
         joined = _join(self._waiting[-1], event) if self._waiting else None
@@ -194,6 +216,9 @@ class EventChannel:
         why = "cancelled" if isinstance(terminal, Finished) else "failed"
         for event in self._open.closing(why, waiting=waiting):
             self.emit(event)
+        if (shown := self.activity) is not None:
+            status: JsonValue = _status_after(terminal)
+            self.emit(ActivityChanged(shown.message_id, shown.kind, {"status": status}))
         self.emit(terminal)
         self._is_closed = True
 
@@ -220,6 +245,18 @@ def _join(first: RunEvent, second: RunEvent) -> RunEvent | None:
         case _:
             return None
     return replace(first, delta=first.delta + second.delta) if is_same else None
+
+
+def _status_after(terminal: TerminalEvent) -> str:
+    match terminal:
+        case Failed():
+            return "failed"
+        case Finished(outcome="cancelled"):
+            return "stopped"
+        case Finished(interrupts=interrupts, pending_call_ids=calls) if interrupts or calls:
+            return "waiting"
+        case Finished():
+            return "done"
 
 
 def is_terminal(event: RunEvent) -> bool:

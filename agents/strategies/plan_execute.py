@@ -2,6 +2,7 @@
 
 import json
 
+from pydantic import JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
@@ -50,6 +51,16 @@ class PlanExecute(CheckedAnswer):
         """The caller's state with room for the plan and what is found."""
         plan = self._plan.to_json()
         return StateSnapshot({**self.inputs.state, "plan": plan, "citations": [], "evidence": []})
+
+    def progress(self) -> dict[str, JsonValue]:
+        """How many steps the plan has, and how many of them are over."""
+        statuses = [one.status for one in self._plan.steps]
+        steps: dict[str, JsonValue] = {
+            "done": statuses.count("done"),
+            "failed": statuses.count("failed"),
+            "total": len(statuses),
+        }
+        return {**super().progress(), "steps": steps}
 
     @step
     async def plan(self, event: StartEvent) -> Execute | Synthesise | StopEvent:

@@ -47,6 +47,7 @@ class Reflexion(CheckedAnswer):
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self._trials: list[Trial] = []
+        self._begun = 0
         self._reflections: list[str] = []
         self._draft = ""
         # Searches of the offline model: those made, and the one its reflection came to.
@@ -65,6 +66,20 @@ class Reflexion(CheckedAnswer):
                 "evidence": [],
             }
         )
+
+    def progress(self) -> dict[str, JsonValue]:
+        """Which attempt it is, of how many, and what was found of the last one."""
+        last = self._trials[-1] if self._trials else None
+        verdict: JsonValue = None
+        if last is not None:
+            verdict = {"score": round(last.score, 2), "passed": last.passed}
+        most = self.inputs.limits.max_attempts
+        return {
+            **super().progress(),
+            "attempt": self._begun,
+            "most_attempts": most,
+            "verdict": verdict,
+        }
 
     @step
     async def make_attempt(self, event: StartEvent | Attempt) -> Evaluate | StopEvent:
@@ -87,6 +102,8 @@ class Reflexion(CheckedAnswer):
         return await self.attempt("answer", self._answer)
 
     async def _attempt(self) -> Evaluate:
+        self._begun += 1
+        self.show_progress()
         if self.inputs.model.is_extractive:
             self._draft = await self._quote()
         else:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import JsonValue
 from workflows.events import StopEvent
 
 from agents.events import (
@@ -31,8 +32,9 @@ from agents.strategies.budget import Budget
 from agents.strategies.calls import CallRunner
 from agents.strategies.citation_check import check_citations, without_marks
 from agents.strategies.claim_check import unsupported_claims
+from agents.strategies.exchange import LEFT_OUT, as_data, fitted_into
 from agents.strategies.model_turn import Turn
-from agents.strategies.prompts import BUDGET_ENDED, delimited, question_with_context
+from agents.strategies.prompts import BUDGET_ENDED, question_with_context
 from agents.strategies.turns import TurnMaker
 from agents.strategies.voice import Voice
 from agents.tools import search_knowledge_base, toolbox
@@ -47,7 +49,6 @@ _REPEATED_CALL = (
     "above. Use it, call something else, or answer."
 )
 _RESULT_SHARE = 2
-_LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
 # For endpoints that do not count: low for Chinese, high for English.
 _CHARACTERS_PER_TOKEN = 3
 
@@ -89,6 +90,7 @@ class ToolStrategy(Strategy):
         self._lookup = self.standalone
         # What tools said that carries no number to cite.
         self._told: list[str] = []
+        self._made_calls = 0
         self._shown_evidence = 0
         self._counted_tokens = 0
 
@@ -120,6 +122,16 @@ class ToolStrategy(Strategy):
     def can_search(self) -> bool:
         """Whether a knowledge base is selected."""
         return search_knowledge_base.NAME in self.tools
+
+    def progress(self) -> dict[str, JsonValue]:
+        """Turns of the model, calls that have a result, passages, the budget that ended it."""
+        ended_by = self.budget.ended_by
+        return {
+            "turns": self.inputs.journal.turns,
+            "calls": self._made_calls,
+            "passages": len(self.evidence.numbers()),
+            **({"ended_by": ended_by} if ended_by else {}),
+        }
 
     def spend(self, usage: ModelUsage) -> None:
         """Add a model call's tokens, for the budget too."""
@@ -198,13 +210,14 @@ class ToolStrategy(Strategy):
         return turn
 
     def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
-        fitted = _fitted(messages, _RESULT_SHARE * self.inputs.limits.evidence_characters)
-        gone = {message.tool_call_id for message in fitted if message.content == _LEFT_OUT}
+        limit = _RESULT_SHARE * self.inputs.limits.evidence_characters
+        fitted = fitted_into(limit, messages)
+        gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
         for call in (call for message in messages for call in message.tool_calls):
             if call.id in gone:
                 # Its result can't be read any more: it may be made again.
                 self._outcomes.pop(_signature(call), None)
-        return fitted if self.uses_tools else _as_data(fitted)
+        return fitted if self.uses_tools else as_data(fitted)
 
     def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
@@ -266,6 +279,8 @@ class ToolStrategy(Strategy):
             Suspended: some of them wait for a person or for the caller's frontend.
         """
         outputs = await self.calls.run(calls, self.tools)
+        self._made_calls += len(calls)
+        self.show_progress()
         self._told += [
             output.content
             for output in outputs
@@ -368,27 +383,3 @@ def _signature(call: ToolCall) -> str:
     except ValueError:
         arguments = call.arguments
     return f"{call.name} {arguments}"
-
-
-def _fitted(messages: Sequence[Message], limit: int) -> list[Message]:
-    """The messages without the results furthest back, where all are more than a model can read."""
-    fitted: list[Message] = []
-    for message in reversed(messages):
-        if message.role == "tool":
-            is_newest = not any(later.role == "tool" for later in fitted)
-            limit -= len(message.content)
-            if limit < 0 and not is_newest:
-                message = replace(message, content=_LEFT_OUT)
-        fitted.append(message)
-    return fitted[::-1]
-
-
-def _as_data(messages: Sequence[Message]) -> list[Message]:
-    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
-    told: list[Message] = []
-    for message in messages:
-        if message.role == "tool":
-            told.append(Message("user", delimited("result", message.content)))
-        elif not message.tool_calls:
-            told.append(message)
-    return told

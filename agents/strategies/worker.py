@@ -38,11 +38,19 @@ class Worker(ToolStrategy):
         super().__init__(inputs)
         self._choices = choices
         self._route: dict[str, JsonValue] = {}
+        self._chosen: Strategy | None = None
 
     def opening(self) -> RunEvent:
         """The caller's state with room for the choice."""
         room: dict[str, JsonValue] = {"route": None, "citations": [], "evidence": []}
         return StateSnapshot({**self.inputs.state, **room})
+
+    def progress(self) -> dict[str, JsonValue]:
+        """That of the chosen type, under its name."""
+        if not self._route:
+            return super().progress()
+        told = super().progress() if self._chosen is None else self._chosen.progress()
+        return {**told, "agent_type": self._route["agent_type"]}
 
     @step
     async def router(self, event: StartEvent) -> Work | StopEvent:
@@ -81,6 +89,7 @@ class Worker(ToolStrategy):
         if isinstance(chosen, ToolStrategy):
             # The router's turn and time count, too: the run has one deadline.
             chosen.budget = self.budget
+        self._chosen = chosen
         self.emit(chosen.opening())
         await chosen.run_inside(self)
         return StopEvent()

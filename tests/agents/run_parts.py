@@ -13,7 +13,9 @@ from sqlmodel import select
 
 from agents import event_log
 from agents.agui.incoming import read_run_request
+from agents.agui.message_fold import MessageFold
 from agents.agui.verifier import verify
+from agents.json_shapes import as_object
 from agents.models.port import ChatModel, Message, ModelEnd, ModelEvent, ModelText, ToolSpec
 from agents.requests import RunRequest
 from agents.runs.launcher import Launcher
@@ -175,6 +177,14 @@ async def checked(runs: RunService, key: str, request: RunRequest) -> list[dict[
     events = await follow(runs, key)
     verify(events, thread_id=request.thread_id, run_id=request.run_id, state={})
     return events
+
+
+def activities_of(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the activity messages of some events show at the end."""
+    fold = MessageFold()
+    for event in events:
+        fold.observe(event)
+    return [as_object(m["content"]) for m in fold.all_messages if m["role"] == "activity"]
 
 
 async def until(runs: RunService, key: str, kind: str) -> None:

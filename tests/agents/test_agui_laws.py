@@ -6,11 +6,14 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agui.closing import closing_events
+from agents.agui.closing import activity_ends, closing_events
 from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import Verifier, verify
 from agents.citations import Citation
 from agents.events import (
+    PROGRESS,
+    ActivityChanged,
+    ActivityStarted,
     Citations,
     Failed,
     Finished,
@@ -77,6 +80,7 @@ def step_bodies(draw: st.DrawFn, number: int) -> list[RunEvent]:
         ],
         [
             StateDelta((PatchOperation("add", "/evidence", draw(texts)),)),
+            ActivityChanged("a", PROGRESS, {"calls": draw(counts)}),
             Citations(tuple(draw(st.lists(citations, max_size=2))), (3,)),
         ],
     ]
@@ -92,7 +96,8 @@ def step_bodies(draw: st.DrawFn, number: int) -> list[RunEvent]:
 @st.composite
 def runs(draw: st.DrawFn) -> list[RunEvent]:
     bodies = [draw(step_bodies(number)) for number in range(draw(st.integers(0, 3)))]
-    return [StateSnapshot({}), *(event for body in bodies for event in body)]
+    shown = ActivityStarted("a", PROGRESS, {"status": "running"})
+    return [StateSnapshot({}), shown, *(event for body in bodies for event in body)]
 
 
 terminals = st.builds(
@@ -127,10 +132,12 @@ def test_log_cut_anywhere_can_be_closed_from_outside(events, data):
     logged = wire[: data.draw(st.integers(1, len(wire)))]
     clock = count()
     closing = closing_events(logged, now=lambda: next(clock))
+    closing += activity_ends(logged, "stopped", now=lambda: next(clock))
     mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
 
     verify([*logged, *closing, *mapper.translate(Finished(Usage(), outcome="cancelled"))])
     assert closing_events([*logged, *closing], now=lambda: 0) == []
+    assert activity_ends([*logged, *closing], "stopped", now=lambda: 0) == []
 
 
 @given(runs())

@@ -10,6 +10,8 @@ from agents.agui.outgoing import EventMapper
 from agents.agui.snake_case import to_snake_case
 from agents.citations import Citation
 from agents.events import (
+    ActivityChanged,
+    ActivityStarted,
     Citations,
     Failed,
     Finished,
@@ -147,6 +149,28 @@ def mapper() -> EventMapper:
                 {
                     "type": "STATE_DELTA",
                     "delta": [{"op": "add", "path": "/evidence", "value": []}],
+                }
+            ],
+        ),
+        (
+            ActivityStarted("a", "agentex:progress", {"status": "running", "kept": None}),
+            [
+                {
+                    "type": "ACTIVITY_SNAPSHOT",
+                    "messageId": "a",
+                    "activityType": "agentex:progress",
+                    "content": {"status": "running", "kept": None},
+                }
+            ],
+        ),
+        (
+            ActivityChanged("a", "agentex:progress", {"kept": 2}),
+            [
+                {
+                    "type": "ACTIVITY_DELTA",
+                    "messageId": "a",
+                    "activityType": "agentex:progress",
+                    "patch": [{"op": "add", "path": "/kept", "value": 2}],
                 }
             ],
         ),
@@ -366,3 +390,16 @@ def test_mirror_leaves_data_alone_but_turns_nested_protocol_keys():
         },
         {"id": "u", "content": [{"type": "image", "source": {"mime_type": "image/png"}}]},
     ]
+
+
+def test_mirror_leaves_the_content_of_activities_alone():
+    data = {"camelCase": {"innerKey": 1}}
+    shown = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "x", "content": data}
+    assert to_snake_case(shown) == {
+        "type": "ACTIVITY_SNAPSHOT",
+        "message_id": "a",
+        "activity_type": "x",
+        "content": data,
+    }
+    patch = [{"op": "add", "path": "/camelCase", "value": data}]
+    assert to_snake_case({"type": "ACTIVITY_DELTA", "patch": patch})["patch"] == patch

@@ -25,6 +25,20 @@ SPAN_END = {"type": "REASONING_END", "messageId": "h"}
 SNAPSHOT = {"type": "STATE_SNAPSHOT", "snapshot": {"list": []}}
 PATCH = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/list/-", "value": 1}]}
 INTERRUPT = {"id": "i", "reason": "confirmation"}
+SHOWN = {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": "x", "content": {}}
+CHANGED = {
+    "type": "ACTIVITY_DELTA",
+    "messageId": "a",
+    "activityType": "x",
+    "patch": [{"op": "add", "path": "/n", "value": 1}],
+}
+PROGRESS = {**SHOWN, "activityType": "agentex:progress", "content": {"status": "running"}}
+DONE = {
+    **CHANGED,
+    "activityType": "agentex:progress",
+    "patch": [{"op": "replace", "path": "/status", "value": "done"}],
+}
+ACTIVITY = {"id": "a", "role": "activity", "activityType": "x", "content": {}}
 
 
 def with_(event: dict, **fields: object) -> dict:
@@ -57,6 +71,11 @@ def without(event: dict, field: str) -> dict:
         [START, CALL, CALL_END, with_(RESULT, content=[{"type": "text", "text": "x"}]), FINISH],
         [START, {"type": "CUSTOM", "name": "n", "value": None}, FINISH],
         [with_(START, timestamp=1), with_(FINISH, timestamp=2, metadata={"a": None})],
+        [START, SHOWN, CHANGED, SHOWN, FINISH, with_(START, runId="r2"), CHANGED, SHOWN,
+         with_(FINISH, runId="r2")],
+        [START, PROGRESS, DONE, FINISH],
+        [START, PROGRESS, ERROR],
+        [START, {"type": "MESSAGES_SNAPSHOT", "messages": [ACTIVITY]}, CHANGED, SHOWN, FINISH],
     ],
 )  # fmt: skip
 def test_valid_sequences_pass(events):
@@ -138,6 +157,16 @@ def test_valid_sequences_pass(events):
         ),
         ([START, with_(STEP, subagentRunId=None), FINISH], "never emitted"),
         ([START, PATCH, FINISH], "patch that does not apply"),
+        ([START, CHANGED, FINISH], "unknown activity"),
+        ([START, SHOWN, with_(CHANGED, activityType="y"), FINISH], "unknown activity"),
+        (
+            [START, SHOWN, with_(CHANGED, patch=[{"op": "remove", "path": "/n"}]), FINISH],
+            "patch that does not apply",
+        ),
+        ([START, TEXT, TEXT_END, with_(SHOWN, messageId="m"), FINISH], "message id used again"),
+        ([START, SHOWN, with_(TEXT, messageId="a"), FINISH], "message id used again"),
+        ([START, with_(SHOWN, replace=False), FINISH], "never emitted"),
+        ([START, PROGRESS, FINISH], "its progress says that it runs"),
         ([START, with_(CONTENT, delta="x" * (10 * 2**20 + 1)), FINISH], "10 MiB"),
     ],
 )

@@ -13,6 +13,8 @@ from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import verify
 from agents.event_log import LogClosed
 from agents.events import (
+    PROGRESS,
+    ActivityStarted,
     RunEvent,
     StepStarted,
     TextDelta,
@@ -38,6 +40,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import RunLost, ThreadBusy
 from tests.agents.run_parts import (
     HeldModel,
+    activities_of,
     asking,
     checked,
     follow,
@@ -57,6 +60,7 @@ WORK: Sequence[RunEvent] = (
     ThoughtDelta("thought", "Let me "),
     ThoughtDelta("thought", "look."),
     ThoughtEnded("thought"),
+    ActivityStarted("progress", PROGRESS, {"status": "running"}),
     TextStarted("announcement"),
     TextDelta("announcement", "I will look."),
     TextEnded("announcement"),
@@ -109,6 +113,7 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
+    assert [shown["status"] for shown in activities_of(events)] == ["failed"]
     assert events[-1] | {"timestamp": 0} == {
         "type": "RUN_ERROR",
         "timestamp": 0,
@@ -145,7 +150,7 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
     }
 
 
-@pytest.mark.parametrize("place", [0, 3, 6, 11, 15, 16, 18])
+@pytest.mark.parametrize("place", [0, 3, 6, 12, 16, 17, 19])
 async def test_lost_run_that_was_to_stop_ends_as_stopped(
     database: Database, principal: Principal, place: int
 ):
@@ -159,6 +164,8 @@ async def test_lost_run_that_was_to_stop_ends_as_stopped(
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
     assert events[-1]["outcome"] == {"type": "cancelled"}
     assert (await rows_of(database, lost.key))[0].status == RunStatus.CANCELLED
+    # Before the sixth event it had not begun to show its progress.
+    assert [shown["status"] for shown in activities_of(events)] == ["stopped"] * (place > 5)
 
 
 async def test_stop_closes_a_run_whose_driver_does_not_answer(

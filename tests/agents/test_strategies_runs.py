@@ -9,8 +9,9 @@ from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
 from agents.models.extractive import Extractive
 from agents.models.openai_compatible import Endpoint, OpenAICompatible
 from agents.strategies import start
-from agents.strategies.base import Limits, StrategyInput, StrategyRun
+from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.channel import EventChannel
+from agents.strategies.strategy_run import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 

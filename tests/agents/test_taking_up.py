@@ -76,7 +76,9 @@ def told(log: list[WireEvent]) -> str:
     """What a client has at the end, without ids that are made anew."""
     fold = folded(log)
     messages = [
-        [m["role"], m["content"], m.get("metadata"), m.get("toolCalls")] for m in fold.messages
+        [m["role"], m["content"], m.get("metadata"), m.get("toolCalls")]
+        for m in fold.all_messages
+        if m["role"] != "reasoning"
     ]
     text = json.dumps([messages, fold.state], indent=1, ensure_ascii=False)
     return _MADE_ANEW.sub("", text)

@@ -44,6 +44,9 @@ DOCUMENTED = {
     "TOOL_CALL_RESULT": ({"type", "message_id", "tool_call_id", "content", "role"}, set()),
     "STATE_SNAPSHOT": ({"type", "snapshot"}, set()),
     "STATE_DELTA": ({"type", "delta"}, set()),
+    # Not in the document: the protocol's own, in its spelling.
+    "ACTIVITY_SNAPSHOT": ({"type", "message_id", "activity_type", "content"}, set()),
+    "ACTIVITY_DELTA": ({"type", "message_id", "activity_type", "patch"}, set()),
 }
 
 

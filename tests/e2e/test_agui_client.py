@@ -96,6 +96,9 @@ def test_client_follows_every_agent_type(
     last = finished(talk.runs[0])
     assert talk.state["citations"] == last["result"]["citations"] != []
     assert "port 7070" in talk.messages[-1]["content"]
+    (shown,) = [message for message in talk.messages if message["role"] == "activity"]
+    assert (shown["activityType"], shown["content"]["status"]) == ("agentex:progress", "done")
+    assert shown["content"]["calls"] > 0
 
 
 SCRIPTS = {
@@ -157,7 +160,7 @@ def test_client_gets_an_answer_with_citations(agui_client: AguiClient, reader: A
     assert cited[0]["quote"] in GUIDE
     assert talk.state["citations"] == cited
     roles = [message["role"] for message in talk.messages]
-    assert roles == ["user", "assistant", "tool", "assistant"]
+    assert roles == ["user", "activity", "assistant", "tool", "assistant"]
     assert last["usage"][0]["inputTokens"] == last["result"]["usage"]["prompt_tokens"] == 33
 
 
@@ -166,14 +169,14 @@ def test_client_shows_reasoning_and_tool_calls(agui_client: AguiClient, reader: 
 
     finished(talk.runs[0])
     roles = [message["role"] for message in talk.messages]
-    assert roles == ["user", "reasoning", "assistant", "tool", "tool", "assistant"]
-    assert talk.messages[1]["content"] == "First thoughts."
-    calls = talk.messages[2]["toolCalls"]
+    assert roles == ["user", "activity", "reasoning", "assistant", "tool", "tool", "assistant"]
+    assert talk.messages[2]["content"] == "First thoughts."
+    calls = talk.messages[3]["toolCalls"]
     assert [call["function"]["arguments"] for call in calls] == [
         '{"query": "port"}',
         '{"query": "host"}',
     ]
-    assert {m["toolCallId"] for m in talk.messages[3:5]} == {call["id"] for call in calls}
+    assert {m["toolCallId"] for m in talk.messages[4:6]} == {call["id"] for call in calls}
 
 
 def test_client_sends_its_history_back_in_the_next_run(
@@ -301,13 +304,10 @@ def test_client_answers_an_interrupt_and_the_run_goes_on(agui_client: AguiClient
     assert second.error is None
     assert "outcome" not in second.events[-1]
     assert talk.pending_interrupts == []
-    assert [message["role"] for message in talk.messages] == [
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-    ]
-    assert talk.messages[2]["content"] == '{"input": "a@example.com"}'
+    roles = [message["role"] for message in talk.messages]
+    assert roles == ["user", "activity", "assistant", "tool", "assistant"]
+    assert talk.messages[1]["content"]["status"] == "done"
+    assert talk.messages[3]["content"] == '{"input": "a@example.com"}'
 
 
 def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(
@@ -322,7 +322,8 @@ def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(
     talk = agui_client.talk(user, {"connect": connect}, threadId=thread)
 
     assert [one["message"] for one in talk.pending_interrupts] == ["Delete all?"]
-    assert [message["role"] for message in talk.messages] == ["user", "assistant"]
+    assert [message["role"] for message in talk.messages] == ["user", "activity", "assistant"]
+    assert talk.messages[1]["content"]["status"] == "waiting"
     # Its agent's address is that of the join; the answer goes to the run's.
     answer = [{"interruptId": talk.pending_interrupts[0]["id"], "status": "cancelled"}]
     body = {"threadId": thread, "runId": str(uuid4()), "messages": [], "resume": answer}
@@ -363,6 +364,9 @@ def test_client_joins_a_run_that_is_under_way(
         live.finish()
 
     finished(talk.runs[0])
+    shown = talk.messages.pop(1)
+    # Joined in the middle, and patched from there on.
+    assert (shown["activityType"], shown["content"]["status"]) == ("agentex:progress", "done")
     assert [(m["role"], m["content"]) for m in talk.messages] == [
         ("user", "Hello #slow"),
         ("assistant", "Hello"),

@@ -1,0 +1,33 @@
+"""What a model is given of a long exchange of calls and results."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agents.models.port import Message
+from agents.strategies.prompts import delimited
+
+LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
+
+
+def fitted_into(limit: int, messages: Sequence[Message]) -> list[Message]:
+    """The messages without the results furthest back, where all are more than a model can read."""
+    fitted: list[Message] = []
+    for message in reversed(messages):
+        if message.role == "tool":
+            is_newest = not any(later.role == "tool" for later in fitted)
+            limit -= len(message.content)
+            if limit < 0 and not is_newest:
+                message = replace(message, content=LEFT_OUT)
+        fitted.append(message)
+    return fitted[::-1]
+
+
+def as_data(messages: Sequence[Message]) -> list[Message]:
+    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
+    told: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            told.append(Message("user", delimited("result", message.content)))
+        elif not message.tool_calls:
+            told.append(message)
+    return told
