@@ -1,0 +1,145 @@
+"""Runs that are followed at another process than theirs, while Redis forgets everything or dies."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from agents.agui.verifier import verify
+from core.sse import ServerSentEvent, SseDecoder
+from tests.fixtures.agents import RUN, Run, camel, model_variables, run_body
+from tests.fixtures.apis import Apis, api_processes, same_caller
+from tests.fixtures.client import Api, eventually
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.processes import free_port, redis_program
+
+
+class OwnRedis:
+    """A Redis server of this test's own, which keeps nothing."""
+
+    def __init__(self) -> None:
+        self._port = free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        options = ("--port", str(self._port), "--save", "", "--appendonly", "no")
+        self._process = subprocess.Popen(
+            [redis_program(), *options], cwd="/", stdout=subprocess.DEVNULL
+        )
+        eventually(self._answers, what="Redis answers")
+
+    def _answers(self) -> bool:
+        try:
+            with Redis.from_url(self.url) as redis:
+                return bool(redis.ping())
+        except RedisError:
+            return False
+
+    def flush(self) -> None:
+        with Redis.from_url(self.url) as redis:
+            assert redis.dbsize() > 0
+            redis.flushall()
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def own_redis() -> Iterator[OwnRedis]:
+    redis = OwnRedis()
+    yield redis
+    redis.kill()
+
+
+@pytest.fixture(scope="module")
+def apis(
+    tmp_path_factory: pytest.TempPathFactory, own_redis: OwnRedis, _model_server: ModelServer
+) -> Iterator[Apis]:
+    variables = {**model_variables(_model_server), "AGENTEX_REDIS_URL": own_redis.url}
+    with api_processes(Path(tmp_path_factory.mktemp("apis")), variables) as apis:
+        for server in [apis.start(wait=False) for _ in range(2)]:
+            apis.wait_up(server)
+        yield apis
+
+
+@pytest.fixture
+def asker(apis: Apis) -> Api:
+    return apis.started[0].person()
+
+
+class Reader:
+    """Reads a run at the other process, from its beginning to its end."""
+
+    def __init__(self, asker: Api, apis: Apis, run_id: str) -> None:
+        self.frames: list[ServerSentEvent] = []
+        self._api = same_caller(asker, apis.started[1])
+        self._path = f"/api/v1{RUN}/{run_id}/events"
+        self._thread = Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        decoder = SseDecoder()
+        with self._api.http.stream("GET", self._path, headers=self._api.headers) as answer:
+            assert answer.status_code == httpx.codes.OK
+            for piece in answer.iter_raw():
+                self.frames += decoder.feed(piece)
+
+    def until(self, said: str) -> None:
+        eventually(lambda: any(said in frame.data for frame in self.frames), what=said)
+
+    def finish(self) -> list[tuple[str | None, str]]:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return [(frame.id, frame.data) for frame in self.frames]
+
+
+@contextmanager
+def slow_run(asker: Api, apis: Apis) -> Iterator[tuple[Run, Reader]]:
+    """A run whose model has said ``Hel`` and waits, and its reader who has read that."""
+    with Run(asker, camel(run_body("Hello #slow"))) as run:
+        run.until("TEXT_MESSAGE_CONTENT")
+        reader = Reader(asker, apis, run.body["runId"])
+        reader.until("TEXT_MESSAGE_CONTENT")
+        yield run, reader
+
+
+def check_same(run: Run, reader: Reader) -> None:
+    events = run.finish()
+    verify(events, thread_id=run.body["threadId"], run_id=run.body["runId"])
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert reader.finish() == [(frame.id, frame.data) for frame in run.frames]
+    assert [json.loads(data)["type"] for _, data in reader.finish()].count("RUN_FINISHED") == 1
+
+
+def test_nothing_is_lost_when_redis_is_flushed_in_mid_run(
+    apis: Apis, asker: Api, own_redis: OwnRedis, scripted: ModelServer
+):
+    with slow_run(asker, apis) as (run, reader):
+        own_redis.flush()
+        scripted.release.set()
+        check_same(run, reader)
+
+
+def test_nothing_is_lost_when_redis_is_killed_in_mid_run(
+    apis: Apis, asker: Api, own_redis: OwnRedis, scripted: ModelServer
+):
+    with slow_run(asker, apis) as (run, reader):
+        own_redis.kill()
+        scripted.release.set()
+        check_same(run, reader)
+    scripted.release.clear()
+    # Without it runs begin and are followed as well, and go on when it is back, empty.
+    with slow_run(asker, apis) as (run, reader):
+        own_redis.start()
+        scripted.release.set()
+        check_same(run, reader)
