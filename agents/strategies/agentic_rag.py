@@ -12,11 +12,9 @@ from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOUR
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.grading import Grade, grade_by_terms, read_grade
-from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import delimited
 from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS, search_call
 from agents.tools import search_knowledge_base, toolbox
-from core.errors import ModelFailed
 
 _WIDER = 2
 
@@ -101,11 +99,13 @@ class AgenticRag(CheckedAnswer):
             return Answer()
         messages = self.conversation(DECIDE)
         try:
-            turn = await self._stream(messages, offer_tools=True)
+            turn = await self.timed_turn(messages, self.tools.specs)
         except ToolsRefused:
             self.uses_tools = False
             self._calls = (self.announced(await self._standalone_query()),)
             return Retrieve()
+        if turn is None:
+            return Answer()
         if turn.text and not turn.calls:
             self.answer_turn = turn
             return CheckCitations()
@@ -128,7 +128,8 @@ class AgenticRag(CheckedAnswer):
             # Every call was unusable: the question itself is the best query left.
             await self._run([self.announced(self.standalone)])
         # What was only read on in, and not searched for, is not judged.
-        return Judge() if self._queries and self.evidence.numbers() else Answer()
+        is_judged = bool(self._queries and self.evidence.numbers())
+        return Judge() if is_judged and not self.budget.is_over() else Answer()
 
     async def _grade(self) -> Rewrite | Widen | Answer:
         grade = await self._judge()
@@ -138,10 +139,12 @@ class AgenticRag(CheckedAnswer):
         if len(self._queries) + self._is_wide >= self.inputs.limits.max_searches:
             return Answer()
         self._next_query = grade.next_query
-        if not grade.relevant and not self._is_wide:
-            return Widen()
-        is_new = grade.next_query and grade.next_query not in self._queries
-        return Rewrite() if is_new else Answer()
+        is_new = bool(grade.next_query) and grade.next_query not in self._queries
+        is_widened = not grade.relevant and not self._is_wide
+        # Asked last: an answer that lacks nothing was not cut short.
+        if not (is_widened or is_new) or self.budget.is_over():
+            return Answer()
+        return Widen() if is_widened else Rewrite()
 
     async def _rewrite(self) -> Retrieve:
         self._calls = (self.announced(self._next_query),)
@@ -159,21 +162,12 @@ class AgenticRag(CheckedAnswer):
     async def _answer(self) -> CheckCitations:
         system = ANSWER if self.can_search else NO_SOURCES
         messages = [*self.conversation(system), *self._findings()]
-        self.answer_turn = await self._stream(messages, offer_tools=False)
-        if not self.answer_turn.text:
-            raise ModelFailed(reason="the model gave an empty answer")
+        self.answer_turn = await self.answer_now(messages)
         return CheckCitations()
-
-    async def _stream(self, messages: list[Message], *, offer_tools: bool) -> Turn:
-        tools = self.tools.specs if offer_tools else ()
-        turn = await self.turns.make(messages, tools, voice="answer")
-        if turn is None:
-            raise ModelFailed(reason="the model gave no answer in time")
-        return turn
 
     async def _ask(self, messages: list[Message]) -> str:
         """A turn nobody sees."""
-        turn = await self.turns.make(messages, (), voice="unheard")
+        turn = await self.timed_turn(messages, (), voice="unheard")
         return "" if turn is None else turn.text
 
     def _findings(self) -> list[Message]:

@@ -177,12 +177,12 @@ class ToolStrategy(Strategy):
         """
         if tools and self.uses_tools:
             try:
-                return await self._timed_turn(messages, self.tools.specs, voice)
+                return await self.timed_turn(messages, self.tools.specs, voice=voice)
             except ToolsRefused:
                 self.uses_tools = False
         if tools and self.can_search and not self._outcomes:
             return self.searching_turn(self._lookup)
-        return await self._timed_turn(messages, (), voice)
+        return await self.timed_turn(messages, (), voice=voice)
 
     def begin_task(self, lookup: str) -> None:
         """Begin something for which no call was made yet.
@@ -198,9 +198,18 @@ class ToolStrategy(Strategy):
         """A turn of the strategy's own, which searches."""
         return Turn(self.new_id(), "", "", (self.announced(query),), "tool_calls")
 
-    async def _timed_turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], voice: Voice
+    async def timed_turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
     ) -> Turn | None:
+        """One turn, counted and in time.
+
+        Returns:
+            None when time was used up before it said anything that counts.
+
+        Raises:
+            ToolsRefused: the endpoint can't do tool calling.
+            ModelFailed: the model broke off.
+        """
         asked = self._as_asked(messages)
         counted = self._counted_tokens
         seconds = self.budget.acting_seconds_left

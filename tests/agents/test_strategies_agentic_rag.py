@@ -125,6 +125,45 @@ async def test_searches_end_at_the_limit(server, client):
     assert retriever.queries == [QUESTION]
 
 
+@pytest.mark.parametrize(
+    ("limits", "ended_by", "queries"),
+    [
+        # Each scripted turn costs 18 tokens; the grading asks for another search.
+        (Limits(max_turns=1), "turns", 1),
+        (Limits(max_turns=2), "turns", 1),
+        (Limits(max_tokens=30), "tokens", 1),
+        (Limits(max_turns=3), "", 2),
+    ],
+)
+async def test_budget_ends_the_searches_with_an_answer_that_says_so(
+    server, client, limits, ended_by, queries
+):
+    retriever = InMemoryRetriever()
+    events = await run(inputs(server, client, "rag-rewrite", retriever=retriever, limits=limits))
+
+    assert len(retriever.queries) == queries
+    assert isinstance(events[-1], Finished)
+    assert citations_of(events).citations
+    assert ended_text(events).ended_by == ended_by
+    assert ("This answer is incomplete: the run used up" in text_of(events)) == bool(ended_by)
+
+
+async def test_answer_that_lacks_nothing_is_not_called_incomplete(server, client):
+    events = await run(inputs(server, client, "rag", limits=Limits(max_turns=2)))
+
+    assert ended_text(events).ended_by == ""
+    assert text_of(events) == "The port is 8000 [1]."
+
+
+async def test_time_ends_the_run_while_the_model_decides(server, client):
+    given = inputs(server, client, "rag-hanging", limits=Limits(acting_seconds=3))
+    events = await run(given)
+
+    assert ended_text(events).ended_by == "time"
+    assert text_of(events).startswith("As far as I got.")
+    assert isinstance(events[-1], Finished)
+
+
 async def test_unreadable_grade_keeps_every_passage(server, client):
     await run(inputs(server, client, "rag-unreadable-grade"))
 
