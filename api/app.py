@@ -14,6 +14,7 @@ from api.openapi import install_openapi
 from api.routers import ROUTERS
 from api.services import open_services
 from core.errors import ErrorCode
+from core.garbage import spare_what_is_loaded
 from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
@@ -42,6 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with open_services(settings) as services:
             app.state.services = services
+            spare_what_is_loaded()
             yield
 
     app = FastAPIOffline(

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from core.database.engine import open_database
 from core.errors import AgentexError
+from core.garbage import spare_what_is_loaded
 from core.heartbeats import beat, withdraw, worker_name
 from core.jobs import (
     QUEUE_NAME,
@@ -143,6 +144,7 @@ async def work(settings: Settings) -> None:
             job_completion_wait=int(settings.drain_seconds / 2),
             ctx={_BENCH: bench},
         )
+        spare_what_is_loaded()
         try:
             await worker.async_run()
         except asyncio.CancelledError:

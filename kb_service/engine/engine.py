@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from core.errors import AgentexError, ShuttingDown
+from core.garbage import spare_what_is_loaded
 from core.logging import get_logger
 from core.priority import BACKGROUND, thread_gives_way
 from core.settings import Settings
@@ -79,6 +80,7 @@ class Engine:
                 encoder.backend if encoder else _ENDPOINT,
             )
         self._holdings = holdings
+        spare_what_is_loaded()
         self._ready.set()
         _log.info("engine.ready", encoders=len(holdings.encoders), points=self.health().points)
         tasks = [
