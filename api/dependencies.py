@@ -3,9 +3,10 @@
 from collections.abc import AsyncGenerator, Callable
 from typing import Annotated, Literal, cast
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Header, Query, Request
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from api.envelope import Text
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -61,6 +62,20 @@ async def _reading(services: CurrentServices) -> AsyncGenerator[AsyncSession]:
 # Function scope: a failing commit must reach the caller instead of following a 200.
 Writing = Annotated[UnitOfWork, Depends(_writing, scope="function")]
 Reading = Annotated[AsyncSession, Depends(_reading, scope="function")]
+
+
+_AFTER = "The `id:` of the last event that was read; the stream goes on behind it"
+
+
+def _cursor_given(
+    after: Annotated[Text, Query(description=f"{_AFTER}.")] = "",
+    last_event_id: Annotated[str, Header(description=f"{_AFTER}; wins over `after`.")] = "",
+) -> str:
+    """The place to go on from, empty for none; what an ``EventSource`` sends by itself wins."""
+    return last_event_id or after
+
+
+CursorGiven = Annotated[str, Depends(_cursor_given)]
 
 
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Page]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Depends, Header, Query
+from fastapi import APIRouter, Body, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, JsonValue
 
@@ -10,9 +10,11 @@ from agents.agui.incoming import read_run_request
 from agents.agui.snake_case import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.cursors import parse_cursor
-from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.framings import Framing, framing_of
+from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidCursor
@@ -33,15 +35,13 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
-_AFTER = "The `id:` of the last event that was read; the stream goes on behind it."
-
-
-def cursor_given(
-    after: Annotated[str, Query(description=_AFTER)] = "",
-    last_event_id: Annotated[str, Header(description=_AFTER)] = "",
-) -> str:
-    """The place to go on from; what a reconnecting client sends by itself counts first."""
-    return last_event_id or after
+def _framing_asked(
+    media_type: AskedMediaType,
+    spelling: Annotated[
+        Literal["camel", "snake"], Query(description="Of keys; protobuf has none")
+    ] = "camel",
+) -> Framing:
+    return framing_of(media_type, to_snake_case if spelling == "snake" else None)
 
 
 class Stopped(BaseModel):
@@ -56,7 +56,7 @@ class Stopped(BaseModel):
     dependencies=[Run],
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events"},
+        200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(
             ErrorCode.MALFORMED_JSON,
             ErrorCode.UNKNOWN_AGENT_TYPE,
@@ -74,6 +74,7 @@ async def run_agent(
     body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE], description=_DESCRIPTION)],
     principal: CurrentPrincipal,
     services: CurrentServices,
+    media_type: AskedMediaType,
 ) -> StreamingResponse:
     """Run an agent and stream its events.
 
@@ -83,7 +84,8 @@ async def run_agent(
     request = read_run_request(body)
     run_key = await services.runs.begin(principal, request)
     spell = to_snake_case if request.spelling == "snake" else None
-    return stream_run(services.runs, RunPlace(run_key, request.run_id), spell)
+    framing = framing_of(media_type, spell)
+    return stream_run(services.runs, RunPlace(run_key, request.run_id), framing)
 
 
 @router.get(
@@ -91,7 +93,7 @@ async def run_agent(
     dependencies=[Run],
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events"},
+        200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
     },
 )
@@ -99,8 +101,8 @@ async def follow_run(
     run_id: Text,
     principal: CurrentPrincipal,
     services: CurrentServices,
-    cursor: Annotated[str, Depends(cursor_given)],
-    spelling: Annotated[Literal["camel", "snake"], Query()] = "camel",
+    framing: Annotated[Framing, Depends(_framing_asked)],
+    cursor: CursorGiven,
 ) -> StreamingResponse:
     """Follow a run from its beginning, or from the place behind the last event that was read.
 
@@ -108,8 +110,7 @@ async def follow_run(
     """
     seq = _place(cursor, run_id)
     run_key = await services.runs.find(principal, run_id, after=seq)
-    spell = to_snake_case if spelling == "snake" else None
-    return stream_run(services.runs, RunPlace(run_key, run_id, seq), spell)
+    return stream_run(services.runs, RunPlace(run_key, run_id, seq), framing)
 
 
 def _place(cursor: str, run_id: str) -> int:

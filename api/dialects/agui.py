@@ -14,6 +14,8 @@ from agents.json_shapes import as_object
 from agents.strategies import ROUTED, STRATEGIES
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.errors import error_responses
+from api.framings import framing_of
+from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidRunInput
@@ -21,7 +23,7 @@ from core.errors import ErrorCode, InvalidRunInput
 router = APIRouter(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
 _EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events"}
+    200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}
 }
 # The names of seed 001; every other failure keeps its own.
 _NAMES = {"LLM_ERROR": "MODEL_ERROR", "RUN_TIMED_OUT": "TIMEOUT"}
@@ -47,6 +49,7 @@ async def run_agent(
     body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
     principal: CurrentPrincipal,
     services: CurrentServices,
+    media_type: AskedMediaType,
 ) -> StreamingResponse:
     """Run an agent and stream its events, for stock AG-UI clients.
 
@@ -55,13 +58,15 @@ async def run_agent(
     """
     request = read_run_request(body)
     run_key = await services.runs.begin(principal, request)
-    return stream_run(services.runs, RunPlace(run_key, request.run_id), with_error)
+    place = RunPlace(run_key, request.run_id)
+    return stream_run(services.runs, place, framing_of(media_type, with_error))
 
 
 async def join_thread(
     body: Annotated[dict[str, JsonValue], Body(examples=[{"threadId": "thread-xxx"}])],
     principal: CurrentPrincipal,
     services: CurrentServices,
+    media_type: AskedMediaType,
 ) -> StreamingResponse:
     """Come to a thread late: its messages and state, what is open, and then what happens.
 
@@ -73,7 +78,7 @@ async def join_thread(
         raise InvalidRunInput(field="threadId", error="must be the id of a thread")
     joined = await services.runs.join(principal, thread_id)
     place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
-    return stream_run(services.runs, place, with_error)
+    return stream_run(services.runs, place, framing_of(media_type, with_error))
 
 
 async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:
@@ -85,7 +90,12 @@ async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:
             "description": "Answers from knowledge bases, with citations.",
             "version": version("agentex"),
         },
-        "transport": {"streaming": True, "websocket": False, "resumable": True},
+        "transport": {
+            "streaming": True,
+            "websocket": False,
+            "httpBinary": True,
+            "resumable": True,
+        },
         "tools": {"supported": True, "parallelCalls": True, "clientProvided": True},
         "state": {"snapshots": True, "deltas": True, "persistentState": True},
         "multiAgent": {

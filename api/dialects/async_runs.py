@@ -1,10 +1,10 @@
 """Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
@@ -14,7 +14,7 @@ from agents.async_runs.thread_feed import Frame, find_place, follow_thread, is_n
 from agents.requests import ImageRef
 from agents.strategies import STRATEGIES
 from api.cursors import format_cursor, parse_cursor
-from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
 from api.envelope import Text
 from api.errors import error_responses
 from api.run_streams import stream
@@ -232,17 +232,13 @@ async def stream_thread(
     thread_id: Text,
     principal: CurrentPrincipal,
     services: CurrentServices,
-    after: Annotated[Text | None, Query(description="The `id:` of the last event read")] = None,
-    last_event_id: Annotated[
-        str | None, Header(alias="Last-Event-ID", description="The same; it wins over `after`")
-    ] = None,
+    given: CursorGiven,
 ) -> Response:
     """Stream the newest run of a thread, live or over, or what follows on an event.
 
     From an event of an earlier run on it goes through the later ones. The stream ends with the
     newest run; 204 tells an `EventSource` not to come back.
     """
-    given = last_event_id or after
     cursor = parse_cursor(given) if given else None
     async with services.database.reading() as session:
         place = await find_place(session, principal, thread_id, cursor)

@@ -13,6 +13,7 @@ from agents.models.port import ChatModel
 from agents.runs.service import RunService
 from agents.tables import RunStatus
 from api import run_streams
+from api.framings import SseFraming
 from api.run_streams import RunPlace
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -368,7 +369,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     key = await runs.begin(principal, request)
     frames: list[bytes] = []
     async with asyncio.timeout(10):
-        events = run_streams.frames(runs, RunPlace(key, request.run_id), None)
+        events = run_streams.frames(runs, RunPlace(key, request.run_id), SseFraming())
         async for piece in run_streams.kept_alive(events):
             frames.append(piece)
             if piece == b": keep-alive\n\n":

@@ -1,12 +1,14 @@
 // Drives the stock AG-UI client as a plan on stdin says, and writes what it saw to stdout as JSON.
 //
-// Plan: { url, token, threadId, state?, messages?, runs: [{ runId, question?, props?, stopAt?,
+// Plan: { url, token, threadId, state?, messages?, binary?, runs: [{ runId, question?, props?, stopAt?,
 //         abortAt?, resume?, answer?, tools?, connect? }] }
 // `resume` is the payload for every pending interrupt (or "cancelled"), `answer` the result of every
 // pending frontend call; `connect` runs a new agent, which has nothing, against that url.
 // The runs follow one another on one agent, which sends its whole history each time. At the first
 // event of the type `stopAt` the run's stop endpoint is called; `abortAt` closes the connection.
-// Result: { runs: [{ events, error, stopped }], messages, state, warnings }
+// With `binary` the client asks for protobuf. In any case the log of a run that is over is read
+// once more as protobuf, through the client's own parser.
+// Result: { runs: [{ events, error, stopped, logged }], messages, state, warnings }
 import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
 
@@ -16,10 +18,21 @@ console.warn = (...parts) => warnings.push(parts.map(String).join(" "));
 // It prints failures that it also reports; stdout and stderr belong to the result.
 console.error = () => {};
 
-const { HttpAgent } = await import("@ag-ui/client");
+const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import("@ag-ui/client");
+const { AGUI_MEDIA_TYPE } = await import("@ag-ui/proto");
+const { lastValueFrom, toArray } = await import("rxjs");
 const plan = JSON.parse(await text(process.stdin));
 const headers = plan.token ? { Authorization: `Bearer ${plan.token}` } : {};
-let agent = new HttpAgent({
+
+class Agent extends HttpAgent {
+  requestInit(input) {
+    const init = super.requestInit(input);
+    if (plan.binary) init.headers.Accept = AGUI_MEDIA_TYPE;
+    return init;
+  }
+}
+
+let agent = new Agent({
   url: plan.url,
   threadId: plan.threadId,
   headers,
@@ -32,6 +45,13 @@ async function stop(runId) {
   const started = performance.now();
   const answer = await fetch(url, { method: "POST", headers });
   return { status: answer.status, body: await answer.json(), ms: performance.now() - started };
+}
+
+function logged(runId) {
+  const url = `${plan.url}/${encodeURIComponent(runId)}/events`;
+  const asked = { headers: { ...headers, Accept: AGUI_MEDIA_TYPE } };
+  const events = transformHttpEventStream(runHttpRequest(() => fetch(url, asked)));
+  return lastValueFrom(events.pipe(toArray()));
 }
 
 function answers(payload) {
@@ -48,7 +68,7 @@ function pendingCalls() {
 
 async function perform(step) {
   if (step.connect) {
-    agent = new HttpAgent({ url: step.connect, threadId: plan.threadId, headers });
+    agent = new Agent({ url: step.connect, threadId: plan.threadId, headers });
   }
   if (step.answer) {
     for (const { id } of pendingCalls()) {
@@ -80,7 +100,13 @@ async function perform(step) {
     const { name, message, status = null, payload = null } = raised;
     error = { name, message, status, payload };
   }
-  return { events, error, stopped: await stopping };
+  const isLogged = error === null && !step.abortAt && !step.connect;
+  return {
+    events,
+    error,
+    stopped: await stopping,
+    logged: isLogged ? await logged(step.runId) : null,
+  };
 }
 
 const runs = [];

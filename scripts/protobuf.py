@@ -1,0 +1,29 @@
+"""Makes ``agents/agui/protobuf/events_pb2.py`` of the ``events.proto`` beside it.
+
+Run it after a change of the schema: ``python -m scripts.protobuf``.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = Path("agents/agui/protobuf/events.proto")
+
+
+def generate(target: Path) -> None:
+    """Write the module below a folder, at the schema's own path.
+
+    Args:
+        target: the root of the tree, or a folder that stands for it.
+
+    Raises:
+        CalledProcessError: the compiler refuses the schema; it has said why.
+    """
+    # The path from the root is the schema's name, of which a process may have only one.
+    options = [f"--proto_path={ROOT}", f"--python_out={target}", str(SCHEMA)]
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *options], check=True, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    generate(ROOT)
