@@ -9,12 +9,13 @@ from agents.journal import Journal
 from agents.memory.memories import Memories
 from agents.models.port import ChatModel
 from agents.requests import RunRequest
+from agents.runs import reflections
 from agents.runs.document_reader import KnowledgeBaseReader
 from agents.runs.driver import Course
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
-from agents.strategies import settle, start
+from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.tools.base import ToolRules
 from core.accounts.access import Principal
@@ -57,6 +58,7 @@ class Launcher:
     ) -> Course:
         """The course of a run that begins."""
         inputs = await self._remembering(run, self._inputs(run, request, rows))
+        inputs = await self._reflecting(run, inputs)
         inputs = replace(inputs, journal=Journal(run.task_id))
         return Course(run, start(run.agent_type, inputs), self.model.name)
 
@@ -78,6 +80,7 @@ class Launcher:
         journal.untold(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
         inputs = await self._remembering(run, self._inputs(run, unfinished.request, rows))
+        inputs = await self._reflecting(run, inputs)
         inputs = replace(
             inputs,
             journal=journal,
@@ -123,6 +126,14 @@ class Launcher:
         )
         context = (*inputs.context, *remembered.context)
         return replace(inputs, memory=remembered.tools, context=context)
+
+    async def _reflecting(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
+        """The same with what earlier runs of the thread reflected, where the type reflects."""
+        if run.agent_type not in REFLECTING:
+            return inputs
+        async with self._database.reading() as session:
+            earlier = await reflections.read_earlier(session, run, REFLECTING)
+        return replace(inputs, reflections=earlier)
 
     async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
         """Those of its knowledge bases that its owner may still search."""

@@ -24,6 +24,8 @@ STRATEGIES: dict[str, Callable[[StrategyInput], Strategy]] = {
     "worker": lambda inputs: Worker(inputs, ROUTED),
 }
 DEFAULT_AGENT_TYPE = "agentic_rag"
+REFLECTING = ("reflexion", "worker")
+"""The agent types that go by what earlier runs of their thread reflected; ``worker`` may pick one."""
 
 
 def require_known(agent_type: object) -> str:

@@ -103,6 +103,7 @@ class StrategyInput:
         reopens: Whether the run goes on in a log of its own.
         time: Whose time zones count.
         calendar: The user's; None where a run has none.
+        reflections: Those of earlier runs of the thread, oldest first.
         rules: How freely tools may be called.
     """
 
@@ -120,6 +121,7 @@ class StrategyInput:
     reopens: bool = False
     time: PersonTime = field(default_factory=PersonTime)
     calendar: CalendarBook | None = None
+    reflections: tuple[str, ...] = ()
     rules: ToolRules = field(default_factory=ToolRules)
 
 

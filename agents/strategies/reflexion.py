@@ -56,12 +56,13 @@ class Reflexion(CheckedAnswer):
         self._is_looked_up = True
 
     def opening(self) -> RunEvent:
-        """The caller's state with room for attempts, reflections and what is found."""
+        """The caller's state with what earlier runs reflected, and room for what this one does."""
         return StateSnapshot(
             {
                 **self.inputs.state,
                 "attempts": [],
                 "reflections": [],
+                "earlier_reflections": list[JsonValue](self.inputs.reflections),
                 "citations": [],
                 "evidence": [],
             }
@@ -115,12 +116,18 @@ class Reflexion(CheckedAnswer):
     def _lessons(self) -> list[Message]:
         """What the next attempt is to learn from: the reflections, the best draft, the passages."""
         best = best_of(self._trials)
-        if not self._reflections:
-            return []
-        lessons: dict[str, JsonValue] = {"reflections": list[JsonValue](self._reflections)}
+        lessons: dict[str, JsonValue] = {}
+        if self.inputs.reflections:
+            lessons["earlier_reflections"] = list[JsonValue](self.inputs.reflections)
+        if self._reflections:
+            lessons["reflections"] = list[JsonValue](self._reflections)
         if best is not None:
             lessons["best_attempt"] = self._trials[best].draft
+        if not lessons:
+            return []
         told = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
+        if not self._trials:
+            return [Message("user", told)]
         return [Message("user", f"{told}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:

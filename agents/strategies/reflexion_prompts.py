@@ -8,6 +8,8 @@ then checked, and repeated if it falls short.
 - Never repeat a call with the same arguments.
 - Where reflections on earlier attempts are given, do what they say; passages found earlier may be \
 used and keep their numbers.
+- Where earlier reflections are given, they are on other questions of this conversation: do what \
+they say as far as it helps here.
 {CITE}
 Answer in the language of the user's last message, to the point, in Markdown."""
 

@@ -1,6 +1,7 @@
 """The agent types over HTTP: with the scripted model, and without any."""
 
 import time
+from uuid import uuid4
 
 import pytest
 from pydantic import JsonValue
@@ -222,3 +223,24 @@ def test_claim_without_a_source_is_marked(reader: Api, guide: str):
     claims = [{"text": "The port is 8000.", "reason": "not_in_source"}]
     said = next(event for event in events if event["type"] == "TEXT_MESSAGE_END")
     assert said["metadata"]["unsupported_claims"] == claims
+
+
+def test_reflections_are_kept_for_their_thread_alone(reader: Api, guide: str, modelled: Server):
+    def learned(asker: Api, kb_id: str, thread: str, agent_type: str = "reflexion") -> list[str]:
+        question = "Which port is it, and how long are logs kept? #"
+        question += "worker-reflexion" if agent_type == "worker" else "reflexion"
+        events = verified_run(asker, question, thread_id=thread, **wishes(agent_type, kb_id))
+        states = [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
+        return states[-1]["earlier_reflections"]
+
+    thread, lesson = str(uuid4()), "I must look for the logs too."
+    assert learned(reader, guide, thread) == []
+    # What was learned makes the first attempt good: nothing is reflected on any more.
+    assert learned(reader, guide, thread) == [lesson]
+    assert learned(reader, guide, thread, "worker") == [lesson]
+    assert learned(reader, guide, str(uuid4())) == []
+    other = modelled.api().register()
+    assert learned(other, library(other), thread) == []
+
+    reader.delete(f"/sessions/{thread}")
+    assert learned(reader, guide, thread) == []

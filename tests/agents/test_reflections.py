@@ -1,0 +1,86 @@
+"""The reflections of a thread's earlier runs, as a later one is given them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from agents import event_log
+from agents.agui.outgoing import EventMapper
+from agents.events import PatchOperation, StateDelta, StateSnapshot
+from agents.requests import RunRequest
+from agents.runs import endings, store
+from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
+from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.strategies import REFLECTING
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.errors import RunLost
+from tests.agents.run_parts import asking, register
+
+pytestmark = pytest.mark.anyio
+
+
+async def reflected(
+    database: Database,
+    principal: Principal,
+    request: RunRequest,
+    reflections: Sequence[str],
+    agent_type: str = "reflexion",
+) -> BegunRun:
+    """A run that is over and has reflected, one reflection after another."""
+    async with unit_of_work(database) as work:
+        plan = RunPlan(agent_type, RunLease("gone", -1))
+        run = await store.begin(work, principal, request, plan)
+        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: 1)
+        told = [StateSnapshot({"reflections": ["sent by the caller"]})]
+        for count in range(1, len(reflections) + 1):
+            patch = PatchOperation("replace", "/reflections", [*reflections[:count]])
+            told.append(StateDelta((patch,)))
+        other = StateDelta((PatchOperation("add", "/evidence", ['"/reflections"']),))
+        events = [wire for event in [*told, other] for wire in mapper.translate(event)]
+        await event_log.append(work.session, run.key, [mapper.started(), *events])
+    async with unit_of_work(database) as work:
+        await endings.close(work, run.key, RunLost(), if_lost=False)
+    return run
+
+
+async def earlier(database: Database, run: BegunRun) -> tuple[str, ...]:
+    async with database.reading() as session:
+        return await read_earlier(session, run, REFLECTING)
+
+
+async def test_the_newest_reflections_of_other_tasks_are_given_cut(database: Database):
+    principal = await register(database)
+    thread = asking().thread_id
+    runs: list[BegunRun] = []
+    for number in range(MOST_REFLECTIONS):
+        said = [f"a{number}", f"b{number}" * (LONGEST_REFLECTION if number == 9 else 1)]
+        request = replace(asking(), thread_id=thread)
+        runs.append(await reflected(database, principal, request, said))
+    later = await reflected(database, principal, replace(asking(), thread_id=thread), ["mine"])
+
+    given = await earlier(database, later)
+    assert given[:-1] == ("a5", "b5", "a6", "b6", "a7", "b7", "a8", "b8", "a9")
+    assert given[-1].endswith("…")
+    assert len(given[-1]) == LONGEST_REFLECTION
+    # An interrupted task that goes on does not take its own for an earlier one's.
+    went_on = replace(later, task_id=runs[-1].task_id)
+    assert (await earlier(database, went_on))[-3:] == ("a8", "b8", "mine")
+
+
+async def test_other_threads_other_people_and_other_types_give_none(database: Database):
+    principal, somebody = await register(database), await register(database)
+    request = asking()
+    await reflected(database, principal, request, ["theirs"])
+    own = await reflected(database, principal, asking(), ["mine"], agent_type="react")
+    next_own = await reflected(
+        database, principal, replace(asking(), thread_id=own.thread_id), ["mine"]
+    )
+    foreign = await reflected(
+        database, somebody, replace(asking(), thread_id=request.thread_id), ["foreign"]
+    )
+
+    assert await earlier(database, next_own) == ()
+    assert await earlier(database, foreign) == ()
