@@ -14,7 +14,7 @@ from agents.memory.distiller import Distiller
 from agents.memory.memories import Memories
 from agents.models import configured_model
 from agents.policies.chosen import server_policies
-from agents.runs.launcher import Launcher
+from agents.runs.launcher import Belongings, Launcher
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
@@ -110,6 +110,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
     )
     model = configured_model(settings, http)
     store = open_object_store(settings)
+    attachments = _attachments(settings, database, store)
     limits = _run_limits(settings)
     memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
     return Services(
@@ -125,7 +126,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, model, limits, memories),
+            Launcher(database, searcher, model, limits, Belongings(memories, attachments)),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
         ),
@@ -133,7 +134,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         memories=memories,
         distiller=Distiller(database, memories, model),
         previews=SplitPreviewer(settings),
-        attachments=_attachments(settings, database, store),
+        attachments=attachments,
     )
 
 

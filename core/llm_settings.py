@@ -15,6 +15,7 @@ class LlmOptions(BaseModel):
         stream_usage: ask for token counts with ``stream_options``.
         reasoning_field: where a delta holds reasoning.
         echo_reasoning: send reasoning back with turns that called tools.
+        vision: the model may be shown pictures.
         think_tags: an answer may begin with ``<think>...</think>``.
         max_tokens: longest answer.
         max_tokens_field: name of that parameter.
@@ -33,6 +34,7 @@ class LlmOptions(BaseModel):
     stream_usage: bool | None = None
     reasoning_field: str | None = Field(default=None, min_length=1)
     echo_reasoning: bool | None = None
+    vision: bool | None = None
     think_tags: bool | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_tokens_field: str | None = Field(default=None, min_length=1)

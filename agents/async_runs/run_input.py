@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from agents.agui.incoming import read_run_request
 from agents.json_shapes import as_list, as_object, as_text, parse
-from agents.requests import ContextItem, ImageRef, RunRequest
+from agents.requests import ImageRef, RunRequest
 from agents.strategies import STRATEGIES
 from core.errors import InvalidRunInput, MalformedJson, RejectedRunInput
 
@@ -113,20 +113,11 @@ def read_run_input(body: bytes) -> RunInput:
 
 
 def with_images(request: RunRequest, images: Sequence[ImageRef]) -> RunRequest:
-    """The request with images on its question; the agent is told of them, since it sees none."""
+    """The request with images on its question."""
     if not images:
         return request
     (question,) = request.messages
-    kinds = ", ".join(image.mime_type for image in images)
-    note = ContextItem(
-        "Images attached to the question",
-        f"{len(images)} ({kinds}). You can't see them: say so where the answer depends on them.",
-    )
-    return replace(
-        request,
-        messages=(replace(question, images=tuple(images)),),
-        context=(*request.context, note),
-    )
+    return replace(request, messages=(replace(question, images=tuple(images)),))
 
 
 def invalid(field: str, error: str = "") -> RejectedRunInput:

@@ -19,6 +19,9 @@ MOST_PIXELS = 50_000_000
 LONGEST_SIDE = 4096
 SECONDS = 20
 _MEMORY_BYTES = 768 * 2**20
+# The longest side that models take without making it smaller themselves.
+SHOWN_SIDE = 1568
+FOR_MODELS = "for-models"
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 _OPTIONS: dict[str, dict[str, int | bool]] = {
@@ -33,8 +36,13 @@ class TooManyPixels(Exception):
     """More than is decoded."""
 
 
-def draw_anew(content: bytes) -> tuple[str, tuple[int, int], bytes]:
+def draw_anew(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
     """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
+
+    Args:
+        content: the image.
+        for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
+            which can't be large.
 
     Returns:
         Format, width and height, bytes.
@@ -50,9 +58,12 @@ def draw_anew(content: bytes) -> tuple[str, tuple[int, int], bytes]:
         kind = "JPEG" if image.format in {"JPEG", "MPO"} else str(image.format)
         if image.width * image.height > MOST_PIXELS:
             raise TooManyPixels
-        image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+        side = SHOWN_SIDE if for_models else LONGEST_SIDE
+        image.thumbnail((side, side))
         image.load()
         picture = _plain(ImageOps.exif_transpose(image), kind)
+    if for_models:
+        kind, picture = "JPEG", _on_white(picture)
     written = io.BytesIO()
     picture.save(written, kind, **_OPTIONS[kind])
     return kind, picture.size, written.getvalue()
@@ -73,10 +84,17 @@ def _plain(image: Image.Image, kind: str) -> Image.Image:
     return plain
 
 
-def answer(content: bytes) -> tuple[dict[str, object], bytes]:
+def _on_white(image: Image.Image) -> Image.Image:
+    drawn = image.convert("RGBA")
+    white = Image.new("RGBA", drawn.size, "white")
+    white.alpha_composite(drawn)
+    return white.convert("RGB")
+
+
+def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, object], bytes]:
     """What the child says of an image, and the new one."""
     try:
-        kind, (width, height), drawn = draw_anew(content)
+        kind, (width, height), drawn = draw_anew(content, for_models=for_models)
     except TooManyPixels:
         return {"fault": "too_many_pixels"}, b""
     except MemoryError:
@@ -86,8 +104,8 @@ def answer(content: bytes) -> tuple[dict[str, object], bytes]:
     return {"mime_type": f"image/{kind.lower()}", "width": width, "height": height}, drawn
 
 
-def _reply(to: BinaryIO, content: bytes) -> None:
-    told, drawn = answer(content)
+def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
+    told, drawn = answer(content, for_models=for_models)
     to.write(json.dumps(told).encode() + b"\n" + drawn)
     to.flush()
 
@@ -99,4 +117,4 @@ if __name__ == "__main__":
     jail.enter()
     jail.limit_processor_time(SECONDS)
     jail.limit_memory(_MEMORY_BYTES)
-    _reply(sys.stdout.buffer, sys.stdin.buffer.read())
+    _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)

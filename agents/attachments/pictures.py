@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from agents.attachments.drawing import MOST_PIXELS, SECONDS
+from agents.attachments.drawing import FOR_MODELS, MOST_PIXELS, SECONDS
 from core.errors import CorruptImage, EmptyFile, ImageTooLarge, UnsupportedFileType
 from core.logging import get_logger
 
@@ -60,8 +60,12 @@ class Pictures:
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def draw(self, content: bytes) -> Picture:
+    async def draw(self, content: bytes, *, for_models: bool = False) -> Picture:
         """Draw an image anew: upright, first picture only, pixels and nothing else.
+
+        Args:
+            content: what was sent.
+            for_models: as a JPEG of a size that models take.
 
         Raises:
             EmptyFile: no bytes.
@@ -75,24 +79,25 @@ class Pictures:
         if found is None:
             raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
         async with self._turn:
-            reply = await _in_child(content)
+            reply = await _in_child(content, *((FOR_MODELS,) if for_models else ()))
         line, _, drawn = reply[:_LONGEST_LINE].partition(b"\n")
         drawn = reply[len(line) + 1 :]
         told = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
         fault = told.get("fault")
         if fault == "too_many_pixels":
             raise ImageTooLarge(max_pixels=MOST_PIXELS)
-        if fault is not None or told["mime_type"] != found:
+        expected = "image/jpeg" if for_models else found
+        if fault is not None or told["mime_type"] != expected:
             log.info("attachment.not_drawn", fault=fault)
             raise CorruptImage(field="file")
-        return Picture(found, cast(int, told["width"]), cast(int, told["height"]), drawn)
+        return Picture(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
 
 
-async def _in_child(content: bytes) -> bytes:
+async def _in_child(content: bytes, *arguments: str) -> bytes:
     """What the child says; empty when it had to be ended."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-B", "-m", _MODULE),
+        *("-B", "-m", _MODULE, *arguments),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,

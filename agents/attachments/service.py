@@ -1,5 +1,6 @@
 """Attached images: taking one in, resolving its link, giving it to a session, sweeping."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -180,6 +181,23 @@ class Attachments:
             ObjectStoreUnavailable: the store did not answer.
         """
         return self._store.local_copy(row.storage_key)
+
+    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[Picture]:
+        """The owner's images as models are shown them; one that can't be read is left out.
+
+        Each is made anew from the stored one and kept nowhere.
+        """
+        async with self._database.reading() as session:
+            rows = await load(session, owner_id, ids)
+        pictures: list[Picture] = []
+        for row in (rows[one] for one in ids if one in rows):
+            try:
+                async with self.open(row) as path:
+                    content = await asyncio.to_thread(path.read_bytes)
+                pictures.append(await self._pictures.draw(content, for_models=True))
+            except (AgentexError, OSError) as error:
+                log.warning("attachment.not_shown", cause=type(error).__name__)
+        return pictures
 
     async def sweep(self, *, now: datetime | None = None) -> int:
         """Remove the images of deleted sessions, and those that no run used within a day.

@@ -18,7 +18,7 @@ from agents.models.port import (
     ModelUsage,
     ToolSpec,
 )
-from agents.models.streamed import StreamedModel, uses_tools
+from agents.models.streamed import StreamedModel, images_of, uses_tools
 from agents.models.transport import Call
 
 _VERSION = "2023-06-01"
@@ -66,7 +66,8 @@ class Anthropic(StreamedModel):
         body |= _tools(messages, tools, parallel=endpoint.traits.parallel_tools)
         body |= endpoint.traits.extra_body
         url = self._address("/messages")
-        return Call(url, headers, body, offers_tools=uses_tools(messages, tools))
+        offers_tools, images = uses_tools(messages, tools), images_of(messages)
+        return Call(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
         return EventReader()
@@ -114,6 +115,10 @@ def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
         result = {"type": "tool_result", "tool_use_id": message.tool_call_id}
         yield {**result, "content": message.content}
         return
+    for image in message.images:
+        source: dict[str, JsonValue] = {"type": "base64", "media_type": image.mime_type}
+        source["data"] = image.base64
+        yield {"type": "image", "source": source}
     # An empty text block is refused.
     if message.content.strip():
         yield {"type": "text", "text": message.content}

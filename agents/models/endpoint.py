@@ -21,6 +21,7 @@ class Traits:
         stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
         echo_reasoning: Send reasoning back with assistant turns that called tools (DeepSeek).
+        vision: The model may be shown pictures.
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
         max_tokens: Longest answer; None sends no limit.
         max_tokens_field: Name of that parameter.
@@ -34,6 +35,7 @@ class Traits:
     stream_usage: bool = True
     reasoning_field: str = "reasoning_content"
     echo_reasoning: bool = False
+    vision: bool = False
     think_tags: bool = False
     max_tokens: int | None = None
     max_tokens_field: str = "max_tokens"

@@ -64,6 +64,7 @@ class Extractive:
     name = "extractive"
     provider = "agentex"
     is_extractive = True
+    sees_images = False
 
     async def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

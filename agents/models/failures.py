@@ -97,6 +97,11 @@ class ModelFault(Enum):
         "the endpoint does not accept tools: set tools to text in AGENTEX_LLM_OPTIONS",
         "接口不接受工具：请在 AGENTEX_LLM_OPTIONS 中把 tools 设为 text",
     )
+    IMAGES_REFUSED = (
+        "the endpoint does not accept images (HTTP {status}): set vision to false in "
+        "AGENTEX_LLM_OPTIONS",
+        "接口不接受图片（HTTP {status}）：请在 AGENTEX_LLM_OPTIONS 中把 vision 设为 false",
+    )
     FILTERED = (
         "the endpoint's content filter ended the answer: put the question differently",
         "接口的内容过滤终止了回答：请换一种问法",
@@ -188,6 +193,15 @@ _REFUSING = re.compile(
 )
 # Faults of one call or of its schema; a model that names them does take tools.
 _ABOUT_A_CALL = re.compile(r"tool_call_id|tool_calls?['\"`]? must|invalid schema|tools\[\d")
+
+
+_IMAGES = re.compile(r"\bimages?\b|image_url|vision|multi-?modal|inline_?data")
+
+
+def refuses_images(text: str) -> bool:
+    """Whether an error answer says that pictures are not taken at all."""
+    words = text.lower()
+    return bool(_IMAGES.search(words) and _REFUSING.search(words))
 
 
 def refuses_tools(text: str) -> bool:

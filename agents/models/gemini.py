@@ -23,7 +23,7 @@ from agents.models.port import (
     ToolCall,
     ToolSpec,
 )
-from agents.models.streamed import StreamedModel, uses_tools
+from agents.models.streamed import StreamedModel, images_of, uses_tools
 from agents.models.transport import Call
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -63,7 +63,8 @@ class Gemini(StreamedModel):
         body |= endpoint.traits.extra_body
         name = quote(endpoint.model.removeprefix("models/"), safe="")
         url = self._address(f"/models/{name}:streamGenerateContent?alt=sse")
-        return Call(url, headers, body, offers_tools=uses_tools(messages, tools))
+        offers_tools, images = uses_tools(messages, tools), images_of(messages)
+        return Call(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
         return ResponseReader()
@@ -91,6 +92,8 @@ def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
         name = names.get(message.tool_call_id, "")
         yield {"functionResponse": {"name": name, "response": {"output": message.content}}}
         return
+    for image in message.images:
+        yield {"inlineData": {"mimeType": image.mime_type, "data": image.base64}}
     if message.content:
         yield {"text": message.content}
     for place, call in enumerate(message.tool_calls):

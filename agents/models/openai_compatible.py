@@ -11,7 +11,7 @@ from agents.models.failures import StreamOptionsRefused
 from agents.models.openai_wire import ChunkReader, request_body
 from agents.models.payloads import PayloadReader
 from agents.models.port import Message, ModelEvent, ToolSpec
-from agents.models.streamed import StreamedModel, uses_tools
+from agents.models.streamed import StreamedModel, images_of, uses_tools
 from agents.models.transport import Call
 from core.logging import get_logger
 
@@ -53,7 +53,8 @@ class OpenAICompatible(StreamedModel):
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         body = request_body(endpoint.model, messages, tools, self._traits)
         url = self._address("/chat/completions")
-        return Call(url, headers, body, offers_tools=uses_tools(messages, tools))
+        offers_tools, images = uses_tools(messages, tools), images_of(messages)
+        return Call(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
         return ChunkReader(self._traits)

@@ -93,7 +93,7 @@ def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Messag
 
 def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
-    fields: dict[str, JsonValue] = {"role": role, "content": message.content}
+    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -108,6 +108,17 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
         if traits.echo_reasoning and message.reasoning:
             fields[traits.reasoning_field] = message.reasoning
     return fields
+
+
+def _said(message: Message) -> JsonValue:
+    """The content: parts where there are pictures, which several endpoints take only if so."""
+    if not message.images:
+        return message.content
+    parts: list[JsonValue] = [{"type": "text", "text": message.content}]
+    for image in message.images:
+        url = f"data:{image.mime_type};base64,{image.base64}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
 
 
 class ChunkReader(PayloadReader):

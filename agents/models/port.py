@@ -1,5 +1,6 @@
 """The model port: what a strategy says to a language model and what streams back."""
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -26,6 +27,19 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelImage:
+    """A picture that a model is shown; ``mime_type`` is PNG, JPEG or WebP's."""
+
+    mime_type: str
+    content: bytes = field(repr=False)
+
+    @property
+    def base64(self) -> str:
+        """The bytes as protocols want them inside JSON."""
+        return b64encode(self.content).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of the conversation as the model sees it.
 
@@ -33,6 +47,7 @@ class Message:
         tool_calls: Calls of an assistant message.
         tool_call_id: The call that a tool message answers.
         reasoning: Reasoning of an assistant message, sent back only to models that want it.
+        images: Pictures of a user message, only for models that see.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -40,6 +55,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     reasoning: str = ""
+    images: tuple[ModelImage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +120,13 @@ class ChatModel(Protocol):
         provider: Provider name for usage records.
         is_extractive: Only retrieves and quotes: prompts that ask it to judge or to rewrite
             make no sense.
+        sees_images: May be shown pictures.
     """
 
     name: str
     provider: str
     is_extractive: bool
+    sees_images: bool
 
     def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

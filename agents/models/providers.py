@@ -28,11 +28,13 @@ class Provider:
 # Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
 _LOCAL = Traits(think_tags=True, context_window=32_768)
 
+# Vision is preset where all current models of a provider see; elsewhere it is a matter of the model,
+# which the operator names.
 PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider(
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
-        Traits(max_tokens_field="max_completion_tokens"),
+        Traits(max_tokens_field="max_completion_tokens", vision=True),
     ),
     "deepseek": Provider(
         "https://api.deepseek.com",
@@ -55,13 +57,13 @@ PROVIDERS: Mapping[str, Provider] = {
     "anthropic": Provider(
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
-        Traits(context_window=200_000),
+        Traits(context_window=200_000, vision=True),
         protocol="anthropic",
     ),
     "gemini": Provider(
         "https://generativelanguage.googleapis.com/v1beta",
         "GEMINI_API_KEY",
-        Traits(context_window=1_000_000),
+        Traits(context_window=1_000_000, vision=True),
         protocol="gemini",
     ),
     "vllm": Provider("http://127.0.0.1:8000/v1", traits=_LOCAL),

@@ -9,7 +9,7 @@ import httpx
 from agents.models.endpoint import Endpoint
 from agents.models.failures import ModelFault, details_of
 from agents.models.payloads import PayloadReader
-from agents.models.port import Message, ModelEvent, ToolSpec, ToolsRefused
+from agents.models.port import Message, ModelEvent, ModelImage, ToolSpec, ToolsRefused
 from agents.models.text_tools import with_text_tools
 from agents.models.transport import Call, stream_turn
 from core.errors import ModelFailed
@@ -32,6 +32,7 @@ class StreamedModel(ABC):
     def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
         self.name = endpoint.model
         self.provider = endpoint.provider
+        self.sees_images = endpoint.traits.vision
         self._endpoint = endpoint
         self._client = client
         self._refuses_tools = False
@@ -98,6 +99,11 @@ class StreamedModel(ABC):
     @abstractmethod
     def _reader(self) -> PayloadReader:
         """A reader for one turn."""
+
+
+def images_of(messages: Sequence[Message]) -> tuple[ModelImage, ...]:
+    """All pictures of a conversation."""
+    return tuple(image for message in messages for image in message.images)
 
 
 def uses_tools(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:

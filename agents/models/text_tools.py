@@ -114,7 +114,8 @@ def as_text_conversation(messages: Sequence[Message], tools: Sequence[ToolSpec])
     for message in converted:
         if joined and joined[-1].role == message.role:
             content = f"{joined[-1].content}\n\n{message.content}"
-            joined[-1] = replace(joined[-1], content=content)
+            images = joined[-1].images + message.images
+            joined[-1] = replace(joined[-1], content=content, images=images)
         else:
             joined.append(message)
     return joined

@@ -20,6 +20,7 @@ from agents.models.failures import (
     details_of,
     fault_of,
     model_failed,
+    refuses_images,
     refuses_stream_options,
     refuses_tools,
 )
@@ -28,6 +29,7 @@ from agents.models.port import (
     FinishReason,
     ModelEnd,
     ModelEvent,
+    ModelImage,
     ModelText,
     ModelThought,
     ModelToolCall,
@@ -40,6 +42,8 @@ from core.sse import EventTooLarge, SseDecoder
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIELD_REFUSALS = frozenset({400, 422})
+# 1,568 pixels on a side, in patches as Anthropic counts them.
+_IMAGE_TOKENS = 1600
 _TOOL_REFUSALS = frozenset({400, 404, 422, 500, 501})
 _UNANSWERED = (
     httpx.ConnectError,
@@ -61,6 +65,7 @@ class Call:
     headers: Mapping[str, str]
     body: Mapping[str, JsonValue]
     offers_tools: bool
+    images: tuple[ModelImage, ...] = ()
 
 
 async def stream_turn(
@@ -89,7 +94,7 @@ async def stream_turn(
         raise failure
     if reader.usage is None:
         # The request's size stands for its tokens where an endpoint counts none.
-        yield ModelUsage(_tokens(len(request.content)), _tokens(written), is_estimated=True)
+        yield ModelUsage(_asked(request, call), _tokens(written), is_estimated=True)
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
@@ -139,6 +144,12 @@ def _size(event: ModelEvent) -> int:
             return len((name + event.arguments_delta).encode("utf-8", "replace"))
         case _:
             return 0
+
+
+def _asked(request: httpx.Request, call: Call) -> int:
+    """Tokens of a request: those of its text, and what a picture of our size costs about."""
+    drawn = sum(len(image.base64) for image in call.images)
+    return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)
 
 
 def _tokens(size: int) -> int:
@@ -241,6 +252,8 @@ async def _refusal(response: httpx.Response, call: Call) -> _Refusal:
     if call.offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
         refused = ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED, status))
         return _Refusal(refused, is_transient=False)
+    if call.images and status in _TOOL_REFUSALS and refuses_images(text):
+        return _Refusal(model_failed(ModelFault.IMAGES_REFUSED, status), is_transient=False)
     fault = fault_of(status, text)
     return _Refusal(
         model_failed(fault, status),

@@ -1,13 +1,14 @@
 """What a run is given: its model, its knowledge bases, its limits, and what it has done so far."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from agents.attachments.service import Attachments
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
 from agents.journal import Journal
 from agents.memory.memories import Memories
-from agents.models.port import ChatModel
+from agents.models.port import ChatModel, ModelImage
 from agents.requests import RunRequest
 from agents.runs import reflections
 from agents.runs.document_reader import KnowledgeBaseReader
@@ -17,6 +18,7 @@ from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
+from agents.strategies.sight import Sight
 from agents.tools.base import ToolRules
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
@@ -27,6 +29,19 @@ from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
 
 
+@dataclass(frozen=True)
+class Belongings:
+    """What runs may be given of their owners.
+
+    Args:
+        memories: None for none.
+        attachments: the images of their questions; None where there are none.
+    """
+
+    memories: Memories | None = None
+    attachments: Attachments | None = None
+
+
 class Launcher:
     """Makes the courses of runs.
 
@@ -35,7 +50,7 @@ class Launcher:
         searcher: what agents search with.
         model: answers.
         limits: of each run.
-        memories: what runs may know of their owners; None for nothing.
+        belongings: what runs may know of their owners.
     """
 
     def __init__(
@@ -44,12 +59,12 @@ class Launcher:
         searcher: Searcher,
         model: ChatModel,
         limits: Limits,
-        memories: Memories | None = None,
+        belongings: Belongings | None = None,
     ) -> None:
         self._database = database
         self._searcher = searcher
         self._limits = limits
-        self._memories = memories
+        self._belongings = belongings or Belongings()
         self.model = model
         self.policies = limits.policies
 
@@ -59,7 +74,8 @@ class Launcher:
         """The course of a run that begins."""
         inputs = await self._remembering(run, self._inputs(run, request, rows))
         inputs = await self._reflecting(run, inputs)
-        inputs = replace(inputs, journal=Journal(run.task_id))
+        sight = await self._seeing(run, request)
+        inputs = replace(inputs, journal=Journal(run.task_id), sight=sight)
         return Course(run, start(run.agent_type, inputs), self.model.name)
 
     def settled(self, run: BegunRun, request: RunRequest, refused: AgentexError | None) -> Course:
@@ -84,6 +100,7 @@ class Launcher:
         inputs = replace(
             inputs,
             journal=journal,
+            sight=await self._seeing(run, unfinished.request),
             reopens=run.key != run.task_id and begins_log,
         )
         return Course(
@@ -115,10 +132,11 @@ class Launcher:
 
     async def _remembering(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
         """The same with what its owner lets the run know and remember."""
-        if self._memories is None:
+        memories = self._belongings.memories
+        if memories is None:
             return inputs
         said = [message.content for message in inputs.history if message.role == "user"]
-        remembered = await self._memories.for_run(
+        remembered = await memories.for_run(
             run.owner_id,
             run.run_id,
             [*said, inputs.question],
@@ -134,6 +152,18 @@ class Launcher:
         async with self._database.reading() as session:
             earlier = await reflections.read_earlier(session, run, REFLECTING)
         return replace(inputs, reflections=earlier)
+
+    async def _seeing(self, run: BegunRun, request: RunRequest) -> Sight:
+        """The pictures of the question, as far as the model is shown them."""
+        attached = [image.id for image in request.messages[-1].images] if request.messages else []
+        attachments = self._belongings.attachments
+        if not attached:
+            return Sight()
+        if attachments is None or not self.model.sees_images:
+            return Sight(len(attached), is_blind=True)
+        pictures = await attachments.shown(run.owner_id, attached)
+        images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
+        return Sight(len(attached), images)
 
     async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
         """Those of its knowledge bases that its owner may still search."""

@@ -30,6 +30,7 @@ from agents.models.port import ChatModel, Message, ModelUsage
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
 from agents.strategies.channel import EventChannel
+from agents.strategies.sight import Sight
 from agents.tools.base import ToolRules
 from core.errors import AgentexError
 from core.logging import get_logger
@@ -104,6 +105,7 @@ class StrategyInput:
         time: Whose time zones count.
         calendar: The user's; None where a run has none.
         reflections: Those of earlier runs of the thread, oldest first.
+        sight: The pictures of the question.
         rules: How freely tools may be called.
     """
 
@@ -122,6 +124,7 @@ class StrategyInput:
     time: PersonTime = field(default_factory=PersonTime)
     calendar: CalendarBook | None = None
     reflections: tuple[str, ...] = ()
+    sight: Sight = field(default_factory=Sight)
     rules: ToolRules = field(default_factory=ToolRules)
 
 

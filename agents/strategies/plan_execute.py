@@ -140,7 +140,9 @@ class PlanExecute(CheckedAnswer):
 
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
-        messages = [Message("system", EXECUTE), Message("user", f"{current.task}\n\n{told}")]
+        images = self.inputs.sight.images
+        task = Message("user", f"{current.task}\n\n{told}", images=images)
+        messages = [Message("system", EXECUTE), task]
         worked = await work_on(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
         self.muse(outcome.result)

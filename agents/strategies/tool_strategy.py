@@ -141,12 +141,14 @@ class ToolStrategy(Strategy):
     def conversation(self, system: str) -> list[Message]:
         """The system's message, what was said before and the question."""
         question = question_with_context(self.inputs.question, self.caller_context)
-        return [Message("system", system), *self.past(), Message("user", question)]
+        asked = Message("user", question, images=self.inputs.sight.images)
+        return [Message("system", system), *self.past(), asked]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
         """What the caller's page knows; the offline model would look for every word of it."""
-        return () if self.inputs.model.is_extractive else self.inputs.context
+        inputs = self.inputs
+        return () if inputs.model.is_extractive else (*inputs.context, *inputs.sight.told)
 
     def past(self) -> list[Message]:
         """Earlier messages, without marks that mean other passages now."""
@@ -353,9 +355,10 @@ class ToolStrategy(Strategy):
         """Check the answer against its sources and end its message with what came out."""
         if turn is None:
             return StopEvent()
-        note = self.budget.note(is_chinese=self.is_chinese)
-        if note:
-            self.emit(TextDelta(turn.message_id, f"\n\n{note}" if turn.text else note))
+        about = (self.inputs.sight, self.budget)
+        notes = "\n\n".join(filter(None, (one.note(is_chinese=self.is_chinese) for one in about)))
+        if notes:
+            self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))
         checked = check_citations(turn.text, self.evidence)
         # The offline model only quotes; its own sentences are no claims about the documents.
         is_quoted = self.inputs.model.is_extractive

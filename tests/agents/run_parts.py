@@ -73,6 +73,7 @@ class HeldModel:
 
     name = provider = "held"
     is_extractive = False
+    sees_images = False
 
     def __init__(self, *pieces: str) -> None:
         self.asked = asyncio.Event()

@@ -92,6 +92,7 @@ def test_every_value_of_a_preset_can_be_overridden(monkeypatch: pytest.MonkeyPat
         "stream_usage": False,
         "reasoning_field": "thoughts",
         "echo_reasoning": True,
+        "vision": False,
         "think_tags": True,
         "max_tokens": 77,
         "max_tokens_field": "max_tokens",

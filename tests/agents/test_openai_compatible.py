@@ -11,6 +11,7 @@ from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import (
     Message,
     ModelEnd,
+    ModelImage,
     ModelText,
     ModelToolCall,
     ModelUsage,
@@ -347,3 +348,12 @@ async def test_conversation_is_sent_as_chat_completions_messages(server, client)
     ]
     await collect(server, client, "plain", conversation, (TOOL,))
     assert "reasoning_content" not in server.requests[-1].body["messages"][2]
+
+
+async def test_pictures_are_not_counted_by_the_length_of_their_bytes(server, client):
+    asked = OpenAICompatible(endpoint(server, "no-usage", vision=True), client)
+    seen = ModelImage("image/jpeg", b"x" * 300_000)
+    usage = usage_of(await events_of(asked, [Message("user", "Hi", images=(seen,))]))
+
+    assert 1600 <= usage.prompt_tokens < 1700
+    assert len(str(server.requests[-1].body)) > 400_000

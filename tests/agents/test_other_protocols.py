@@ -12,6 +12,7 @@ from agents.models.port import (
     ChatModel,
     Message,
     ModelEnd,
+    ModelImage,
     ModelText,
     ModelUsage,
     ToolCall,
@@ -239,3 +240,35 @@ async def test_tools_can_be_told_in_words_or_not_at_all(server, client, provider
     assert "Does f." in str(body.get("system") or body["systemInstruction"])
     with pytest.raises(ToolsRefused):
         await events_of(model(server, client, provider, "plain", tools="none"), ASK, [spec])
+
+
+SEEN = ModelImage("image/jpeg", b"\xff\xd8\xff")
+DATA = "/9j/"
+
+
+@pytest.mark.parametrize(
+    ("provider", "parts"),
+    [
+        (
+            "anthropic",
+            [
+                {
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": "image/jpeg", "data": DATA},
+                },
+                {"type": "text", "text": "Hi"},
+            ],
+        ),
+        ("gemini", [{"inlineData": {"mimeType": "image/jpeg", "data": DATA}}, {"text": "Hi"}]),
+    ],
+)
+async def test_pictures_are_shown_as_the_protocol_has_them(server, client, provider, parts):
+    asked = model(server, client, provider, "plain", vision=True)
+    assert asked.sees_images
+    await events_of(asked, [Message("user", "Hi", images=(SEEN,))])
+
+    body = server.requests[-1].body
+    sent = (
+        body["messages"][0]["content"] if provider == "anthropic" else body["contents"][0]["parts"]
+    )
+    assert sent == parts
