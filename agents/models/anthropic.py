@@ -12,6 +12,7 @@ from agents.models.port import (
     FinishReason,
     Message,
     ModelEvent,
+    ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
@@ -65,6 +66,10 @@ class Anthropic(StreamedModel):
             body["system"] = system
         body |= _tools(messages, tools, parallel=endpoint.traits.parallel_tools)
         body |= endpoint.traits.extra_body
+        is_thinking = as_object(body.get("thinking")).get("type") == "enabled"
+        if is_thinking and any(m.tool_calls and not m.reasoning_blocks for m in messages):
+            # Calls that were made without thinking are refused beside it.
+            del body["thinking"]
         url = self._address("/messages")
         offers_tools, images = uses_tools(messages, tools), images_of(messages)
         return Call(url, headers, body, offers_tools=offers_tools, images=images)
@@ -119,6 +124,8 @@ def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
         source: dict[str, JsonValue] = {"type": "base64", "media_type": image.mime_type}
         source["data"] = image.base64
         yield {"type": "image", "source": source}
+    # They vouch for the calls behind them, and go back with those alone.
+    yield from message.reasoning_blocks if message.tool_calls else ()
     # An empty text block is refused.
     if message.content.strip():
         yield {"type": "text", "text": message.content}
@@ -142,6 +149,7 @@ class EventReader(PayloadReader):
         super().__init__()
         self._calls: dict[JsonValue, tuple[str, str]] = {}
         self._counts: dict[str, JsonValue] = {}
+        self._reasoning: dict[JsonValue, dict[str, JsonValue]] = {}
 
     def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
         match as_text(chunk.get("type")):
@@ -151,6 +159,8 @@ class EventReader(PayloadReader):
                 return self._open(chunk.get("index"), as_object(chunk.get("content_block")))
             case "content_block_delta":
                 return self._continue(chunk.get("index"), as_object(chunk.get("delta")))
+            case "content_block_stop" if block := self._reasoning.pop(chunk.get("index"), None):
+                return [ModelReasoningBlock(block)]
             case "message_delta":
                 self._count(as_object(chunk.get("usage")))
                 if reason := as_text(as_object(chunk.get("delta")).get("stop_reason")):
@@ -172,6 +182,9 @@ class EventReader(PayloadReader):
                 self.has_calls = True
                 call = self._calls[index] = (as_text(block.get("id")), as_text(block.get("name")))
                 return [ModelToolCall(*call, "", opens=True)]
+            case "thinking" | "redacted_thinking":
+                self._reasoning[index] = dict(block)
+                return []
             case "text" if text := as_text(block.get("text")):
                 return [ModelText(text)]
             case _:
@@ -180,6 +193,9 @@ class EventReader(PayloadReader):
     def _continue(self, index: JsonValue, delta: dict[str, JsonValue]) -> list[ModelEvent]:
         if (text := as_text(delta.get("text"))) and delta.get("type") == "text_delta":
             return [ModelText(text)]
+        for name in ("thinking", "signature"):
+            if (piece := as_text(delta.get(name))) and (block := self._reasoning.get(index)):
+                block[name] = as_text(block.get(name)) + piece
         if thought := as_text(delta.get("thinking")):
             return [ModelThought(thought)]
         if (piece := as_text(delta.get("partial_json"))) and index in self._calls:

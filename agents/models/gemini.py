@@ -40,7 +40,7 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "MODEL_ARMOR": "content_filter",
     "ESCALATION": "content_filter",
 }
-# Documented for calls whose signature is gone: a conversation is kept without them.
+# Documented for calls that the model did not make itself, or not in this run.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
@@ -103,7 +103,9 @@ def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
 def _call_part(call: ToolCall, *, is_first: bool) -> JsonValue:
     arguments = arguments_object(call.arguments)
     part: dict[str, JsonValue] = {"functionCall": {"name": call.name, "args": arguments}}
-    return {**part, "thoughtSignature": _NO_SIGNATURE} if is_first else part
+    # Of calls made at once only the first has one.
+    signature = call.signature or (_NO_SIGNATURE if is_first else "")
+    return {**part, "thoughtSignature": signature} if signature else part
 
 
 class ResponseReader(PayloadReader):
@@ -131,7 +133,8 @@ class ResponseReader(PayloadReader):
             call = as_object(part.get("functionCall"))
             call_id = as_text(call.get("id")) or f"call_{uuid4().hex}"
             arguments = json.dumps(as_object(call.get("args")), ensure_ascii=False)
-            yield ModelToolCall(call_id, as_text(call.get("name")), arguments, opens=True)
+            signature = as_text(part.get("thoughtSignature"))
+            yield ModelToolCall(call_id, as_text(call.get("name")), arguments, True, signature)
 
     def _finish(self, reason: str) -> None:
         if not reason or reason == "FINISH_REASON_UNSPECIFIED":

@@ -105,7 +105,8 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
             }
             for call in message.tool_calls
         ]
-        if traits.echo_reasoning and message.reasoning:
+        if traits.echo_reasoning:
+            # Wanted on each of them; calls that the model did not make have none.
             fields[traits.reasoning_field] = message.reasoning
     return fields
 

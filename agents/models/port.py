@@ -19,11 +19,15 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A complete call; ``arguments`` is the raw JSON text of the model, not yet validated."""
+    """A complete call; ``arguments`` is the raw JSON text of the model, not yet validated.
+
+    ``signature`` is what its provider gave with it and wants back with it (Gemini).
+    """
 
     id: str
     name: str
     arguments: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Message:
         tool_calls: Calls of an assistant message.
         tool_call_id: The call that a tool message answers.
         reasoning: Reasoning of an assistant message, sent back only to models that want it.
+        reasoning_blocks: The same as its provider wants it back, signed (Anthropic).
         images: Pictures of a user message, only for models that see.
     """
 
@@ -55,6 +60,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     reasoning: str = ""
+    reasoning_blocks: tuple[dict[str, JsonValue], ...] = ()
     images: tuple[ModelImage, ...] = ()
 
 
@@ -89,6 +95,14 @@ class ModelToolCall:
     name: str
     arguments_delta: str
     opens: bool
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReasoningBlock:
+    """A piece of reasoning as its provider wants it back with the calls of the turn."""
+
+    block: dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,7 @@ class ModelEnd:
     finish_reason: FinishReason
 
 
-ModelEvent = ModelText | ModelThought | ModelToolCall | ModelUsage | ModelEnd
+ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | ModelUsage | ModelEnd
 
 
 class ChatModel(Protocol):

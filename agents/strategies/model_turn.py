@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from uuid import uuid4
 
 from pydantic import JsonValue, TypeAdapter
@@ -24,6 +24,7 @@ from agents.models.port import (
     FinishReason,
     Message,
     ModelEnd,
+    ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
@@ -38,6 +39,7 @@ class _Call:
     id: str
     name: str
     arguments: list[str] = field(default_factory=list[str])
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Turn:
     Attributes:
         message_id: Id of the assistant message; its text is still open if there are no calls.
         calls: Complete calls under ids of our own: providers repeat theirs in every turn.
+        reasoning_blocks: What goes back to the provider with the calls, as it came.
     """
 
     message_id: str
@@ -54,6 +57,7 @@ class Turn:
     reasoning: str
     calls: tuple[ToolCall, ...]
     finish_reason: FinishReason
+    reasoning_blocks: tuple[dict[str, JsonValue], ...] = ()
 
     @property
     def is_cut(self) -> bool:
@@ -62,15 +66,14 @@ class Turn:
 
     def to_json(self) -> dict[str, JsonValue]:
         """The turn as it is written down."""
-        calls: list[JsonValue] = [
-            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in self.calls
-        ]
+        calls: list[JsonValue] = [asdict(call) for call in self.calls]
         return {
             "message_id": self.message_id,
             "text": self.text,
             "reasoning": self.reasoning,
             "calls": calls,
             "finish_reason": self.finish_reason,
+            "reasoning_blocks": list[JsonValue](self.reasoning_blocks),
         }
 
     @classmethod
@@ -85,7 +88,13 @@ class Turn:
     @property
     def message(self) -> Message:
         """The turn as a message of the conversation."""
-        return Message("assistant", self.text, self.calls, reasoning=self.reasoning)
+        return Message(
+            "assistant",
+            self.text,
+            self.calls,
+            reasoning=self.reasoning,
+            reasoning_blocks=self.reasoning_blocks,
+        )
 
 
 _TURNS = TypeAdapter(Turn)
@@ -129,14 +138,17 @@ class _TurnStream:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: dict[str, _Call] = {}
+        self._blocks: list[dict[str, JsonValue]] = []
 
-    def add(self, event: ModelText | ModelThought | ModelToolCall) -> None:
+    def add(self, event: ModelText | ModelThought | ModelReasoningBlock | ModelToolCall) -> None:
         """Pass on one delta."""
         match event:
             case ModelThought(delta):
                 self._add_thought(delta)
             case ModelText(delta):
                 self._add_text(delta)
+            case ModelReasoningBlock(block):
+                self._blocks.append(block)
             case ModelToolCall():
                 if self._takes_calls:
                     self._add_call(event)
@@ -161,6 +173,7 @@ class _TurnStream:
         if call is None:
             call = self._calls[event.call_id] = _Call(f"call_{uuid4().hex}", event.name)
             self._emit(ToolCallStarted(call.id, call.name, self._message_id))
+        call.signature = call.signature or event.signature
         if event.arguments_delta:
             call.arguments.append(event.arguments_delta)
             self._emit(ToolCallArgs(call.id, event.arguments_delta))
@@ -177,7 +190,14 @@ class _TurnStream:
             self._emit(TextEnded(self._message_id))
         for call in self._calls.values():
             self._emit(ToolCallEnded(call.id))
-        calls = tuple(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls.values())
+        calls = tuple(
+            ToolCall(c.id, c.name, "".join(c.arguments), c.signature) for c in self._calls.values()
+        )
         return Turn(
-            self._message_id, "".join(self._text), "".join(self._reasoning), calls, finish_reason
+            self._message_id,
+            "".join(self._text),
+            "".join(self._reasoning),
+            calls,
+            finish_reason,
+            tuple(self._blocks) if calls else (),
         )

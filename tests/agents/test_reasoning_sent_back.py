@@ -1,0 +1,98 @@
+"""What providers want back with the calls of a turn: kept in the journal, sent by whoever goes on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from agents.agui.incoming import read_run_request
+from agents.models import open_model
+from agents.models.endpoint import Endpoint
+from agents.models.port import Message, ToolCall
+from agents.models.providers import PROVIDERS
+from core.database.engine import Database
+from tests.agents.model_calls import TOOL, events_of, text_of
+from tests.agents.run_parts import asking, follow, register, service_of
+from tests.fixtures.model_server import ModelServer
+
+pytestmark = pytest.mark.anyio
+
+VERSIONS = {"anthropic": "/v1", "gemini": "/v1beta", "deepseek": "/v1"}
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "xyz"}
+REDACTED = {"type": "redacted_thinking", "data": "zzz"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+def endpoint(server: ModelServer, provider: str, name: str) -> Endpoint:
+    traits = PROVIDERS[provider].traits
+    if provider == "anthropic":
+        traits = replace(traits, extra_body=THINKING)
+    base_url = server.base_url.replace("/v1", VERSIONS[provider])
+    return Endpoint(base_url, name, SecretStr("sk-test"), provider=provider, traits=traits)
+
+
+def calling_turn(provider: str, body: dict[str, Any]) -> Any:
+    """What went back of the turn that called."""
+    if provider == "gemini":
+        (turn,) = [content for content in body["contents"] if content["role"] == "model"]
+        return [part.get("thoughtSignature") for part in turn["parts"]]
+    (turn,) = [message for message in body["messages"] if message["role"] == "assistant"]
+    return turn["content"][:-1] if provider == "anthropic" else turn["reasoning_content"]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("provider", "sent_back"),
+    [("gemini", ["c2lnbmVk"]), ("anthropic", [THOUGHT, REDACTED]), ("deepseek", "Hm.")],
+)
+async def test_another_process_sends_back_what_came_with_the_call(
+    database: Database,
+    server: ModelServer,
+    client: httpx.AsyncClient,
+    provider: str,
+    sent_back: object,
+):
+    principal, model = (
+        await register(database),
+        open_model(endpoint(server, provider, "asks"), client),
+    )
+    thread_id, props = str(uuid4()), {"agent_type": "react"}
+    first = service_of(database, model)
+    request = asking("Delete all?", threadId=thread_id, forwardedProps=props)
+    events = await follow(first, await first.begin(principal, request))
+    (interrupt,) = events[-1]["outcome"]["interrupts"]
+    assert "xyz" not in str(events)
+    assert "c2lnbmVk" not in str(events)
+
+    said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"confirmed": True}}
+    body = {"threadId": thread_id, "runId": str(uuid4()), "messages": [], "resume": [said]}
+    second = service_of(database, model)
+    events = await follow(second, await second.begin(principal, read_run_request(body)))
+
+    assert "Done." in [event.get("delta") for event in events]
+    assert calling_turn(provider, server.requests[-1].body) == sent_back
+
+
+async def test_calls_that_no_model_made_are_sent_without_thinking(
+    server: ModelServer, client: httpx.AsyncClient
+):
+    """The server refuses them beside thinking, as the real one does."""
+    conversation = [
+        Message("user", "Hi"),
+        Message("assistant", "", (ToolCall("c1", "f", "{}"),)),
+        Message("tool", "one", tool_call_id="c1"),
+    ]
+    model = open_model(endpoint(server, "anthropic", "asks"), client)
+    assert text_of(await events_of(model, conversation, [TOOL])) == "Done."
+    await events_of(model, conversation[:1], [TOOL])
+    assert server.requests[-1].body["thinking"] == THINKING["thinking"]
