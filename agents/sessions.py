@@ -9,13 +9,13 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.attachments.tables import Attachment
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from core.accounts.access import Principal
 from core.database.paging import Page, paged
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
+from kb_service.attached_images import Attachment
 from kb_service.retrieval import records
 
 SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")

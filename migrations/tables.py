@@ -3,23 +3,23 @@
 from sqlalchemy import MetaData
 from sqlmodel import SQLModel
 
-import agents.attachments.tables
 import agents.calendar.tables
 import agents.memory.tables
 import agents.policies.tables
 import agents.tables
 import core.accounts.models
 import core.database.outbox
+import kb_service.attached_images
 import kb_service.models
 
 MODULES = (
-    agents.attachments.tables,
     agents.calendar.tables,
     agents.memory.tables,
     agents.policies.tables,
     agents.tables,
     core.accounts.models,
     core.database.outbox,
+    kb_service.attached_images,
     kb_service.models,
 )
 

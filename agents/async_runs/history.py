@@ -15,10 +15,10 @@ from agents.async_runs.report import Answer, report_on
 from agents.async_runs.tool_results import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.attachments import service as attachments
-from agents.attachments.tables import Attachment
 from agents.json_shapes import as_list, as_object, as_text
 from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunStatus
 from core.accounts.access import Principal
+from kb_service.attached_images import Attachment
 
 # Nothing is older; the calendar's own beginning can't be moved between time zones.
 _FIRST_DAY = date(1970, 1, 1)

@@ -13,7 +13,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments.links import Claim, Link, Links, read_link
 from agents.attachments.pictures import Picture, Pictures
-from agents.attachments.tables import Attachment
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.database.engine import Database
@@ -24,10 +23,10 @@ from core.errors import (
     FileTooLarge,
     InvalidLink,
     LinkExpired,
-    QuotaExceeded,
 )
 from core.logging import get_logger
-from kb_service.documents import storage_of, take_turn
+from kb_service.attached_images import Attachment
+from kb_service.documents import check_quota, take_turn
 from kb_service.object_storage.protocol import ObjectStore
 
 log = get_logger(__name__)
@@ -119,10 +118,7 @@ class Attachments:
         work.session.add(row)
         await work.session.flush()
         if quota:
-            storage = await storage_of(work.session, owner_id)
-            used = storage.used_bytes + await attached_bytes(work.session, owner_id)
-            if used > quota:
-                raise QuotaExceeded(used_bytes=used, limit_bytes=quota)
+            await check_quota(work.session, owner_id, limit_bytes=quota)
         return row
 
     def link(self, row: Attachment, *, now: datetime | None = None) -> Link:
@@ -274,15 +270,6 @@ async def load(session: AsyncSession, owner_id: str, ids: Collection[str]) -> di
         col(Attachment.deleted_at).is_(None),
     )
     return {row.id: row for row in (await session.exec(query)).all()}
-
-
-async def attached_bytes(session: AsyncSession, owner_id: str) -> int:
-    """Bytes of the images that a user keeps."""
-    total = func.coalesce(func.sum(col(Attachment.size)), 0)
-    query = select(total).where(
-        col(Attachment.owner_id) == owner_id, col(Attachment.deleted_at).is_(None)
-    )
-    return int((await session.exec(query)).one())
 
 
 async def _find(session: AsyncSession, attachment_id: str) -> Attachment | None:

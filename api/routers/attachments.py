@@ -13,13 +13,13 @@ from starlette.types import Receive, Scope, Send
 
 from agents.attachments.links import Claim
 from agents.attachments.pictures import MIME_TYPES
-from agents.attachments.tables import Attachment
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
 from api.uploads import one_file
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidLink
+from kb_service.attached_images import Attachment
 
 router = APIRouter(prefix="/api/v1/agent/attachments", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))

@@ -13,11 +13,15 @@ View = Depends(requires(Permission.KB_VIEW))
 
 
 class StorageAnswer(BaseModel):
-    """The files that the caller's knowledge bases hold; ``limit_bytes`` is null without a quota."""
+    """The files that the caller keeps; ``limit_bytes`` is null without a quota.
+
+    ``image_bytes`` are those of ``used_bytes`` that are images attached to messages.
+    """
 
     used_bytes: int
     limit_bytes: int | None
     documents: int
+    image_bytes: int
 
 
 @router.get("", dependencies=[View])
@@ -30,5 +34,6 @@ async def read_storage(
         used_bytes=storage.used_bytes,
         limit_bytes=services.settings.user_quota_bytes or None,
         documents=storage.documents,
+        image_bytes=storage.image_bytes,
     )
     return Envelope(data=answer)

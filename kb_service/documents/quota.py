@@ -8,6 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.models import User
 from core.errors import QuotaExceeded
+from kb_service.attached_images import Attachment
 from kb_service.models import Document, DocumentStatus, KnowledgeBase, Transfer
 
 _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
@@ -15,20 +16,22 @@ _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 @dataclass(frozen=True)
 class Storage:
-    """What the knowledge bases of a user hold.
+    """What a user keeps.
 
     Args:
-        used_bytes: size of the files, of older revisions too until they are deleted, and of what
-            imports and copies under way are still to bring.
+        used_bytes: size of the documents' files, of older revisions too until they are deleted, of
+            what imports and copies under way are still to bring, and of the attached images.
         documents: how many they are.
+        image_bytes: those of the attached images alone.
     """
 
     used_bytes: int
     documents: int
+    image_bytes: int = 0
 
 
 async def storage_of(session: AsyncSession, owner_id: str) -> Storage:
-    """What the knowledge bases of a user hold; what was deleted counts no more."""
+    """What a user keeps; what was deleted counts no more."""
     bytes_ = func.coalesce(func.sum(col(Document.file_size) + col(Document.superseded_bytes)), 0)
     query = (
         select(bytes_, func.count(col(Document.id)))
@@ -40,7 +43,17 @@ async def storage_of(session: AsyncSession, owner_id: str) -> Storage:
         )
     )
     used, count = (await session.exec(query)).one()
-    return Storage(int(used) + await _promised(session, owner_id), int(count))
+    images = await _image_bytes(session, owner_id)
+    used_bytes = int(used) + await _promised(session, owner_id) + images
+    return Storage(used_bytes, int(count), images)
+
+
+async def _image_bytes(session: AsyncSession, owner_id: str) -> int:
+    total = func.coalesce(func.sum(col(Attachment.size)), 0)
+    query = select(total).where(
+        col(Attachment.owner_id) == owner_id, col(Attachment.deleted_at).is_(None)
+    )
+    return int((await session.exec(query)).one())
 
 
 async def _promised(session: AsyncSession, owner_id: str) -> int:

@@ -18,7 +18,6 @@ from agents.attachments import drawing
 from agents.attachments.links import PREFIX, Links, read_link
 from agents.attachments.pictures import Pictures, sniff
 from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, Attachments, load, use
-from agents.attachments.tables import Attachment
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.database.engine import Database
@@ -36,6 +35,7 @@ from core.errors import (
     UnsupportedFileType,
 )
 from core.security.signed_urls import UrlSigner
+from kb_service.attached_images import Attachment
 from kb_service.object_storage.local import LocalObjectStore
 from tests.agents.run_parts import register
 

@@ -1,10 +1,12 @@
 """Many files in one request, metadata and names of documents, and the quota, over HTTP."""
 
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
@@ -110,6 +112,7 @@ def test_storage_is_shown_without_a_quota(user: Api, kb: str):
         "used_bytes": len(SHORT),
         "limit_bytes": None,
         "documents": 1,
+        "image_bytes": 0,
     }
 
 
@@ -118,6 +121,23 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {"AGENTEX_USER_QUOTA_BYTES": "1000"}
     with running_server(tmp_path_factory.mktemp("limited"), variables=variables) as server:
         yield server
+
+
+def test_documents_and_images_are_one_quota(limited: Server):
+    user = limited.person()
+    kb = user.create_kb()
+    drawn = io.BytesIO()
+    Image.effect_noise((20, 20), 90).save(drawn, "PNG")
+    image = {"file": ("a.png", drawn.getvalue(), "image/png")}
+    assert user.request("POST", "/agent/attachments", files=image).is_success
+    storage = user.get("/users/me/storage")
+    assert storage["used_bytes"] == storage["image_bytes"] > 300
+    rest = 1000 - storage["used_bytes"]
+
+    response = user.send_file(kb, "b.md", b"y" * (rest + 1))
+    assert check_error(response, ErrorCode.QUOTA_EXCEEDED)["used_bytes"] == 1001
+    assert user.put_file(kb, "b.md", b"y" * rest)["outcome"] == "created"
+    user.refused(ErrorCode.QUOTA_EXCEEDED, "POST", "/agent/attachments", files=image)
 
 
 def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Server):

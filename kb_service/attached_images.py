@@ -1,4 +1,4 @@
-"""The table of attached images."""
+"""The table of images attached to messages: here, as one quota counts all files of a person."""
 
 from datetime import datetime
 
