@@ -80,6 +80,7 @@ class AgentRun(Table, table=True):
     ``task_id`` is the run that began the work this one goes on with, itself if it began it;
     ``request`` is what was asked then. ``own_events`` is the journal's count with its last
     effect, ``takeovers`` how often another process took the run up after its driver was gone.
+    ``memory_*_tokens`` were spent on looking through the run after it, beside its own.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -102,6 +103,8 @@ class AgentRun(Table, table=True):
     last_seq: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    memory_prompt_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    memory_completion_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

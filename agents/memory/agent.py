@@ -1,7 +1,7 @@
 """The ``memory`` agent: what of a person's own messages is worth remembering."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from agents.memory.explicit import stated_facts
 from agents.memory.texts import is_said_in, names_a_secret
-from agents.models.port import ChatModel, Message, ModelText
+from agents.models.port import ChatModel, Message, ModelText, ModelUsage
 from agents.strategies.prompts import REPAIR, delimited
 from agents.strategies.structured import Unreadable, read_object
 
@@ -40,7 +40,13 @@ class _Facts(BaseModel):
     facts: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
 
 
-async def distil(model: ChatModel, messages: Sequence[str], known: Sequence[str]) -> list[str]:
+async def distil(
+    model: ChatModel,
+    messages: Sequence[str],
+    known: Sequence[str],
+    *,
+    spend: Callable[[ModelUsage], None],
+) -> list[str]:
     """The facts to remember of what a person said; mostly none.
 
     Without a language model only what the person asks in so many words to be remembered. What a
@@ -50,6 +56,7 @@ async def distil(model: ChatModel, messages: Sequence[str], known: Sequence[str]
         model: the product's.
         messages: the person's own, oldest first; those of nobody else.
         known: what is remembered already, the newest first.
+        spend: is told the tokens of each call.
 
     Raises:
         ModelFailed: the model broke off.
@@ -59,7 +66,7 @@ async def distil(model: ChatModel, messages: Sequence[str], known: Sequence[str]
         return [fact for fact in stated if not names_a_secret(fact)]
     asked = [Message("system", _PROMPT), Message("user", _data(messages, known[:_KNOWN]))]
     for _ in range(2):
-        said = await _answer(model, asked)
+        said = await _answer(model, asked, spend)
         try:
             facts = read_object(said, _Facts).facts
         except Unreadable as fault:
@@ -85,6 +92,17 @@ def _data(messages: Sequence[str], known: Sequence[str]) -> str:
     )
 
 
-async def _answer(model: ChatModel, messages: Sequence[Message]) -> str:
+async def _answer(
+    model: ChatModel, messages: Sequence[Message], spend: Callable[[ModelUsage], None]
+) -> str:
+    said: list[str] = []
     async with aclosing(model.events(messages)) as events:
-        return "".join([event.delta async for event in events if isinstance(event, ModelText)])
+        async for event in events:
+            match event:
+                case ModelText(delta):
+                    said.append(delta)
+                case ModelUsage():
+                    spend(event)
+                case _:
+                    pass
+    return "".join(said)

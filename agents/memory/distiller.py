@@ -1,14 +1,15 @@
 """Looks through completed runs in the background, after them and apart from them."""
 
 import asyncio
+from collections.abc import Sequence
 
-from agents.memory import queue, store
+from agents.memory import queue, spending, store
 from agents.memory.agent import distil
 from agents.memory.memories import Memories
 from agents.memory.queue import Claim, Said
 from agents.memory.store import MemoryDraft
 from agents.memory.tables import MemorySource
-from agents.models.port import ChatModel
+from agents.models.port import ChatModel, ModelUsage
 from core.accounts.users import memory_choices
 from core.database.engine import Database
 from core.database.types import new_id
@@ -77,28 +78,33 @@ class Distiller:
             return False
         if held.attempts > _MOST_ATTEMPTS:
             # Whoever held it before died of it.
-            await self._put_off(held, "attempts")
+            await self._put_off(held, "attempts", ())
             return True
+        spent: list[ModelUsage] = []
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
-                said, facts = await self._facts(held)
+                said, facts = await self._facts(held, spent)
         except (AgentexError, TimeoutError) as error:
-            await self._put_off(held, type(error).__name__)
+            await self._put_off(held, type(error).__name__, spent)
             return True
-        await self._keep(held, said, facts)
+        await self._keep(held, said, facts, spent)
         return True
 
-    async def _facts(self, held: Claim) -> tuple[Said | None, list[str]]:
+    async def _facts(self, held: Claim, spent: list[ModelUsage]) -> tuple[Said | None, list[str]]:
         async with self._database.reading() as session:
             said = await queue.read(session, held)
             if said is None or not said.messages:
                 return said, []
             known = [row.text for row in await store.list_all(session, said.owner_id)]
-        return said, await distil(self._model, said.messages, known)
+        return said, await distil(self._model, said.messages, known, spend=spent.append)
 
-    async def _keep(self, held: Claim, said: Said | None, facts: list[str]) -> None:
+    async def _keep(
+        self, held: Claim, said: Said | None, facts: list[str], spent: Sequence[ModelUsage]
+    ) -> None:
         kept = 0
         async with unit_of_work(self._database) as work:
+            # Whoever goes on with it: what was spent was spent.
+            await spending.count(work, held.run_key, self._model, spent)
             if not await queue.finish(work, held) or said is None:
                 return
             choices = await memory_choices(work.session, said.owner_id)
@@ -112,8 +118,9 @@ class Distiller:
                     break
         log.info("memory.distilled", run_key=held.run_key, facts=len(facts), kept=kept)
 
-    async def _put_off(self, held: Claim, why: str) -> None:
+    async def _put_off(self, held: Claim, why: str, spent: Sequence[ModelUsage]) -> None:
         async with unit_of_work(self._database) as work:
+            await spending.count(work, held.run_key, self._model, spent)
             if held.attempts >= _MOST_ATTEMPTS:
                 await queue.finish(work, held)
             else:

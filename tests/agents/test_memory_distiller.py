@@ -357,3 +357,33 @@ async def test_worker_goes_on_after_a_fault(
         working.cancel()
         await asyncio.wait({working})
     assert await texts_of(database, principal.user_id) == ["I am vegetarian"]
+
+
+@pytest.mark.parametrize(
+    ("script", "attempts", "calls"),
+    # The repair counts, and so does an attempt that came to nothing.
+    [("memory-notes", 1, 1), ("memory-prose", 1, 2), ("memory-filtered", 2, 2)],
+)
+async def test_tokens_of_the_memory_agent_are_counted(
+    database: Database,
+    principal: Principal,
+    server: ModelServer,
+    client: httpx.AsyncClient,
+    script: str,
+    attempts: int,
+    calls: int,
+):
+    key = await finished(database, principal, SAID)
+    for _ in range(attempts):
+        assert await distiller_of(database, scripted(server, client, script)).work_once()
+        await let_leases_end(database)
+
+    async with database.reading() as session:
+        run = await session.get_one(AgentRun, key)
+        own = ChatMessage.session_id == run.session_id
+        messages = (await session.exec(select(ChatMessage).where(own))).all()
+    assert (run.memory_prompt_tokens, run.memory_completion_tokens) == (11 * calls, 7 * calls)
+    assert (run.prompt_tokens, run.completion_tokens) == (0, 0)
+    told = {message.role: message.details.get("memory_usage") for message in messages}
+    spent = {"prompt_tokens": 11 * calls, "completion_tokens": 7 * calls, "model_id": script}
+    assert told == {"user": None, "assistant": spent}

@@ -253,6 +253,13 @@ def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(
     ]
     assert len(noting) == 1
     assert "tools" not in noting[0].body
+    # The tokens of the look through the run stand beside the run's own.
+    answer = asker.get(f"/sessions/{events[0]['threadId']}/messages")["items"][-1]["metadata"]
+    spent = {"prompt_tokens": 11, "completion_tokens": 7}
+    assert (answer["usage"], answer["memory_usage"]) == (
+        spent,
+        {**spent, "model_id": "by-question"},
+    )
 
 
 def test_failing_model_of_the_memory_agent_fails_no_run(asker: Api, scripted: ModelServer):

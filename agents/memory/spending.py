@@ -1,0 +1,55 @@
+"""What looking through a run costs, told where the run's own tokens are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlmodel import col, select
+
+from agents.events import Usage
+from agents.json_shapes import as_object
+from agents.models.port import ChatModel, ModelUsage
+from agents.tables import AgentRun, ChatMessage
+from core.database.unit_of_work import UnitOfWork
+
+
+async def count(
+    work: UnitOfWork, run_key: str, model: ChatModel, spent: Sequence[ModelUsage]
+) -> None:
+    """Add tokens to those that were spent on a run before, by attempts that failed too.
+
+    They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
+
+    Args:
+        work: the transaction.
+        run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
+        model: whose tokens they are.
+        spent: one for each call.
+    """
+    if not any(one.prompt_tokens or one.completion_tokens for one in spent):
+        return
+    query = select(AgentRun).where(AgentRun.id == run_key).with_for_update()
+    run = (await work.session.exec(query)).first()
+    if run is None:
+        return
+    run.memory_prompt_tokens += sum(one.prompt_tokens for one in spent)
+    run.memory_completion_tokens += sum(one.completion_tokens for one in spent)
+    work.session.add(run)
+    usage = Usage(run.memory_prompt_tokens, run.memory_completion_tokens)
+    estimated = any(one.is_estimated for one in spent)
+    await _tell(work, run, replace(usage, model=model.name, is_estimated=estimated))
+
+
+async def _tell(work: UnitOfWork, run: AgentRun, usage: Usage) -> None:
+    said = select(ChatMessage).where(
+        ChatMessage.session_id == run.session_id,
+        ChatMessage.run_id == run.run_id,
+        ChatMessage.role == "assistant",
+    )
+    last = said.order_by(col(ChatMessage.position).desc()).limit(1)
+    message = (await work.session.exec(last)).first()
+    if message is not None:
+        before = as_object(message.details.get("memory_usage"))
+        usage = replace(usage, is_estimated=usage.is_estimated or "is_estimated" in before)
+        told = {**usage.to_json(), "model_id": usage.model}
+        message.details = {**message.details, "memory_usage": told}
+        work.session.add(message)
