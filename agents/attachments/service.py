@@ -33,6 +33,8 @@ log = get_logger(__name__)
 
 UNUSED_SECONDS = 86_400
 """How long an image that no run has used is kept."""
+SHOWN_SECONDS = 10
+"""How long an image may take to be ready for a model: the run that waits for it has its lease."""
 _SWEPT_AT_ONCE = 500
 # An image drawn anew may be larger than it came, within reason.
 _GROWTH = 2
@@ -179,21 +181,23 @@ class Attachments:
         return self._store.local_copy(row.storage_key)
 
     async def shown(self, owner_id: str, ids: Sequence[str]) -> list[Picture]:
-        """The owner's images as models are shown them; one that can't be read is left out.
+        """The owner's images as models are shown them, made anew and kept nowhere.
 
-        Each is made anew from the stored one and kept nowhere.
+        One that can't be read, or not within ``SHOWN_SECONDS``, is left out.
         """
         async with self._database.reading() as session:
             rows = await load(session, owner_id, ids)
-        pictures: list[Picture] = []
-        for row in (rows[one] for one in ids if one in rows):
-            try:
-                async with self.open(row) as path:
-                    content = await asyncio.to_thread(path.read_bytes)
-                pictures.append(await self._pictures.draw(content, for_models=True))
-            except (AgentexError, OSError) as error:
-                log.warning("attachment.not_shown", cause=type(error).__name__)
-        return pictures
+        drawn = await asyncio.gather(*(self._shown(rows[one]) for one in ids if one in rows))
+        return [picture for picture in drawn if picture is not None]
+
+    async def _shown(self, row: Attachment) -> Picture | None:
+        try:
+            async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
+                content = await asyncio.to_thread(path.read_bytes)
+                return await self._pictures.draw(content, for_models=True)
+        except (AgentexError, OSError) as error:
+            log.warning("attachment.not_shown", cause=type(error).__name__)
+            return None
 
     async def sweep(self, *, now: datetime | None = None) -> int:
         """Remove the images of deleted sessions, and those that no run used within a day.

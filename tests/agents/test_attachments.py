@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 
 from agents import sessions
-from agents.attachments import drawing
+from agents.attachments import drawing, service
 from agents.attachments.links import PREFIX, Links, read_link
 from agents.attachments.pictures import Pictures, sniff
 from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, Attachments, load, use
@@ -369,6 +369,26 @@ async def test_quota_holds_for_images(
     assert caught.value.details == {"used_bytes": 3 * size, "limit_bytes": 2 * size}
     assert len(await rows_in(database)) == len(await store.keys()) == 2
     await attachments.add(await register(database), image_of("PNG"))
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_image_that_can_not_be_read_in_time_is_not_shown(
+    database: Database,
+    store: LocalObjectStore,
+    principal: Principal,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    attachments = Attachments(database, store, make_links(), limits=AttachmentLimits(100_000))
+    there = await attachments.add(principal, image_of("PNG"))
+    gone = await attachments.add(principal, image_of("PNG"))
+    await store.delete(gone.storage_key)
+    ids = [gone.id, there.id]
+
+    (shown,) = await attachments.shown(principal.user_id, ids)
+    assert shown.mime_type == "image/jpeg"
+    assert await attachments.shown((await register(database)).user_id, ids) == []
+    monkeypatch.setattr(service, "SHOWN_SECONDS", 0)
+    assert await attachments.shown(principal.user_id, ids) == []
 
 
 class BrokenStore(LocalObjectStore):
