@@ -39,6 +39,7 @@ class _Call:
     arguments: list[str] = field(default_factory=list[str])
     output: JsonValue = None
     duration_ms: int = 0
+    is_answered: bool = False
 
     @property
     def input(self) -> JsonValue:
@@ -56,6 +57,18 @@ class Transcript:
     def messages(self) -> list[SpokenMessage]:
         """The messages that have text, in order."""
         return [message for message in self._messages.values() if message.content]
+
+    def carry_over(self, earlier: "Transcript") -> None:
+        """Take over what an earlier run of the same task did and its messages do not tell.
+
+        Where it has messages that is what waited for an answer; else everything.
+        """
+        is_told = bool(earlier.messages)
+        self._trace |= {
+            name: entry
+            for name, entry in earlier._trace.items()
+            if not is_told or (isinstance(entry, _Call) and not entry.is_answered)
+        }
 
     def forget(self, ids: frozenset[str]) -> None:
         """Remove messages and calls that count for nothing."""
@@ -85,6 +98,11 @@ class Transcript:
     def _observe_call(self, event: WireEvent) -> None:
         call_id = as_text(event.get("toolCallId"))
         moment = as_count(event.get("timestamp"))
+        if event["type"] == "RUN_STARTED":
+            # How long a person took to answer is no part of a call's duration.
+            for waiting in self._trace.values():
+                if isinstance(waiting, _Call) and not waiting.is_answered:
+                    waiting.started_ms = moment
         if event["type"] == "TOOL_CALL_START":
             self._trace[call_id] = _Call(as_text(event["toolCallName"]), moment)
             return
@@ -94,6 +112,7 @@ class Transcript:
         if event["type"] == "TOOL_CALL_ARGS":
             call.arguments.append(as_text(event["delta"]))
         elif event["type"] == "TOOL_CALL_RESULT":
+            call.is_answered = True
             call.output = _json_or_text(as_text(event["content"]))
             call.duration_ms = max(0, moment - call.started_ms)
 

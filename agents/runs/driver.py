@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agents import event_log
 from agents.agui.closing import TornEnd, torn_end
@@ -62,6 +62,7 @@ class Course:
         model: name of the model, for the messages' metadata.
         stored: effects of the task that are stored already.
         logged: the run's events so far, when another process wrote them.
+        before: what earlier runs of the task did and no message of theirs tells.
     """
 
     run: BegunRun
@@ -69,6 +70,7 @@ class Course:
     model: str
     stored: int = 0
     logged: tuple[WireEvent, ...] = ()
+    before: Transcript = field(default_factory=Transcript)
 
 
 class RunDriver:
@@ -89,6 +91,7 @@ class RunDriver:
         self._left_over = course.logged
         self._mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
+        self._transcript.carry_over(course.before)
         self._is_handed_over = False
         self._torn: frozenset[str] = frozenset()
         for event in course.logged:

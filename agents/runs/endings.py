@@ -17,6 +17,7 @@ from agents.event_log import LogClosed, LogEntry
 from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
 from agents.memory import queue
+from agents.runs import task_logs
 from agents.runs.clock import now_ms
 from agents.sessions import add_messages
 from agents.strategies.strategy_run import failed
@@ -89,6 +90,7 @@ async def close(
         return []
     logged = await event_log.read_all(work.session, run_key)
     transcript = Transcript()
+    transcript.carry_over(await task_logs.transcript_before(work.session, run))
     for event in logged:
         transcript.observe(event)
     mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)

@@ -109,6 +109,7 @@ class Launcher:
             self.model.name,
             stored=len(unfinished.past),
             logged=unfinished.logged,
+            before=unfinished.before,
         )
 
     def _inputs(

@@ -10,10 +10,11 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
+from agents.agui.transcript import Transcript
 from agents.events import WireEvent
 from agents.journal import Effect
 from agents.requests import RunRequest
-from agents.runs import effects, store
+from agents.runs import effects, store, task_logs
 from agents.runs.store import BegunRun
 from agents.tables import AgentRun, RunStatus
 from core.database.clock import database_now
@@ -35,6 +36,7 @@ class Unfinished:
         logged: its own events so far.
         own_events: the journal's count with the last of them.
         answered: keys of finished tool calls whose result no event of the task has told yet.
+        before: what earlier runs of the task did and no message of theirs tells.
     """
 
     run: BegunRun
@@ -44,6 +46,7 @@ class Unfinished:
     logged: tuple[WireEvent, ...]
     own_events: int
     answered: frozenset[str]
+    before: Transcript
 
 
 async def find_lost(session: AsyncSession) -> Sequence[str]:
@@ -92,7 +95,7 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
     request = _REQUESTS.validate_python(task.request["input"])
     past = await effects.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
-    told = await _told_calls(session, run.task_id)
+    told = await task_logs.told_calls(session, run.task_id)
     calls = {
         effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")
     }
@@ -105,14 +108,5 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
         tuple(logged),
         run.own_events,
         frozenset(key for key in calls if key.removeprefix("call:") not in told),
+        await task_logs.transcript_before(session, run),
     )
-
-
-async def _told_calls(session: AsyncSession, task_id: str) -> set[str]:
-    runs = select(AgentRun.id).where(AgentRun.task_id == task_id)
-    return {
-        str(event["toolCallId"])
-        for key in (await session.exec(runs)).all()
-        for event in await event_log.read_all(session, key)
-        if event["type"] == "TOOL_CALL_RESULT"
-    }

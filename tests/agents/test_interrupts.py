@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import select
 
+from agents import sessions
 from agents import tools as registry
 from agents.agui.incoming import read_run_request
 from agents.agui.verifier import verify
@@ -131,6 +132,12 @@ async def test_answer_of_a_person_is_the_result_of_the_call(database, principal,
     assert "outcome" not in events[-1]
     text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
     assert "a@example.com" in text
+    async with database.reading() as session:
+        thread = await sessions.get(session, principal, talk.thread_id)
+        listed = await sessions.list_messages(session, thread, before_id=None, limit=10)
+    (call,) = listed.items[-1].details["tool_calls"]
+    assert (call["tool"], call["input"]) == ("request_input", {"prompt": "Which address?"})
+    assert call["output"] == {"input": "a@example.com"}
 
 
 async def test_call_is_run_once_a_person_agrees(database, principal, postbox):

@@ -1,5 +1,6 @@
 """What a run leaves in its session, from its wire events."""
 
+import pytest
 from hypothesis import given
 
 from agents.agui.transcript import Transcript
@@ -90,6 +91,31 @@ def test_character_that_no_database_holds_is_replaced():
     message = transcript_of(TextStarted("m"), TextDelta("m", "a\0b"), TextEnded("m")).messages[0]
 
     assert message.content == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("said", "carried"),
+    [
+        ((), ["search", "confirm"]),
+        ((TextStarted("m"), TextDelta("m", "I will look."), TextEnded("m")), ["confirm"]),
+    ],
+)
+def test_what_no_message_tells_is_carried_over_to_the_next_run(said, carried):
+    earlier = transcript_of(
+        *said,
+        ToolCallStarted("c1", "search", "m"),
+        ToolCallResult("r1", "c1", "null"),
+        ToolCallStarted("c2", "confirm", "m"),
+    )
+    transcript = Transcript()
+    transcript.carry_over(earlier)
+    transcript.observe({"type": "RUN_STARTED", "timestamp": 1_800_000_000_000})
+    result = {"type": "TOOL_CALL_RESULT", "toolCallId": "c2", "content": '{"confirmed": true}'}
+    transcript.observe({**result, "timestamp": 1_800_000_000_007})
+    calls = transcript.metadata()["tool_calls"]
+
+    assert [call["tool"] for call in calls] == carried
+    assert (calls[-1]["output"], calls[-1]["duration"]) == ({"confirmed": True}, 7)
 
 
 @given(runs())

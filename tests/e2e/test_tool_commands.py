@@ -79,6 +79,8 @@ def test_command_calls_each_tool_and_tells_its_result(embedded: Server, agent_ty
         assert "outcome" not in events[-1], tool
         assert told in results[0]["content"], tool
         assert told in text_of(events), tool
+        stored = user.get(f"/sessions/{events[0]['threadId']}/messages")["items"][-1]
+        assert [call["tool"] for call in stored["metadata"]["tool_calls"]] == [tool]
         assert sum(event["type"] == "RUN_FINISHED" for event in events) == 1 + (
             tool in ANSWERS or tool == PLACE["name"]
         )
