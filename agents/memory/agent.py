@@ -19,6 +19,7 @@ MOST_FACTS = 5
 _LONGEST_FACT = 300
 _READ_CHARACTERS = 12_000
 _KNOWN = 50
+_LONGEST_ANSWER = 50_000
 
 _PROMPT = f"""You keep the long-term memory of an assistant. You read messages that one user \
 wrote to it and name the facts worth remembering in other conversations, weeks later.
@@ -96,13 +97,18 @@ async def _answer(
     model: ChatModel, messages: Sequence[Message], spend: Callable[[ModelUsage], None]
 ) -> str:
     said: list[str] = []
+    left = _LONGEST_ANSWER
     async with aclosing(model.events(messages)) as events:
         async for event in events:
             match event:
                 case ModelText(delta):
                     said.append(delta)
+                    left -= len(delta)
                 case ModelUsage():
                     spend(event)
                 case _:
                     pass
+            if left < 0:
+                # It never comes to an end; what it said so far is no object.
+                break
     return "".join(said)

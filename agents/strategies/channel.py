@@ -32,7 +32,7 @@ from agents.journal import Effect, Journal
 _UNFINISHED_RESULT = {
     "cancelled": "Cancelled: the run was stopped.",
     "failed": "Not finished: the run broke off.",
-    "budget": "Not run: the time for this run was used up.",
+    "budget": "Not run: the time or the tokens of this run were used up.",
 }
 
 

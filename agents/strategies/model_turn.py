@@ -1,6 +1,6 @@
 """One turn of a model, streamed out as events while it is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from uuid import uuid4
@@ -20,17 +20,16 @@ from agents.events import (
     ToolCallStarted,
 )
 from agents.models.port import (
-    ChatModel,
     FinishReason,
     Message,
     ModelEnd,
+    ModelEvent,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
     ModelUsage,
     ToolCall,
-    ToolSpec,
 )
 
 
@@ -98,24 +97,49 @@ class Turn:
 
 
 _TURNS = TypeAdapter(Turn)
+# About right for English; Chinese has fewer to a token, so its bound comes later.
+_CHARACTERS_PER_TOKEN = 4
+# The name and the id of a call, which count though it may have no arguments.
+_CALL_CHARACTERS = 60
+
+
+class TurnTooLong(Exception):
+    """The model said more in one turn than it may.
+
+    Attributes:
+        tokens: An estimate of what it said, which its endpoint will not count any more.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__("the turn is too long")
+        self.tokens = tokens
 
 
 async def stream_turn(
-    model: ChatModel,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSpec],
+    events: AsyncGenerator[ModelEvent, None],
     *,
+    takes_calls: bool,
     emit: Callable[[RunEvent], None],
     spend: Callable[[ModelUsage], None],
+    most_tokens: int,
 ) -> Turn:
-    """Stream one turn to its end; calls are ignored when no tools were offered.
+    """Stream one turn to its end.
+
+    Args:
+        events: What the model says; closed at the end.
+        takes_calls: Whether tools were offered; calls are ignored otherwise.
+        emit: Hears it as it speaks.
+        spend: Is told its tokens.
+        most_tokens: Of its thoughts, text and calls together; not every model comes to an end.
 
     Raises:
         ModelFailed: The model broke off; what is open stays open for the channel to close.
+        TurnTooLong: It went on for longer than it may; what is open stays open too.
     """
-    stream = _TurnStream(emit, takes_calls=bool(tools))
+    stream = _TurnStream(emit, takes_calls=takes_calls)
+    characters = 0
     finish_reason: FinishReason = "stop"
-    async with aclosing(model.events(messages, tools)) as events:
+    async with aclosing(events):
         async for event in events:
             match event:
                 case ModelUsage():
@@ -124,7 +148,20 @@ async def stream_turn(
                     finish_reason = reason
                 case _:
                     stream.add(event)
+                    characters += _length(event)
+                    if characters > most_tokens * _CHARACTERS_PER_TOKEN:
+                        raise TurnTooLong(characters // _CHARACTERS_PER_TOKEN)
     return stream.end(finish_reason)
+
+
+def _length(event: ModelText | ModelThought | ModelReasoningBlock | ModelToolCall) -> int:
+    match event:
+        case ModelToolCall():
+            return len(event.arguments_delta) + (_CALL_CHARACTERS if event.opens else 0)
+        case ModelReasoningBlock(block):
+            return len(str(block))
+        case _:
+            return len(event.delta)
 
 
 class _TurnStream:

@@ -10,23 +10,24 @@ from agents.events import TextEnded, TextStarted, ToolCallEnded, ToolCallStarted
 from agents.journal import Effect
 from agents.models.port import Message, ModelUsage, ToolSpec, ToolsRefused
 from agents.strategies.base import Strategy
-from agents.strategies.budget import Budget
-from agents.strategies.model_turn import Turn, stream_turn
+from agents.strategies.budget import Budget, EndedBy
+from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.voice import TurnVoice, Voice
 
 _USAGES = TypeAdapter(list[ModelUsage])
+_ENDED_BY: TypeAdapter[EndedBy] = TypeAdapter(EndedBy)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     turn: Turn | None
     usages: Sequence[ModelUsage]
-    is_late: bool = False
+    ended_by: EndedBy | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
         spent: list[JsonValue] = [asdict(usage) for usage in self.usages]
         turn = None if self.turn is None else self.turn.to_json()
-        return {"turn": turn, "usage": spent, "late": self.is_late}
+        return {"turn": turn, "usage": spent, "ended_by": self.ended_by}
 
 
 class TurnMaker:
@@ -34,7 +35,7 @@ class TurnMaker:
 
     Args:
         strategy: whose model, events and tokens.
-        budget: is told when time was used up.
+        budget: is told when a turn used up the time or the tokens.
     """
 
     def __init__(self, strategy: Strategy, budget: Budget) -> None:
@@ -58,7 +59,7 @@ class TurnMaker:
             seconds: how long it may take; None leaves that to the run's own deadline.
 
         Returns:
-            None when time was used up before it said anything that counts.
+            None when time or tokens were used up before it said anything that counts.
 
         Raises:
             ToolsRefused: the endpoint can't do tool calling.
@@ -95,15 +96,25 @@ class TurnMaker:
         try:
             async with asyncio.timeout(seconds):
                 turn = await stream_turn(
-                    self._strategy.inputs.model, messages, tools, emit=heard, spend=spend
+                    self._strategy.inputs.model.events(messages, tools),
+                    takes_calls=bool(tools),
+                    emit=heard,
+                    spend=spend,
+                    most_tokens=self._strategy.inputs.limits.max_tokens,
                 )
         except TimeoutError:
-            self.budget.end("time")
-            is_open = heard.cut()
-            turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
-            return _Outcome(turn, usages, is_late=True)
+            return self._cut(heard, usages, "time")
+        except TurnTooLong as endless:
+            spend(ModelUsage(0, endless.tokens, is_estimated=True))
+            return self._cut(heard, usages, "tokens")
         heard.end(has_calls=bool(turn.calls))
         return _Outcome(turn, usages)
+
+    def _cut(self, heard: TurnVoice, usages: Sequence[ModelUsage], by: EndedBy) -> "_Outcome":
+        self.budget.end(by)
+        is_open = heard.cut()
+        turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
+        return _Outcome(turn, usages, by)
 
     def _read_back(self, past: Effect, voice: Voice) -> Turn | None:
         outcome = past.outcome
@@ -111,8 +122,8 @@ class TurnMaker:
             raise ToolsRefused(reason=outcome["refused"])
         for usage in _USAGES.validate_python(outcome["usage"]):
             self._strategy.spend(usage)
-        if outcome["late"]:
-            self.budget.end("time")
+        if (ended_by := outcome["ended_by"]) is not None:
+            self.budget.end(_ENDED_BY.validate_python(ended_by))
         if outcome["turn"] is None:
             return None
         turn = Turn.from_json(outcome["turn"])

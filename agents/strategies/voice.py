@@ -26,15 +26,19 @@ class TurnVoice:
 
     Attributes:
         message_id: Of the text that was begun, as the reader knows it.
-        text: All text so far.
     """
 
     def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
         self.message_id = ""
-        self.text = ""
+        self._pieces: list[str] = []
         self._emit = emit
         self._voice: Voice = voice
         self._open = OpenEntities()
+
+    @property
+    def text(self) -> str:
+        """All text so far."""
+        return "".join(self._pieces)
 
     def __call__(self, event: RunEvent) -> None:
         """Pass on an event as the voice wants it."""
@@ -43,7 +47,7 @@ class TurnVoice:
                 # A thought must not have the id of the message that its tool calls belong to.
                 self.message_id = message_id if self._voice == "answer" else str(uuid4())
             case TextDelta():
-                self.text += event.delta
+                self._pieces.append(event.delta)
             case _:
                 pass
         heard = self._heard(event)
