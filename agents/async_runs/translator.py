@@ -83,6 +83,7 @@ class RunTranslator:
             "TEXT_MESSAGE_START": self._text_started,
             "TEXT_MESSAGE_CONTENT": self._text_content,
             "TEXT_MESSAGE_END": self._text_ended,
+            "MESSAGES_SNAPSHOT": self._messages_replaced,
         }
 
     def translate(self, event: WireEvent) -> list[WireEvent]:
@@ -214,6 +215,13 @@ class RunTranslator:
             return []
         self._has_answered = True
         return [self._answer(event, said)]
+
+    def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
+        # What a process that died had begun to say is taken back, and begun again by the next one.
+        said = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
+        if self._cut_off is not None and self._cut_off.message_id not in said:
+            self._cut_off = None
+        return []
 
     def _answer(self, event: WireEvent, said: _Said, failure: str | None = None) -> WireEvent:
         metadata = said.metadata

@@ -63,6 +63,26 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
     assert answers(told(*events)) == expected
 
 
+@pytest.mark.parametrize(
+    ("kept", "last", "expected"),
+    [
+        ([], DONE, []),
+        ([], BROKEN, [("failed", "")]),
+        ([], Finished(Usage(), outcome="cancelled"), []),
+        (["m1"], Finished(Usage(), outcome="cancelled"), [("partial_success", "The po")]),
+    ],
+)
+def test_what_a_dead_process_had_begun_to_say_is_no_answer(
+    kept: list[str], last: RunEvent, expected: list
+):
+    translator = RunTranslator()
+    told(*TORN, translator=translator)
+    messages = [{"id": name, "role": "assistant", "content": "The po"} for name in kept]
+    translator.translate({"type": "MESSAGES_SNAPSHOT", "messages": messages})
+
+    assert answers(told(last, translator=translator)) == expected
+
+
 def test_thoughts_and_deltas_are_not_told():
     thought = [ThoughtStarted("t"), ThoughtDelta("t", "hm"), ThoughtEnded("t")]
 
