@@ -53,12 +53,14 @@ class Continuation:
 
     Args:
         waiting: the task.
-        answers: per call id, what is made of it.
+        changes: what the answers make of the task's journal.
+        own_events: the journal's count: events of the strategy that come again before new ones.
         told: per interrupt id, the status and what was said.
     """
 
     waiting: Waiting
-    answers: dict[str, Answered]
+    changes: tuple[Effect, ...]
+    own_events: int
     told: dict[str, tuple[str, dict[str, JsonValue]]]
 
 
@@ -176,7 +178,8 @@ async def _continue(
     for call_id in waiting.client_calls:
         message = results.get(call_id)
         made[call_id] = Answered("done", content=message.text if message else _NO_RESULT)
-    return Continuation(waiting, made, told)
+    journal = _answered_journal(waiting, made)
+    return Continuation(waiting, tuple(journal.take_changes()), journal.own_left, told)
 
 
 def _answered(row: RunInterrupt, answer: Answer) -> Answered:
@@ -188,11 +191,10 @@ def _answered(row: RunInterrupt, answer: Answer) -> Answered:
         raise InterruptAnswerInvalid(interrupt_id=row.id, error=str(fault)) from fault
 
 
-def answered_journal(continuation: Continuation) -> Journal:
-    """The journal of the task with the answers in it."""
-    waiting = continuation.waiting
+def _answered_journal(waiting: Waiting, answers: dict[str, Answered]) -> Journal:
+    """The journal of the task with the answers, by call id, in it."""
     journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
-    for call_id, answered in continuation.answers.items():
+    for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
         if answered.status == "approved":
             outcome = {"arguments": answered.arguments}
@@ -210,8 +212,8 @@ async def apply(work: UnitOfWork, continuation: Continuation) -> None:
         continuation: what was decided.
     """
     waiting = continuation.waiting
-    changes = answered_journal(continuation).take_changes()
-    await effects.write(work.session, waiting.run.task_id, changes, stored=len(waiting.past))
+    stored = len(waiting.past)
+    await effects.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)
     for interrupt_id, (status, said) in continuation.told.items():
         answer = (
             update(RunInterrupt)

@@ -90,7 +90,7 @@ class RunPlan:
     @property
     def own_events(self) -> int:
         """Events of the strategy that come again before anything is new."""
-        return continuing.answered_journal(self.continues).own_left if self.continues else 0
+        return self.continues.own_events if self.continues else 0
 
 
 async def find_thread(
