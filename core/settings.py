@@ -180,7 +180,11 @@ class Settings(BaseSettings):
         default=4, ge=1, description="Documents one worker has in hand."
     )
     lease_seconds: float = Field(
-        default=20, gt=0, description="Life of a worker's lease on a document."
+        default=20,
+        gt=0,
+        # A lease that lies further ahead counts as written before a clock was set back.
+        le=600,
+        description="Life of a worker's lease on a document; at most 600.",
     )
     reconcile_seconds: float = Field(
         default=5, gt=0, description="Pause between reconciler rounds."

@@ -104,6 +104,7 @@ def refused_start(tmp_path: Path, **variables: str) -> str:
         ("port", "http"),
         ("max_upload_bytes", 0),
         ("lease_seconds", -1),
+        ("lease_seconds", 601),
         ("log_level", "loud"),
         ("access_token_seconds", 1),
         ("ingest_attempts", 0),

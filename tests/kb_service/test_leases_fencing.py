@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from annotated_types import Le
 from sqlmodel import col, select
 
 from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from kb_service import leases
+from core.settings import Settings
+from kb_service import leases, transfers
 from kb_service.leases import Lease, Outcome
 from kb_service.models import Chunk, Document, DocumentStage
 from kb_service.vector_index.protocol import point_id
@@ -85,6 +87,14 @@ async def test_held_document_can_not_be_taken_until_the_lease_ends(database: Dat
     await edit(database, doc_id, lease_until=utc_now() - timedelta(seconds=1))
     # A revision of its own: whoever held it may wake in the middle of writing the old one.
     assert await take(database, doc_id, "two") == Lease(doc_id, 2, 2, "two")
+
+
+async def test_longest_lease_that_can_be_set_is_one(database: Database, doc_id: str):
+    bounds = Settings.model_fields["lease_seconds"].metadata
+    (longest,) = (bound.le for bound in bounds if isinstance(bound, Le))
+    assert timedelta(seconds=longest) == leases.LONGEST_LEASE == transfers.LONGEST_LEASE
+    await must_take(database, doc_id, seconds=longest)
+    assert await take(database, doc_id, "two") is None
 
 
 async def test_one_of_many_simultaneous_workers_gets_the_lease(database: Database, doc_id: str):
