@@ -81,7 +81,9 @@ def test_image_that_is_asked_about_later_is_not_shown_again(
         ("这张图片里是什么内容？", "附带的图片没有被查看"),
     ],
 )
-def test_answer_owns_up_to_images_that_were_not_looked_at(server: Server, question: str, note: str):
-    user = server.person()
+def test_answer_owns_up_to_images_that_were_not_looked_at(
+    embedded: Server, question: str, note: str
+):
+    user = embedded.person()
     assert note in asked(user, question, attach(user, (30, 20)))
     assert note not in asked(user, question)

@@ -8,7 +8,15 @@ from uuid import uuid4
 import pytest
 
 from core.errors import ErrorCode
-from tests.fixtures.agents import camel, model_variables, run, run_body, text_of
+from tests.fixtures.agents import (
+    GUIDE,
+    camel,
+    model_variables,
+    run,
+    run_body,
+    text_of,
+    types_of,
+)
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server, running_server
@@ -142,3 +150,30 @@ def test_what_is_no_choice_is_refused(user: Api, body: Any):
     before = user.get(PATH)
     user.refused(ErrorCode.INVALID_REQUEST, "PUT", PATH, json=body)
     assert user.get(PATH) == before
+
+
+@pytest.mark.parametrize(
+    "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
+)
+def test_search_may_ask_or_be_switched_off_like_any_tool(embedded: Server, agent_type: str):
+    user = embedded.person()
+    kb_id = user.create_kb()
+    user.ingest(kb_id, "relay.md", GUIDE)
+    props = {"agent_type": agent_type, "knowledge_base_ids": [kb_id]}
+    question = "Which port does the relay server listen on?"
+    choose(user, search_knowledge_base="ask")
+    thread_id = str(uuid4())
+    body = run_body(question, thread_id=thread_id, forwarded_props=props)
+    waited = run(user, camel(body))
+    assert waited[-1]["outcome"]["interrupts"][0]["metadata"]["tool"] == "search_knowledge_base"
+    assert text_of(waited) == ""
+    went_on = answered(user, thread_id, waited)
+    while went_on[-1].get("outcome"):
+        went_on = answered(user, thread_id, went_on)
+    assert "port 7070" in text_of(went_on)
+
+    choose(user, search_knowledge_base="never")
+    without = run(user, camel(run_body(question, forwarded_props=props)))
+    assert without[-1]["type"] == "RUN_FINISHED"
+    assert "TOOL_CALL_START" not in types_of(without)
+    assert "7070" not in text_of(without)
