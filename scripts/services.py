@@ -1,8 +1,9 @@
 """Runs a command with real Redis and PostgreSQL for its tests: ``python -m scripts.services CMD``.
 
 Redis is always a private server: tests must not touch what a developer keeps in another.
-PostgreSQL is the one that answers on this machine (the tests make databases of their own), else
-a private one. What can't be had is named, and the tests that need it skip.
+PostgreSQL is a private one too, which need not survive a crash and so makes databases in no time;
+where its programs are missing, the one that answers on this machine (the tests make databases of
+their own). What can't be had is named, and the tests that need it skip.
 """
 
 # asyncpg carries no types.
@@ -31,6 +32,11 @@ from cli.supervisor.redis_server import RedisServerMissing, find_program
 
 _DATABASE, _REDIS = "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL"
 _START_SECONDS = 30.0
+# A server whose data go with it has nothing to keep through a crash.
+_FORGETFUL = (
+    "-c fsync=off -c synchronous_commit=off -c full_page_writes=off "
+    "-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off"
+)
 
 
 def main() -> int:
@@ -83,32 +89,45 @@ def _redis(folder: Path) -> Generator[str | None]:
 
 @contextlib.contextmanager
 def _postgres(folder: Path) -> Generator[str | None]:
-    for user in (getpass.getuser(), "postgres"):
-        url = f"postgresql://{user}@127.0.0.1:5432/postgres"
-        if asyncio.run(_may_create_databases(url)):
-            yield url
-            return
     programs = _find_postgres_programs()
     as_user = _unprivileged_prefix()
     if programs is None or as_user is None:
-        _say("No PostgreSQL answers on 127.0.0.1:5432 and none can be started.")
-        yield None
+        yield _find_running_postgres()
         return
     home = folder / "postgres"
     home.mkdir()
     if as_user:
         folder.chmod(0o711)
         shutil.chown(home, "postgres")
-    _call(as_user, programs / "initdb", "-D", home / "data", "-U", "postgres", "-A", "trust")
+    initdb = (
+        programs / "initdb",
+        "--no-sync",
+        "-D",
+        home / "data",
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+    )
+    _call(as_user, *initdb)
     # Not before: what takes long in between lets another program have the port.
     port = _free_port()
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off"
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {home} {_FORGETFUL}"
     control = (programs / "pg_ctl", "-D", home / "data", "-l", home / "log", "-w")
     _call(as_user, *control, "-o", options, "start")
     try:
         yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
     finally:
         _call(as_user, *control, "-m", "immediate", "stop")
+
+
+def _find_running_postgres() -> str | None:
+    for user in (getpass.getuser(), "postgres"):
+        url = f"postgresql://{user}@127.0.0.1:5432/postgres"
+        if asyncio.run(_may_create_databases(url)):
+            return url
+    _say("No PostgreSQL can be started and none answers on 127.0.0.1:5432.")
+    return None
 
 
 async def _may_create_databases(url: str) -> bool:
