@@ -1,14 +1,16 @@
 """Runs the tests: ``python -m scripts.suite [PYTEST ARGUMENTS]``.
 
-Without arguments, and where there are two cores, two pytest processes share the suite: most of a
-test's time is one core at work. Each has Redis, PostgreSQL and servers of its own. A line of
-progress comes per file; what they have to say at the end comes one after the other.
+Without arguments, and where there are two cores, two pytest processes share the suite
+(``scripts/sharing.py``): most of a test's time is one core at work. Each has Redis, PostgreSQL and
+servers of its own. Their lines come as they are said; what they have to say at the end comes one
+after the other.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -18,8 +20,6 @@ from types import FrameType
 
 import psutil
 
-# About half of the time; the other process has all the rest, whatever is added.
-_HALF = ("tests/faults", "tests/ingestion", "tests/kb_service")
 _WITH_SERVICES = (sys.executable, "-m", "scripts.services")
 _PYTEST = (sys.executable, "-m", "pytest")
 # Long enough for servers to be stopped in order.
@@ -33,14 +33,24 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments or _cores() < 2:
         os.execv(sys.executable, [*_WITH_SERVICES, *_PYTEST, *arguments])
-    others = [f"--ignore={path}" for path in _HALF]
-    return run_side_by_side({"1": _part("1", _HALF), "2": _part("2", others)})
+    with tempfile.TemporaryDirectory(prefix="agentex-suite-") as folder:
+        return run_side_by_side({"1": _part("1", folder, "front"), "2": _part("2", folder, "back")})
 
 
-def _part(name: str, arguments: Sequence[str]) -> list[str]:
+def _part(name: str, folder: str, end: str) -> list[str]:
     color = "yes" if sys.stdout.isatty() else "no"
     options = (f"--color={color}", "-o", f"cache_dir=.pytest_cache/{name}")
-    return [*_WITH_SERVICES, *_PYTEST, *options, *arguments]
+    return [*_WITH_SERVICES, *_PYTEST, *options, *sharing(folder, end)]
+
+
+def sharing(folder: str, end: str) -> tuple[str, ...]:
+    """The options of a pytest process that shares its files with another one.
+
+    Args:
+        folder: where both note what they have taken; empty.
+        end: ``front`` or ``back``, of the list of files.
+    """
+    return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={end}")
 
 
 def _cores() -> int:

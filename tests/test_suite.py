@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scripts.suite import sharing
 from tests.fixtures.processes import ROOT, is_running, wait_until
 
 RUN = (
@@ -121,7 +122,45 @@ def test_what_holds_out_is_killed_with_all_it_started(tmp_path: Path):
     assert [pid for pid in pids if is_running(pid)] == []
 
 
-def test_folders_of_one_half_are_there():
-    from scripts.suite import _HALF
+# Both begin; then the first file waits for one in the middle, which only the other process can run.
+FIRST = """
+from tests.fixtures.processes import wait_until
 
-    assert [folder for folder in _HALF if not list((ROOT / folder).glob("test_*.py"))] == []
+def test_first(request):
+    runs = request.path.with_name("runs")
+    request.path.with_name("begun").touch()
+    wait_until(lambda: runs.exists() and "test_c" in runs.read_text())
+    with runs.open("a") as file:
+        file.write("first\\n")
+"""
+OTHER = """
+from tests.fixtures.processes import wait_until
+
+def test_one(request):
+    wait_until(request.path.with_name("begun").exists)
+    with request.path.with_name("runs").open("a") as runs:
+        runs.write(f"{request.path.stem}\\n")
+
+def test_two(request):
+    pass
+"""
+
+
+def test_files_are_shared_until_both_meet_and_each_is_run_once(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    folder.mkdir()
+    meeting.mkdir()
+    (folder / "test_a.py").write_text(FIRST)
+    names = [f"test_{letter}" for letter in "bcde"]
+    for name in names:
+        (folder / f"{name}.py").write_text(OTHER)
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
+    pytest_alone = [sys.executable, "-m", "pytest", *alone, "-p", "no:randomly"]
+    ends = ("front", "back")
+    commands = {end: [*pytest_alone, *sharing(str(meeting), end), str(folder)] for end in ends}
+    out, _ = start(**commands).communicate(timeout=120)
+    runs = (folder / "runs").read_text().splitlines()
+    # The one after it was taken before the first waited.
+    assert runs == ["test_e", "test_d", "test_c", "first", "test_b"], out
+    assert out.splitlines()[-1].startswith("front: 3 passed"), out
+    assert "back: 6 passed" in out.splitlines()[-1]

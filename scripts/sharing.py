@@ -1,0 +1,66 @@
+"""A pytest plugin: two processes share the test files, one from the front, one from the back.
+
+They take whole files until none is left, so that both end at about the same time whatever is
+added, and what a file needs for all its tests is made once. What starts servers stands at the
+ends, so that neither starts those of the other: HTTP in front; faults and indexing behind.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_END_FOLDERS = {"e2e": 0, "faults": 2, "ingestion": 2, "kb_service": 2}
+_BETWEEN = 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that name the meeting place and the end to begin at."""
+    group = parser.getgroup("sharing the test files with another process")
+    group.addoption("--share", metavar="FOLDER", help="empty at the start; both must name it")
+    group.addoption("--share-from", choices=("front", "back"), default="front")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the files that the other process has not taken, as pytest's own loop would."""
+    folder: str | None = session.config.getoption("share")
+    if folder is None or session.testsfailed or session.config.option.collectonly:
+        # What can't be collected fails both.
+        return None
+    backward = session.config.getoption("share_from") == "back"
+    items = _taken(_files(session.items, backward=backward), Path(folder))
+    item = next(items, None)
+    while item is not None:
+        # Which fixtures end with a test follows from the one after it.
+        following = next(items, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
+    return True
+
+
+def _files(items: list[pytest.Item], *, backward: bool) -> list[list[pytest.Item]]:
+    """The tests of each file, in the order in which this process asks for them."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    paths = sorted(files, key=_rank)
+    return [files[path] for path in (reversed(paths) if backward else paths)]
+
+
+def _rank(path: Path) -> int:
+    return next((_END_FOLDERS[part] for part in path.parts if part in _END_FOLDERS), _BETWEEN)
+
+
+def _taken(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
+    for file in files:
+        # The two may be in a different order, so none ends at the first that is not free.
+        with contextlib.suppress(FileExistsError):
+            (folder / hashlib.sha256(bytes(file[0].path)).hexdigest()).touch(exist_ok=False)
+            yield from file
