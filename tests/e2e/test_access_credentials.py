@@ -31,12 +31,6 @@ OPEN = {
 }
 
 
-@pytest.fixture
-def user(server: Server) -> Api:
-    """A person who has registered and logged in, which is what is tested here."""
-    return server.api().register()
-
-
 def operations(server: Server) -> dict[str, dict[str, Any]]:
     document = server.http.get("/openapi.json").json()
     return {
@@ -132,6 +126,7 @@ class Forger:
     def __init__(self, server: Server, user: Api) -> None:
         row = server.sql("SELECT * FROM stored_signing_key")[0]
         secret = (server.settings.data_dir / "secret-key").read_bytes()
+        self.user = user
         self.key_id = row["id"]
         self.public_pem = row["public_pem"]
         private_pem = Vault(secret, PURPOSE).decrypt(row["sealed_private_pem"])
@@ -156,9 +151,23 @@ class Forger:
         return f"{encode(header)}.{encode(self.claims)}.{signature}"
 
 
+@pytest.fixture(scope="module")
+def forgers() -> dict[str, Forger]:
+    """The forger of each shape: what it makes is refused, so tests can share it."""
+    return {}
+
+
 @pytest.fixture
-def forger(server: Server, user: Api) -> Forger:
-    return Forger(server, user)
+def forger(server: Server, forgers: dict[str, Forger]) -> Forger:
+    if server.shape not in forgers:
+        forgers[server.shape] = Forger(server, server.api().register())
+    return forgers[server.shape]
+
+
+@pytest.fixture
+def user(forger: Forger) -> Api:
+    """A person who has registered and logged in; nobody logs out here."""
+    return forger.user
 
 
 def refuse(server: Server, token: str, code: ErrorCode = ErrorCode.INVALID_TOKEN) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, conforms, unique
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 ME = {
     "id": "uuid",
@@ -33,15 +33,15 @@ NEW_PASSWORD = "NewPassword456"
 
 
 @pytest.fixture
-def user(server: Server) -> Api:
-    """A person who has registered and logged in, which is what is tested here."""
+def member(server: Server) -> Api:
+    """A person who has registered and logged in, and has no API key."""
     return server.api().register()
 
 
-def test_own_account_answers_as_documented(user: Api):
-    data = user.get("/users/me")
+def test_own_account_answers_as_documented(member: Api):
+    data = member.get("/users/me")
     conforms(data, ME)
-    assert (data["username"], data["role"]["name"]) == (user.name, "user")
+    assert (data["username"], data["role"]["name"]) == (member.name, "user")
     assert "kb:write" in data["permissions"]
     assert "users:manage" not in data["permissions"]
 
@@ -87,6 +87,7 @@ def test_change_with_an_unknown_time_zone_changes_nothing(user: Api):
     assert user.get("/users/me")["avatar_url"] is None
 
 
+@one_shape
 @pytest.mark.parametrize(
     "body",
     [
@@ -118,28 +119,28 @@ def test_name_of_another_person_is_refused(user: Api, other: Api):
     user.refused(ErrorCode.USERNAME_TAKEN, "PUT", "/users/me", json=body)
 
 
-def test_password_change_ends_other_logins_and_keeps_this_one(server: Server, user: Api):
-    elsewhere = server.api().log_in(user.name)
+def test_password_change_ends_other_logins_and_keeps_this_one(server: Server, member: Api):
+    elsewhere = server.api().log_in(member.name)
     body = {"old_password": PASSWORD, "new_password": NEW_PASSWORD}
-    answer = user.request("PUT", "/users/me/password", json=body)
+    answer = member.request("PUT", "/users/me/password", json=body)
     assert answer.json() == {"code": 0, "message": "success"}
-    assert user.get("/users/me")["id"] == user.user_id
+    assert member.get("/users/me")["id"] == member.user_id
     elsewhere.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
     old = {"refresh_token": elsewhere.refresh_token}
     elsewhere.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=old)
-    login = {"username": user.name, "password": PASSWORD}
-    user.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
-    assert server.api().log_in(user.name, NEW_PASSWORD).user_id == user.user_id
+    login = {"username": member.name, "password": PASSWORD}
+    member.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+    assert server.api().log_in(member.name, NEW_PASSWORD).user_id == member.user_id
 
 
-def test_password_change_needs_the_old_password_and_a_strong_new_one(server: Server, user: Api):
+def test_password_change_needs_the_old_password_and_a_strong_new_one(server: Server, member: Api):
     wrong = {"old_password": "Wrong-password1", "new_password": NEW_PASSWORD}
     path = "/users/me/password"
-    details = user.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", path, json=wrong)
+    details = member.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", path, json=wrong)
     assert details["field"] == "old_password"
     weak = {"old_password": PASSWORD, "new_password": "short1"}
-    user.refused(ErrorCode.WEAK_PASSWORD, "PUT", path, json=weak)
-    assert server.api().log_in(user.name).user_id == user.user_id
+    member.refused(ErrorCode.WEAK_PASSWORD, "PUT", path, json=weak)
+    assert server.api().log_in(member.name).user_id == member.user_id
 
 
 def test_new_api_key_answers_as_documented_and_is_shown_once(user: Api):
@@ -151,12 +152,12 @@ def test_new_api_key_answers_as_documented_and_is_shown_once(user: Api):
     assert data["key"] not in listed.text
 
 
-def test_api_key_list_answers_as_documented(server: Server, user: Api):
-    new = user.post("/users/me/api-keys", {"name": "开发测试"})
-    before = user.get("/users/me/api-keys")["items"][0]
+def test_api_key_list_answers_as_documented(server: Server, member: Api):
+    new = member.post("/users/me/api-keys", {"name": "开发测试"})
+    before = member.get("/users/me/api-keys")["items"][0]
     assert before["last_used_at"] is None
     server.api(**{"X-API-Key": new["key"]}).get("/users/me")
-    data = user.get("/users/me/api-keys")
+    data = member.get("/users/me/api-keys")
     conforms(data, {"items": [KEY], "total": 1})
     assert data["total"] == 1
     assert data["items"][0]["key_prefix"] == f"sk-...{new['key'][-3:]}"
@@ -187,6 +188,7 @@ def test_api_key_of_another_person_is_not_found_and_stays(server: Server, user: 
     assert new["id"] not in other.request("GET", "/users/me/api-keys").text
 
 
+@one_shape
 @pytest.mark.parametrize(
     "body", [{}, {"name": ""}, {"name": "x" * 101}, {"name": "n\x00"}, {"name": "k", "key": "sk-1"}]
 )
@@ -196,13 +198,13 @@ def test_api_key_with_a_bad_name_is_not_made(someone: Api, body: dict[str, str])
     assert someone.get("/users/me/api-keys")["total"] == before
 
 
-def test_no_secret_is_stored_in_plain(server: Server, user: Api):
-    key = user.post("/users/me/api-keys", {"name": "k"})["key"]
+def test_no_secret_is_stored_in_plain(server: Server, member: Api):
+    key = member.post("/users/me/api-keys", {"name": "k"})["key"]
     rows = [
         server.sql(f'SELECT * FROM "{table}"')
         for table in ("user", "api_key", "token_family", "stored_signing_key")
     ]
     text = str(rows)
-    assert user.name in text
-    for secret in (PASSWORD, key, user.access_token, user.refresh_token, "BEGIN PRIVATE KEY"):
+    assert member.name in text
+    for secret in (PASSWORD, key, member.access_token, member.refresh_token, "BEGIN PRIVATE KEY"):
         assert secret not in text

@@ -361,7 +361,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
-    user = embedded.api().register()
+    user = embedded.person()
     fields, field = MALFORMED[name]
     content = json.dumps({**run_body("hello"), **fields}).encode()
     options = {"content": content, "headers": {"Content-Type": "application/json"}}
@@ -386,7 +386,7 @@ def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
     ],
 )
 def test_body_is_refused_when_it_is_no_object(embedded: Server, content: bytes, code: ErrorCode):
-    user = embedded.api().register()
+    user = embedded.person()
     user.refused(code, "POST", RUN, content=content, headers={"Content-Type": "application/json"})
 
 

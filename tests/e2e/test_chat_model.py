@@ -27,7 +27,7 @@ from tests.fixtures.server import Server
 @pytest.fixture
 def user(modelled: Server) -> Api:
     """Somebody who asks the product with a language model."""
-    return modelled.api().register()
+    return modelled.person()
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_running_run_is_stopped(user: Api, guide: str, scripted: ModelServer):
 
 def test_running_run_is_not_stopped_by_others(user: Api, modelled: Server, scripted: ModelServer):
     body = run_body("Hello #slow")
-    other = modelled.api().register()
+    other = modelled.person()
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
         other.refused(ErrorCode.RUN_NOT_FOUND, "POST", f"{RUN}/{body['run_id']}/stop")

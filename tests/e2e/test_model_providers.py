@@ -28,7 +28,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> It
 
 
 def test_model_without_tool_calling_searches_and_cites(local: Server, endpoint: ModelServer):
-    user = local.api().register()
+    user = local.person()
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay.md", GUIDE)
     wishes = {"forwarded_props": {"knowledge_base_ids": [kb_id]}}
@@ -63,7 +63,7 @@ def test_provider_with_a_protocol_of_its_own_answers(
         variable: "sk-usual-key",
     }
     with running_server(tmp_path, variables=variables) as server:
-        events = verified_run(server.api().register(), "Hi!")
+        events = verified_run(server.person(), "Hi!")
         logged = "".join(path.read_text(errors="replace") for path in server.log_files)
     assert logged
     assert "sk-usual-key" not in logged + str(events)

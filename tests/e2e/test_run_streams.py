@@ -20,7 +20,7 @@ from tests.fixtures.server import Server
 
 @pytest.fixture
 def reader(modelled: Server) -> Api:
-    return modelled.api().register()
+    return modelled.person()
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def test_place_that_is_none_is_refused(user: Api, cursor: str):
 def test_run_of_another_can_be_followed_by_nobody(user: Api, embedded: Server):
     body = camel(run_body("hello"))
     run(user, body)
-    stranger = embedded.api().register()
+    stranger = embedded.person()
 
     stranger.refused(ErrorCode.RUN_NOT_FOUND, "GET", f"{RUN}/{body['runId']}/events")
     refused = stranger.http.post(

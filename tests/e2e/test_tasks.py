@@ -63,7 +63,7 @@ class Tasks:
 
 @pytest.fixture
 def make(embedded: Server) -> Callable[..., Tasks]:
-    return lambda prefix="": Tasks(embedded.api().register(), prefix)
+    return lambda prefix="": Tasks(embedded.person(), prefix)
 
 
 @PREFIXES

@@ -63,7 +63,7 @@ def called(user: Api, agent_type: str, command: str, kb_id: str) -> list[dict[st
 
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 def test_command_calls_each_tool_and_tells_its_result(embedded: Server, agent_type: str):
-    user = embedded.api().register()
+    user = embedded.person()
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay.md", GUIDE)
     # So that one of them needs consent.

@@ -24,7 +24,7 @@ _LOST_SECONDS = 60
 @pytest.fixture
 def user(modelled: Server) -> Api:
     """Somebody who asks the product with a language model."""
-    return modelled.api().register()
+    return modelled.person()
 
 
 @contextmanager
