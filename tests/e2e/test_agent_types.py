@@ -1,41 +1,44 @@
 """The agent types over HTTP: with the scripted model, and without any."""
 
 import time
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 from pydantic import JsonValue
 
 from agents.agui.json_patch import apply_patch
-from tests.fixtures.agents import GUIDE, MANUAL, RUN, Run, camel, run_body, text_of, verified_run
+from tests.fixtures.agents import (
+    RUN,
+    Library,
+    Run,
+    camel,
+    library_for,
+    run_body,
+    text_of,
+    verified_run,
+)
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
 
 
 @pytest.fixture
-def reader(modelled: Server) -> Api:
+def reader(modelled: Server, library_of: Callable[[Server], Library]) -> Api:
     """Somebody who asks the product with a language model."""
-    return modelled.api().register()
+    return library_of(modelled).owner
 
 
 @pytest.fixture
-def guide(reader: Api) -> str:
+def guide(modelled: Server, library_of: Callable[[Server], Library]) -> str:
     """A knowledge base of the reader's, English and Chinese."""
-    return library(reader)
+    return library_of(modelled).kb_id
 
 
 @pytest.fixture
-def offline_guide(user: Api) -> str:
-    """A knowledge base of somebody who asks the product without a language model."""
-    return library(user)
-
-
-def library(owner: Api) -> str:
-    kb_id = owner.create_kb()
-    owner.ingest(kb_id, "relay.md", GUIDE)
-    owner.ingest(kb_id, "中继.md", MANUAL)
-    return kb_id
+def offline(embedded: Server, library_of: Callable[[Server], Library]) -> Library:
+    """Somebody who asks the product without a language model, and what they ask about."""
+    return library_of(embedded)
 
 
 def wishes(agent_type: str, kb_id: str) -> dict:
@@ -92,15 +95,14 @@ def test_agent_type_answers_with_citations(reader: Api, guide: str, agent_type: 
     ],
 )
 def test_agent_type_quotes_when_there_is_no_model(
-    user: Api,
-    offline_guide: str,
+    offline: Library,
     agent_type: str,
     question: str,
     notice: str,
     quote: str,
     document: str,
 ):
-    events = verified_run(user, question, **wishes(agent_type, offline_guide))
+    events = verified_run(offline.owner, question, **wishes(agent_type, offline.kb_id))
 
     assert text_of(events).startswith(notice)
     assert quote in text_of(events)
@@ -108,9 +110,9 @@ def test_agent_type_quotes_when_there_is_no_model(
 
 
 @pytest.mark.parametrize("agent_type", HAPPY)
-def test_agent_type_abstains_when_there_is_no_model(user: Api, offline_guide: str, agent_type: str):
+def test_agent_type_abstains_when_there_is_no_model(offline: Library, agent_type: str):
     question = "Who composed the Goldberg variations?"
-    events = verified_run(user, question, **wishes(agent_type, offline_guide))
+    events = verified_run(offline.owner, question, **wishes(agent_type, offline.kb_id))
 
     assert "No language model is configured" in text_of(events)
     assert events[-1]["result"]["citations"] == []
@@ -239,8 +241,8 @@ def test_reflections_are_kept_for_their_thread_alone(reader: Api, guide: str, mo
     assert learned(reader, guide, thread) == [lesson]
     assert learned(reader, guide, thread, "worker") == [lesson]
     assert learned(reader, guide, str(uuid4())) == []
-    other = modelled.api().register()
-    assert learned(other, library(other), thread) == []
+    other = library_for(modelled.person())
+    assert learned(other.owner, other.kb_id, thread) == []
 
     reader.delete(f"/sessions/{thread}")
     assert learned(reader, guide, thread) == []

@@ -1,6 +1,7 @@
 """The stock AG-UI client (``@ag-ui/client``) against the product: it accepts all and warns of nothing."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from tests.fixtures.agents import (
     MANUAL,
     AguiClient,
     ClientRun,
+    Library,
     Run,
     camel,
     run_body,
@@ -29,26 +31,22 @@ LIBRARY = {"relay.md": GUIDE, "中继.md": MANUAL}
 
 
 @pytest.fixture
-def reader(modelled: Server) -> Api:
+def reader(modelled: Server, library_of: Callable[[Server], Library]) -> Api:
     """Somebody who asks the product with a language model."""
-    return modelled.api().register()
+    return library_of(modelled).owner
 
 
 @pytest.fixture
-def guide(reader: Api) -> str:
+def guide(modelled: Server, library_of: Callable[[Server], Library]) -> str:
     """A knowledge base of the reader's."""
-    kb_id = reader.create_kb()
-    reader.ingest(kb_id, "relay.md", GUIDE)
-    return kb_id
+    return library_of(modelled).kb_id
 
 
 @pytest.fixture
-def offline(user: Api) -> tuple[Api, str]:
+def offline(embedded: Server, library_of: Callable[[Server], Library]) -> tuple[Api, str]:
     """Somebody who asks the product without a language model, and a knowledge base of theirs."""
-    kb_id = user.create_kb()
-    for name, content in LIBRARY.items():
-        user.ingest(kb_id, name, content)
-    return user, kb_id
+    library = library_of(embedded)
+    return library.owner, library.kb_id
 
 
 def asking(question: str, kb_id: str | None = None, **step: str) -> dict[str, Any]:
@@ -135,7 +133,7 @@ def test_client_is_told_when_nothing_is_found(agui_client: AguiClient, offline: 
 
 
 def test_client_is_told_when_there_is_no_knowledge_base(agui_client: AguiClient, embedded: Server):
-    newcomer = embedded.api().register()
+    newcomer = embedded.person()
     kb_id = newcomer.create_kb()
     talk = agui_client.talk(newcomer, asking("Which port does it listen on?", kb_id))
 
