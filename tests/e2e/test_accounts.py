@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, check_error, conforms, unique
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 REGISTERED = {
     "id": "uuid",
@@ -130,6 +130,7 @@ def test_wrong_password_and_unknown_user_get_the_same_answer(user: Api, server: 
     assert first.content == second.content
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("change", "code", "field"),
     [
@@ -202,6 +203,7 @@ def test_one_of_many_simultaneous_registrations_wins_and_none_is_an_administrato
     assert roles == [{"name": "admin", "n": 1}]
 
 
+@one_shape
 @pytest.mark.parametrize(
     "password",
     ["Pass\x00word123", "密码密码密码密码1", "🔐" * 8 + "a1", "p1" * 36 + "tail-A", " Leading1 "],

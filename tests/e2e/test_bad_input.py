@@ -12,13 +12,14 @@ import pytest
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 JSON = {"Content-Type": "application/json"}
 DEEP = b'{"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 LIMIT = 4 * 2**20
 
 
+@one_shape
 @pytest.mark.parametrize(
     "content",
     [b"{", b"", b"nonsense", b"{'name': 1}", b'{"name": "a",}', b"\xff\xfe\x00", b"\x00", DEEP,
@@ -37,12 +38,14 @@ def test_malformed_json_is_401_before_authentication_and_40002_after(
     assert server.count("knowledge_base") == before
 
 
+@one_shape
 @pytest.mark.parametrize("path", ["/auth/login", "/auth/register", "/auth/refresh"])
 def test_malformed_json_on_an_open_route_is_40002(server: Server, path: str):
     for content in (b"{", DEEP, b"\xff"):
         server.api().refused(ErrorCode.MALFORMED_JSON, "POST", path, content=content, headers=JSON)
 
 
+@one_shape
 def test_body_of_another_type_or_shape_is_refused(someone: Api):
     path = "/knowledge-bases"
     for content_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", ""):
@@ -53,6 +56,7 @@ def test_body_of_another_type_or_shape_is_refused(someone: Api):
         someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
 
 
+@one_shape
 def test_packed_body_is_not_unpacked(someone: Api):
     headers = {**JSON, "Content-Encoding": "gzip"}
     content = gzip.compress(b'{"name": "' + b"x" * 10**7 + b'"}')
@@ -67,6 +71,7 @@ def blocks(size: int) -> Iterator[bytes]:
     yield b'"}'
 
 
+@one_shape
 @pytest.mark.parametrize(
     "content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"]
 )
@@ -79,6 +84,7 @@ def test_body_over_the_limit_is_refused_on_every_route(someone: Api, content_typ
     someone.refused(ErrorCode.REQUEST_TOO_LARGE, "POST", path, **options)
 
 
+@one_shape
 def test_many_keys_are_refused_quickly(someone: Api):
     started = time.monotonic()
     body = {f"key{number}": number for number in range(10_000)}

@@ -23,7 +23,7 @@ from tests.fixtures.multipart import (
     part,
     read_status,
 )
-from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
+from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape
 
 TEXT = b"# Title\n\nSome words to index.\n"
 
@@ -47,6 +47,7 @@ def kb(server: Server, someone: Api) -> Iterator[str]:
     assert server.points(kb_id=kb_id) == 0
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
@@ -112,6 +113,7 @@ def test_file_without_readable_text_fails_with_a_reason_and_leaves_no_chunk(
     assert someone.search(kb_id, "anything") == []
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("content_type", "content"),
     [

@@ -6,6 +6,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, conforms
+from tests.fixtures.server import one_shape
 
 FOUND = {
     "document_id": "uuid",
@@ -104,6 +105,7 @@ def test_empty_knowledge_base_gives_nothing(user: Api):
     assert user.search(user.create_kb(), "anything at all") == []
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -130,6 +132,7 @@ def test_bad_search_is_refused(someone: Api, body: dict[str, Any], code: ErrorCo
     someone.refused(code, "POST", "/search", json=body)
 
 
+@one_shape
 def test_limit_of_a_query_is_said(user: Api):
     body = {"query": "x" * 5000}
     details = user.refused(ErrorCode.QUERY_TOO_LONG, "POST", "/search", json=body)

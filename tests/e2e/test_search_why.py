@@ -4,6 +4,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, unique
+from tests.fixtures.server import one_shape
 
 CATS = "# Cats\n\nA cat sleeps most of the day and hunts at dusk.\n"
 DOGS = "# Dogs\n\nA dog guards the house while the cat sleeps on the roof.\n"
@@ -68,6 +69,7 @@ def test_knowledge_base_sets_what_a_search_leaves_open(user: Api, kb: str):
     assert created["retrieval"]["neighbours"] == 2
 
 
+@one_shape
 @pytest.mark.parametrize(
     "change",
     [
@@ -88,11 +90,11 @@ def test_knowledge_base_sets_what_a_search_leaves_open(user: Api, kb: str):
         {"filters": {"where": "1=1"}},
     ],
 )
-def test_options_out_of_range_are_refused(user: Api, kb: str, change: dict):
-    path = f"/knowledge-bases/{kb}"
+def test_options_out_of_range_are_refused(someone: Api, change: dict):
+    path = f"/knowledge-bases/{someone.create_kb()}"
     body = {"query": "cat", **change}
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/search", json=body)
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"retrieval": change})
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/search", json=body)
+    someone.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"retrieval": change})
 
 
 def test_why_tells_the_first_reason(user: Api, kb: str):

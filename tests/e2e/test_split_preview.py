@@ -9,7 +9,7 @@ from core.errors import ErrorCode
 from kb_service.models import SplitterName
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.leftovers import stored_files
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 TEXT = "# 手册\n\n## 安装\n\n" + "请先安装数据库。" * 60 + "\n\n## Use\n\n" + "Press start. " * 120
 
@@ -28,6 +28,7 @@ def ask(
     return api.request("POST", path, files=files, params=params)
 
 
+@one_shape
 @pytest.mark.parametrize("splitter", list(SplitterName))
 def test_preview_shows_what_an_upload_would_make_and_keeps_nothing(
     user: Api, kb: str, server: Server, splitter: SplitterName
@@ -56,6 +57,7 @@ def test_preview_shows_what_an_upload_would_make_and_keeps_nothing(
     assert bool(windows) == (splitter is SplitterName.PARENT_CHILD)
 
 
+@one_shape
 def test_preview_shows_as_many_pieces_as_asked_for_and_counts_all(user: Api, kb: str):
     few = check_success(ask(user, kb, chunk_size=50, chunk_overlap=0, pieces=2))
     many = check_success(ask(user, kb, chunk_size=50, chunk_overlap=0, pieces=50))
@@ -77,6 +79,7 @@ def test_document_of_the_knowledge_base_can_be_cut_otherwise(user: Api, kb: str)
         check_error(ask(user, kb, None, document_id=id_), ErrorCode.DOCUMENT_NOT_FOUND)
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("params", "field"),
     [
@@ -93,6 +96,7 @@ def test_bad_wish_is_named(user: Api, kb: str, params: dict[str, Any], field: st
     assert details["field"] == field
 
 
+@one_shape
 def test_file_that_can_not_be_read_says_why_in_both_languages(user: Api, kb: str):
     details = check_error(
         ask(user, kb, b"%PDF-1.7\n1 0 obj\n<<", "a.pdf"), ErrorCode.UNREADABLE_FILE
