@@ -214,7 +214,8 @@ def test_upload_into_an_unknown_knowledge_base_is_not_found(server: Server, some
     before = server.files
     answer = someone.send_file(str(uuid4()), "a.md", TEXT)
     check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
-    assert server.files == before
+    # Fewer there may be: what other tests deleted is erased meanwhile.
+    assert server.files <= before
 
 
 NAMES = [

@@ -36,7 +36,8 @@ def test_preview_shows_what_an_upload_would_make_and_keeps_nothing(
     before = server.files
     preview = check_success(ask(user, kb, splitter=splitter.value, pieces=50))
     assert (preview["splitter"], preview["chunk_size"]) == (splitter, 200)
-    assert server.files == before
+    # Fewer there may be: what other tests deleted is erased meanwhile.
+    assert server.files <= before
     assert stored_files(server, kb) == set()
     assert user.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
     assert user.get(f"/knowledge-bases/{kb}")["splitter"] == "heading_recursive"
