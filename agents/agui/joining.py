@@ -52,11 +52,19 @@ def live_prelude(
 
 
 def finished_prelude(
-    fold: MessageFold, logged: Sequence[WireEvent], mapper: EventMapper
+    fold: MessageFold,
+    logged: Sequence[WireEvent],
+    mapper: EventMapper,
+    waits_for: JsonValue = None,
 ) -> list[WireEvent]:
     """The thread as it stands after its last run, told as a run of its own.
 
-    A run that ended in an error leaves nothing to answer: it is told as a success.
+    Args:
+        fold: of the thread, this run's events included.
+        logged: this run's events.
+        mapper: of this run.
+        waits_for: the outcome of the run whose questions are open still; None where none are.
+            A run that ended in an error is told as a success then.
     """
     ending: dict[str, JsonValue] = dict(logged[-1])
     if ending["type"] != "RUN_FINISHED":
@@ -66,6 +74,8 @@ def finished_prelude(
             "threadId": logged[0]["threadId"],
             "runId": logged[0]["runId"],
         }
+    if waits_for is not None:
+        ending["outcome"] = waits_for
     return [
         mapper.started(),
         mapper.state(fold.state),

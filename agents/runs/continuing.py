@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import update
@@ -71,6 +72,29 @@ class Nothing:
     refused: AgentexError | None = None
 
 
+class Refusal(Enum):
+    """What becomes of a request that does not fit what its thread waits for.
+
+    An error is raised. A run is one that ends in the error, and leaves all as it is.
+    """
+
+    ERROR = "an error"
+    RUN_OF_ANSWERS = "answers that can't be used are a run, a question is an error"
+    RUN = "a run"
+
+    def of_answers(self, refused: AgentexError) -> Nothing:
+        """Answers that can't be used."""
+        if self is Refusal.ERROR:
+            raise refused
+        return Nothing(refused)
+
+    def of_question(self, refused: AgentexError) -> Nothing:
+        """A question where answers are waited for."""
+        if self is not Refusal.RUN:
+            raise refused
+        return Nothing(refused)
+
+
 async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Waiting | None:
     """What a thread waits for, if it waits."""
     if thread is None or thread.waiting_run_id is None:
@@ -87,7 +111,7 @@ async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Wai
 
 
 async def decide(
-    session: AsyncSession, thread: ChatSession | None, request: RunRequest
+    session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: Refusal
 ) -> Continuation | Nothing | None:
     """What a request means for what its thread waits for.
 
@@ -95,36 +119,43 @@ async def decide(
         None for a question of its own; what waited for a frontend is then given up.
 
     Raises:
-        InterruptsOpen: it neither answers nor cancels what people are asked.
+        InterruptsOpen: it neither answers nor cancels what people are asked, and ``refusal`` makes
+            that an error, as it may do with what follows.
+        InterruptNotOpen: it answers what nobody asks.
+        InterruptAnswered: it answers again, otherwise.
+        InterruptAnswerInvalid: an answer does not fit its question.
     """
     waiting = await find_waiting(session, thread)
     if waiting is None:
-        return await _late(session, thread, request.answers) if request.answers else None
+        if not request.answers:
+            return None
+        late = await _late(session, thread, request.answers)
+        return Nothing() if late is None else refusal.of_answers(late)
     results = {message.call_id: message for message in request.tool_messages}
     answers = [*request.answers, *_said_by_message(waiting, results, request.answers)]
     if not answers and not any(call_id in results for call_id in waiting.client_calls):
         if waiting.interrupts:
-            raise InterruptsOpen(interrupts=sorted(waiting.interrupts))
+            return refusal.of_question(InterruptsOpen(interrupts=sorted(waiting.interrupts)))
         return None
     try:
         return await _continue(session, waiting, answers, results)
     except AgentexError as refused:
-        return Nothing(refused)
+        return refusal.of_answers(refused)
 
 
 async def _late(
     session: AsyncSession, thread: ChatSession | None, answers: Sequence[Answer]
-) -> Nothing:
-    """Answers to what is open no more: said before in the same way they change nothing."""
+) -> AgentexError | None:
+    """What is wrong with answers to what is open no more; said before in the same way, nothing."""
     for answer in answers:
         row = await _asked(session, thread, answer.interrupt_id)
         if answer.status == "cancelled":
             continue
         if row is None or row.status == "open":
-            return Nothing(InterruptNotOpen(interrupt_id=answer.interrupt_id))
+            return InterruptNotOpen(interrupt_id=answer.interrupt_id)
         if (row.status, row.answer) != (answer.status, {"payload": answer.payload}):
-            return Nothing(InterruptAnswered(interrupt_id=answer.interrupt_id))
-    return Nothing()
+            return InterruptAnswered(interrupt_id=answer.interrupt_id)
+    return None
 
 
 async def _asked(

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import orjson
+from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -9,6 +11,7 @@ from agents import event_log
 from agents.agui.joining import finished_prelude, live_prelude
 from agents.agui.outgoing import EventMapper
 from agents.events import WireEvent
+from agents.json_shapes import as_object
 from agents.runs import store
 from agents.runs.clock import now_ms
 from agents.runs.thread_view import fold_thread
@@ -51,8 +54,21 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
     for event in logged:
         fold.observe(event)
     mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
-    prelude = live_prelude if is_live else finished_prelude
-    return Joined(run.id, run.run_id, len(logged), prelude(fold, logged, mapper))
+    if is_live:
+        prelude = live_prelude(fold, logged, mapper)
+    else:
+        waits_for = await _open_outcome(session, thread)
+        prelude = finished_prelude(fold, logged, mapper, waits_for)
+    return Joined(run.id, run.run_id, len(logged), prelude)
+
+
+async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
+    """How the run ended that the thread waits on; later ones may have been refused."""
+    if thread.waiting_run_id is None:
+        return None
+    waiting = await session.get_one(AgentRun, thread.waiting_run_id)
+    last = await event_log.read(session, waiting.id, after=waiting.last_seq - 1)
+    return as_object(orjson.loads(last[-1].payload)).get("outcome")
 
 
 async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:

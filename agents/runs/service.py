@@ -16,7 +16,7 @@ from agents.policies import chosen
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, store, taking_up
 from agents.runs.clock import now_ms
-from agents.runs.continuing import Continuation, Nothing
+from agents.runs.continuing import Continuation, Nothing, Refusal
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.joining import Joined
 from agents.runs.launcher import Launcher
@@ -68,15 +68,18 @@ class RunService:
         self._is_draining = False
 
     async def begin(
-        self, principal: Principal, request: RunRequest, *, refuses: bool = False
+        self,
+        principal: Principal,
+        request: RunRequest,
+        *,
+        refusal: Refusal = Refusal.RUN_OF_ANSWERS,
     ) -> str:
         """Begin a run; it goes on whether or not anybody follows it.
 
         Args:
             principal: who runs it.
             request: what is asked, or which answers are given.
-            refuses: whether answers that can't be used are an error here; otherwise they are a
-                run that ends in that error, as AG-UI has it.
+            refusal: what becomes of what does not fit the thread's open interrupts.
 
         Returns:
             The key by which it is followed.
@@ -88,15 +91,15 @@ class RunService:
             SessionNotFound: the thread is somebody else's.
             RunIdTaken: the run id was used before.
             ThreadBusy: another run holds the thread.
+            InterruptsOpen: the thread waits for answers, and this gives none.
+            InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: an answer can't be used.
             ShuttingDown: this process takes no new runs.
         """
         if self._is_draining:
             raise ShuttingDown
         async with self._database.reading() as session:
             thread = await store.find_thread(session, principal, request.thread_id)
-            decided = await continuing.decide(session, thread, request)
-            if refuses and isinstance(decided, Nothing) and decided.refused is not None:
-                raise decided.refused
+            decided = await continuing.decide(session, thread, request, refusal)
             agent_type = self._check_options(request, thread)
             wanted = _wanted_knowledge_bases(request, thread)
             rows = await knowledge_bases.get_searchable(session, principal, wanted)

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from agents.agui.incoming import read_run_request
 from agents.events import WireEvent
 from agents.json_shapes import as_object
+from agents.runs.continuing import Refusal
 from agents.strategies import ROUTED, STRATEGIES
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.errors import error_responses
@@ -26,7 +27,19 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}
 }
 # The names of seed 001; every other failure keeps its own.
-_NAMES = {"LLM_ERROR": "MODEL_ERROR", "RUN_TIMED_OUT": "TIMEOUT"}
+_NAMES = {
+    "LLM_ERROR": "MODEL_ERROR",
+    "RUN_TIMED_OUT": "TIMEOUT",
+    **dict.fromkeys(
+        (
+            ErrorCode.INTERRUPTS_OPEN.name,
+            ErrorCode.INTERRUPT_NOT_OPEN.name,
+            ErrorCode.INTERRUPT_ANSWERED.name,
+            ErrorCode.INTERRUPT_ANSWER_INVALID.name,
+        ),
+        "INVALID_REQUEST",
+    ),
+}
 _EXAMPLE: dict[str, JsonValue] = {
     "threadId": "thread-xxx",
     "runId": "run-xxx",
@@ -54,10 +67,11 @@ async def run_agent(
     """Run an agent and stream its events, for stock AG-UI clients.
 
     `resume` answers the interrupts of the thread; tool messages answer the calls that the last
-    run left to the frontend. The run goes on when the connection breaks.
+    run left to the frontend. A question where answers are waited for is a run that ends in the
+    error `INTERRUPTS_OPEN`. The run goes on when the connection breaks.
     """
     request = read_run_request(body)
-    run_key = await services.runs.begin(principal, request)
+    run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
     place = RunPlace(run_key, request.run_id)
     return stream_run(services.runs, place, framing_of(media_type, with_error))
 
@@ -133,7 +147,6 @@ _RUN_ERRORS = error_responses(
     ErrorCode.SESSION_NOT_FOUND,
     ErrorCode.THREAD_BUSY,
     ErrorCode.RUN_ID_TAKEN,
-    ErrorCode.INTERRUPTS_OPEN,
     ErrorCode.SHUTTING_DOWN,
 )
 _JOIN_ERRORS = error_responses(

@@ -11,6 +11,7 @@ from agents import sessions
 from agents.memory.store import MemoryDraft
 from agents.requests import ContextItem, RunRequest, UserMessage
 from agents.runs import tasks
+from agents.runs.continuing import Refusal
 from agents.runs.tasks import TaskStatus, TaskView
 from api.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
 from api.envelope import Body, Text
@@ -181,7 +182,7 @@ async def resume(
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await services.runs.begin(owner, request, refuses=True)
+    await services.runs.begin(owner, request, refusal=Refusal.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
@@ -308,6 +309,7 @@ _BEGIN = (ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY, ErrorCode.SHUTTING
 _INVOKE = (*_BEGIN, ErrorCode.USER_NOT_FOUND, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
 _RESUME = (
     *_BEGIN,
+    ErrorCode.USER_NOT_FOUND,
     ErrorCode.RUN_NOT_FOUND,
     ErrorCode.INTERRUPT_NOT_OPEN,
     ErrorCode.INTERRUPT_ANSWER_INVALID,
@@ -336,5 +338,5 @@ for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):
             methods=[_method],
             dependencies=[_permission],
             response_model_exclude_none=False,
-            responses=error_responses(ErrorCode.PERMISSION_DENIED, *_errors),
+            responses=error_responses(*_errors),
         )

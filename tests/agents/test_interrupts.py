@@ -15,6 +15,7 @@ from agents import tools as registry
 from agents.agui.incoming import read_run_request
 from agents.agui.verifier import verify
 from agents.models.extractive import Extractive
+from agents.runs.continuing import Refusal
 from agents.runs.service import RunService
 from agents.tables import AgentRun, ChatSession, RunInterrupt, RunStatus
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
@@ -74,11 +75,17 @@ class Talk:
         self.log: list[dict[str, Any]] = []
         self._agent_type = agent_type
 
-    async def begin(self, runs: RunService | None = None, **fields: Any) -> str:
+    async def begin(
+        self,
+        runs: RunService | None = None,
+        *,
+        refusal: Refusal = Refusal.RUN_OF_ANSWERS,
+        **fields: Any,
+    ) -> str:
         body = {"threadId": self.thread_id, "runId": str(uuid4()), "messages": [], **fields}
         props = {"agent_type": self._agent_type}
         request = read_run_request({**body, "forwardedProps": props})
-        return await (runs or self.runs).begin(self.principal, request)
+        return await (runs or self.runs).begin(self.principal, request, refusal=refusal)
 
     async def run(self, runs: RunService | None = None, **fields: Any) -> list[dict[str, Any]]:
         key = await self.begin(runs, **fields)
@@ -218,6 +225,25 @@ async def test_question_of_another_kind_is_refused_while_an_answer_is_open(datab
     await talk.ask(ASK_CONFIRM)
     with pytest.raises(InterruptsOpen):
         await talk.ask("hello")
+
+
+async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(
+    database, principal, postbox
+):
+    talk = Talk(database, principal)
+    interrupts = interrupts_of(await talk.ask(SEND))
+    events = await talk.ask("hello", refusal=Refusal.RUN)
+
+    assert kinds_of(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_ERROR"]
+    assert events[-1]["code"] == "INTERRUPTS_OPEN"
+    # Who comes late still learns what is asked, though the newest run is an error.
+    joined = await talk.runs.join(principal, talk.thread_id)
+    assert interrupts_of(joined.prelude) == interrupts
+    assert [m["content"] for m in joined.prelude[2]["messages"] if m["role"] == "user"] == [SEND]
+    await talk.answer(interrupts[0], {"approved": True})
+    assert postbox.sent == ["a@example.com"]
+    joined = await talk.runs.join(principal, talk.thread_id)
+    assert "outcome" not in joined.prelude[-1]
 
 
 async def test_interrupt_can_always_be_cancelled(database, principal, postbox):

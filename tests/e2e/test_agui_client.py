@@ -288,6 +288,9 @@ def test_run_goes_on_when_the_client_goes_away(
     assert eventually(answer) == "Hello"
 
 
+ASK_SURE = '/tool confirm_action {"message": "Sure?"}'
+
+
 def acting(question: str, **step: Any) -> dict[str, Any]:
     return {"question": question, "props": {"agent_type": "react"}, **step}
 
@@ -306,6 +309,25 @@ def test_client_answers_an_interrupt_and_the_run_goes_on(agui_client: AguiClient
     assert roles == ["user", "activity", "assistant", "tool", "assistant"]
     assert talk.messages[1]["content"]["status"] == "done"
     assert talk.messages[3]["content"] == '{"input": "a@example.com"}'
+
+
+def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(
+    agui_client: AguiClient, embedded: Server
+):
+    user = embedded.person()
+    thread = str(uuid4())
+    first = agui_client.talk(user, acting(ASK_SURE), threadId=thread)
+    # As protobuf: in text this path says more than AG-UI knows, which the client would warn of.
+    url = str(user.http.base_url.join("/agent"))
+    talk = agui_client.talk(user, acting("Hello"), threadId=thread, url=url, binary=True)
+
+    (run,) = talk.runs
+    assert run.error is None, "it would be, had the server answered 409"
+    assert (run.events[-1]["type"], run.events[-1]["code"]) == ("RUN_ERROR", "INTERRUPTS_OPEN")
+    verify(run.events, thread_id=thread)
+    connect = str(user.http.base_url.join("/agent/connect"))
+    joined = agui_client.talk(user, {"connect": connect}, threadId=thread)
+    assert joined.pending_interrupts == first.pending_interrupts != []
 
 
 def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(

@@ -1,6 +1,6 @@
 // Drives the stock AG-UI client as a plan on stdin says, and writes what it saw to stdout as JSON.
 //
-// Plan: { url, token, threadId, state?, messages?, binary?, runs: [{ runId, question?, props?, stopAt?,
+// Plan: { url, runs_url, token, threadId, state?, messages?, binary?, runs: [{ runId, question?, props?, stopAt?,
 //         abortAt?, resume?, answer?, tools?, connect? }] }
 // `resume` is the payload for every pending interrupt (or "cancelled"), `answer` the result of every
 // pending frontend call; `connect` runs a new agent, which has nothing, against that url.
@@ -41,14 +41,14 @@ let agent = new Agent({
 });
 
 async function stop(runId) {
-  const url = `${plan.url}/${encodeURIComponent(runId)}/stop`;
+  const url = `${plan.runs_url}/${encodeURIComponent(runId)}/stop`;
   const started = performance.now();
   const answer = await fetch(url, { method: "POST", headers });
   return { status: answer.status, body: await answer.json(), ms: performance.now() - started };
 }
 
 function logged(runId) {
-  const url = `${plan.url}/${encodeURIComponent(runId)}/events`;
+  const url = `${plan.runs_url}/${encodeURIComponent(runId)}/events`;
   const asked = { headers: { ...headers, Accept: AGUI_MEDIA_TYPE } };
   const events = transformHttpEventStream(runHttpRequest(() => fetch(url, asked)));
   return lastValueFrom(events.pipe(toArray()));
