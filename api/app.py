@@ -19,8 +19,9 @@ from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
 
-Every answer is an envelope `{code, message, data}`; an error is `{code, message, details}` with
-the HTTP status `code // 100`. Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
+Resources answer with an envelope `{code, message, data}`; the protocols of agents (`agent`, `ag-ui`,
+`asynchronous runs`, `agent tasks`) answer in the shapes of their own documents, streams and files as
+what they are. Every error is `{code, message, details}` with the HTTP status `code // 100`. Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
 """
 
 _EVERYWHERE = error_responses(
