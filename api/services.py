@@ -129,6 +129,7 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
             Launcher(database, searcher, model, limits, Belongings(memories, attachments)),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
+            checks=settings.verify_streams,
         ),
         tool_policies=limits.policies,
         memories=memories,

@@ -211,6 +211,12 @@ class Settings(BaseSettings):
         description="Bounds for agents' tools, a JSON object of auto, ask or never by tool name.",
     )
 
+    verify_streams: bool = Field(
+        default=False,
+        description="Check every stream of a run against AG-UI 1.0 as it goes out; what breaks a "
+        "rule is logged as an error. For debugging: each reader costs about twice as much.",
+    )
+
     memories_per_user: int = Field(
         default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
     )

@@ -15,6 +15,7 @@ from agents.event_log import LogEntry
 from agents.policies import chosen
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, store, taking_up
+from agents.runs.checking import check_prelude, checked
 from agents.runs.clock import now_ms
 from agents.runs.continuing import Continuation, Nothing, Refusal
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
@@ -56,12 +57,21 @@ class RunService:
         database: sessions, runs, events.
         launcher: of the runs that are driven here.
         followers: of all runs, in this process.
+        checks: whether every stream is checked as it goes out; faults are logged.
     """
 
-    def __init__(self, database: Database, launcher: Launcher, followers: Followers) -> None:
+    def __init__(
+        self,
+        database: Database,
+        launcher: Launcher,
+        followers: Followers,
+        *,
+        checks: bool = False,
+    ) -> None:
         self._database = database
         self._launcher = launcher
         self._followers = followers
+        self._checks = checks
         self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -192,7 +202,8 @@ class RunService:
         An empty list comes when nothing happened for a while, so that the reader can see to
         its connection. Ends early when the run is deleted, or handed over to another process.
         """
-        return self._followers.follow(run_key, after=after)
+        followed = self._followers.follow(run_key, after=after)
+        return checked(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
         """The key by which one of the caller's runs is followed.
@@ -219,7 +230,10 @@ class RunService:
             SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
         """
         async with self._database.reading() as session:
-            return await joining.join(session, principal, thread_id)
+            joined = await joining.join(session, principal, thread_id)
+        if self._checks:
+            check_prelude(joined.run_id, joined.prelude)
+        return joined
 
     async def stop(self, principal: Principal, run_id: str) -> bool:
         """Stop one of the caller's runs within two seconds, wherever it is driven.

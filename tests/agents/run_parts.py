@@ -148,12 +148,13 @@ def service_of(
     fan_out: FanOut | None = None,
     *,
     tools: Mapping[str, ToolPolicy] | None = None,
+    checks: bool = False,
 ) -> RunService:
     """A run engine, as one process has it; ``tools`` are its operator's bounds."""
     policies = ServerPolicies(DEFAULT_POLICIES, tools or {})
     limits = replace(limits_within(60), policies=policies)
     launcher = Launcher(database, searcher or searcher_of(database), model, limits)
-    return RunService(database, launcher, Followers(database, fan_out))
+    return RunService(database, launcher, Followers(database, fan_out), checks=checks)
 
 
 async def add_knowledge_base(database: Database, principal: Principal) -> str:

@@ -1,0 +1,119 @@
+"""Streams that are checked as they go out: what is logged, and that readers miss nothing by it."""
+
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from sqlalchemy import update
+from sqlmodel import col
+
+from agents.agui.incoming import read_run_request
+from agents.models.extractive import Extractive
+from agents.runs import checking
+from agents.runs.service import RunService
+from agents.tables import LoggedEvent
+from core.accounts.access import Principal
+from core.database.engine import Database
+from tests.agents.run_parts import follow, register, service_of
+
+pytestmark = pytest.mark.anyio
+SECRET = "the vault's combination"
+
+
+class Log:
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+
+    def error(self, event: str, **fields: Any) -> None:
+        self.lines.append({"event": event, **fields})
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
+    log = Log()
+    monkeypatch.setattr(checking, "log", log)
+    return log
+
+
+@pytest.fixture
+async def principal(database: Database) -> Principal:
+    return await register(database)
+
+
+async def begin(runs: RunService, principal: Principal, **fields: Any) -> tuple[str, str]:
+    """The key of a run, and its id."""
+    body = {"threadId": "t", "runId": str(uuid4()), "messages": [], **fields}
+    body["forwardedProps"] = {"agent_type": "react"}
+    return await runs.begin(principal, read_run_request(body)), body["runId"]
+
+
+def saying(text: str) -> dict[str, Any]:
+    return {"messages": [{"id": str(uuid4()), "role": "user", "content": text}]}
+
+
+async def spoil(database: Database, run_key: str, *, seq: int) -> None:
+    """Make an event one that nobody began."""
+    event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "none", "delta": SECRET}
+    changed = update(LoggedEvent).where(
+        col(LoggedEvent.run_id) == run_key, col(LoggedEvent.seq) == seq
+    )
+    async with database.writing() as session:
+        await session.exec(changed.values(type=event["type"], payload=orjson.dumps(event).decode()))
+
+
+async def test_first_fault_of_a_stream_is_logged_without_what_was_said(
+    database: Database, principal: Principal, log: Log
+):
+    runs = service_of(database, Extractive(), checks=True)
+    key, run_id = await begin(runs, principal, **saying("hello"))
+    whole = await follow(runs, key)
+    assert log.lines == []
+    await spoil(database, key, seq=3)
+    await spoil(database, key, seq=5)
+    # As another process has it, which reads the log.
+    spoilt = await follow(service_of(database, Extractive(), checks=True), key)
+
+    assert len(spoilt) == len(whole)
+    assert spoilt[2]["delta"] == SECRET
+    assert log.lines == [
+        {
+            "event": "stream.violation",
+            "run_id": run_id,
+            "event_type": "TEXT_MESSAGE_CONTENT",
+            "rule": "TEXT_MESSAGE_CONTENT for a text message that is not open",
+        }
+    ]
+
+
+async def test_rest_of_a_stream_is_checked_with_what_was_before(
+    database: Database, principal: Principal, log: Log
+):
+    runs = service_of(database, Extractive(), checks=True)
+    key, _ = await begin(runs, principal, **saying('/tool confirm_action {"message": "Sure?"}'))
+    asked = await follow(runs, key)
+    for place in range(1, len(asked)):
+        await follow(runs, key, after=place)
+    interrupt = asked[-1]["outcome"]["interrupts"][0]["id"]
+    answer = {"interruptId": interrupt, "status": "cancelled"}
+    key, _ = await begin(runs, principal, resume=[answer])
+    await follow(runs, key)
+    await runs.join(principal, "t")
+    # The call that it answers was made in the run before.
+    assert log.lines == []
+
+    await spoil(database, key, seq=3)
+    await follow(service_of(database, Extractive(), checks=True), key, after=2)
+    assert [line["event"] for line in log.lines] == ["stream.violation"]
+
+
+async def test_nothing_is_checked_unless_it_is_asked_for(
+    database: Database, principal: Principal, log: Log
+):
+    runs = service_of(database, Extractive())
+    key, _ = await begin(runs, principal, **saying("hello"))
+    await follow(runs, key)
+    await spoil(database, key, seq=3)
+    await follow(service_of(database, Extractive()), key)
+
+    assert log.lines == []
