@@ -1,0 +1,438 @@
+"""Every row of the tables of seed 001, and of seed 002 section 12, over HTTP."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from agents.agui.verifier import verify
+from api.dialects.agui import with_error
+from core.errors import ErrorCode
+from core.sse import SseDecoder
+from tests.fixtures.agents import GUIDE, text_of
+from tests.fixtures.client import Api, check_error
+from tests.fixtures.server import Server
+
+AGUI = "/agent"
+AGENTEX = "/api/v1/agent/run"
+Event = dict[str, Any]
+Streams = dict[str, list[Event]]
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Streams]:
+    """What was read already: most rows are about the same few streams."""
+    return {}
+
+
+@pytest.fixture
+def caller(embedded: Server, registered: dict[str, Api]) -> Api:
+    if "rows" not in registered:
+        registered["rows"] = embedded.person()
+    return registered["rows"]
+
+
+@pytest.fixture
+def reader(modelled: Server, registered: dict[str, Api]) -> Api:
+    if "rows with a model" not in registered:
+        registered["rows with a model"] = modelled.person()
+    return registered["rows with a model"]
+
+
+def post(api: Api, path: str, body: Any, **headers: str) -> httpx.Response:
+    return api.http.post(path, headers={**api.headers, **headers}, json=body)
+
+
+def events_of(answer: httpx.Response) -> list[Event]:
+    assert answer.status_code == httpx.codes.OK, answer.text
+    return [json.loads(frame.data) for frame in SseDecoder().feed(answer.content)]
+
+
+def user_message(text: str) -> Event:
+    return {"id": f"msg-{uuid4()}", "role": "user", "content": text}
+
+
+def agui(text: str, **fields: Any) -> Event:
+    """A body of seed 001."""
+    body = {"threadId": f"thread-{uuid4()}", "runId": f"run-{uuid4()}"}
+    return {**body, "messages": [user_message(text)], **fields}
+
+
+def react(text: str, **fields: Any) -> Event:
+    return agui(text, forwardedProps={"agent_type": "react"}, **fields)
+
+
+def agentex(text: str, **fields: Any) -> Event:
+    """A body of seed 002 section 12.2."""
+    return {
+        "thread_id": f"session-{uuid4()}",
+        "run_id": f"run-{uuid4()}",
+        "state": {},
+        "messages": [user_message(text)],
+        "tools": [],
+        "context": [{"description": "当前会话上下文", "value": "..."}],
+        "forwarded_props": {"agent_type": "react"},
+        **fields,
+    }
+
+
+@pytest.fixture
+def streams(caller: Api, reader: Api, told: dict[str, Streams]) -> Callable[[str], Streams]:
+    """A run that searches, one that fails and one that is joined, as a path tells them."""
+    question = "Which port does the relay use?"
+
+    def get(path: str) -> Streams:
+        if path in told:
+            return told[path]
+        kb_id = caller.create_kb()
+        caller.ingest(kb_id, "relay.md", GUIDE)
+        props = {"agent_type": "react", "knowledge_base_ids": [kb_id]}
+        if path == AGUI:
+            asked, failing = agui(question, forwardedProps=props), agui("Hi #unauthorized")
+            joined = {"threadId": asked["threadId"]}
+        else:
+            asked = agentex(question, forwarded_props=props)
+            failing, joined = agentex("Hi #unauthorized"), {"threadId": asked["thread_id"]}
+        told[path] = {
+            "run": events_of(post(caller, path, asked)),
+            "failed": events_of(post(reader, path, failing)),
+            "joined": events_of(post(caller, "/agent/connect", joined)),
+        }
+        return told[path]
+
+    return get
+
+
+# --- seed 001 --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left_out", "is_required"),
+    [
+        pytest.param("threadId", False, id="threadId-optional"),
+        pytest.param("runId", False, id="runId-optional"),
+        pytest.param("messages", True, id="messages-required"),
+        pytest.param("tools", False, id="tools-optional"),
+        pytest.param("context", False, id="context-optional"),
+        pytest.param("forwardedProps", False, id="forwardedProps-optional"),
+    ],
+)
+def test_001_request_parameter(caller: Api, left_out: str, is_required: bool):
+    body = agui("hello", tools=[], context=[], forwardedProps={})
+    del body[left_out]
+    answer = post(caller, AGUI, body)
+    if is_required:
+        check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+        return
+    events = events_of(answer)
+    verify(events)
+    for name in ("threadId", "runId"):
+        assert events[0][name] == body.get(name, events[0][name]) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("threadId", 7),
+        ("runId", ["run"]),
+        ("messages", "hello"),
+        ("tools", {}),
+        ("context", "x"),
+        ("forwardedProps", []),
+    ],
+)
+def test_001_parameter_of_another_type_is_refused(caller: Api, name: str, value: Any):
+    answer = post(caller, AGUI, agui("hello", **{name: value}))
+    check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+    assert answer.json()["details"]["field"].startswith(name)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param({"role": "user", "content": "before", "name": "Ann"}, id="role-user"),
+        pytest.param({"role": "assistant", "content": "before"}, id="role-assistant"),
+        pytest.param({"role": "system", "content": "before"}, id="role-system"),
+        pytest.param({"role": "tool", "content": "before", "toolCallId": "c"}, id="role-tool"),
+    ],
+)
+def test_001_message(caller: Api, extra: Event):
+    body = agui("hello")
+    body["messages"].insert(0, {"id": f"msg-{uuid4()}", **extra})
+    assert events_of(post(caller, AGUI, body))[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param({"role": "user", "content": "x"}, id="id"),
+        pytest.param({"id": "m", "content": "x"}, id="role"),
+        pytest.param({"id": "m", "role": "user"}, id="content"),
+        pytest.param({"id": "m", "role": "tool", "content": "x"}, id="toolCallId"),
+        pytest.param({"id": "m", "role": "robot", "content": "x"}, id="unknown-role"),
+    ],
+)
+def test_001_message_without_what_it_needs_is_refused(caller: Api, message: Event):
+    body = agui("hello")
+    body["messages"].insert(0, message)
+    check_error(post(caller, AGUI, body), ErrorCode.INVALID_RUN_INPUT)
+
+
+EVENTS_001 = {
+    "RUN_STARTED": ("run", {"threadId", "runId"}),
+    "RUN_FINISHED": ("run", {"threadId", "runId"}),
+    "RUN_ERROR": ("failed", {"error"}),
+    "TEXT_MESSAGE_START": ("run", {"messageId"}),
+    "TEXT_MESSAGE_CONTENT": ("run", {"messageId", "delta"}),
+    "TEXT_MESSAGE_END": ("run", {"messageId"}),
+    "TOOL_CALL_START": ("run", {"toolCallId", "toolCallName"}),
+    "TOOL_CALL_ARGS": ("run", {"toolCallId", "delta"}),
+    "TOOL_CALL_END": ("run", {"toolCallId"}),
+    "STATE_SNAPSHOT": ("run", {"snapshot"}),
+    "STATE_DELTA": ("run", {"delta"}),
+    "MESSAGES_SNAPSHOT": ("joined", {"messages"}),
+    "STEP_STARTED": ("run", {"stepName"}),
+    "STEP_FINISHED": ("run", {"stepName"}),
+}
+
+
+@pytest.mark.parametrize("kind", EVENTS_001)
+def test_001_event(streams: Callable[[str], Streams], kind: str):
+    stream, fields = EVENTS_001[kind]
+    found = [event for event in streams(AGUI)[stream] if event["type"] == kind]
+    assert found
+    assert all(fields <= event.keys() for event in found)
+
+
+def test_001_streams_are_valid(streams: Callable[[str], Streams]):
+    verify(streams(AGUI)["run"])
+    verify(streams(AGUI)["joined"])
+
+
+def test_001_server_tool_gives_its_result_in_the_same_run(streams: Callable[[str], Streams]):
+    events = streams(AGUI)["run"]
+    called = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
+    answered = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert called == answered != []
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "shown"),
+    [
+        pytest.param(
+            '/tool confirm_action {"message": "Delete?"}',
+            {"confirmed": True},
+            '"confirmed": true',
+            id="confirm_action",
+        ),
+        pytest.param(
+            '/tool request_input {"prompt": "请输入您的邮箱地址"}',
+            {"input": "user@example.com"},
+            "user@example.com",
+            id="request_input",
+        ),
+        pytest.param("/tool get_location {}", {"city": "Ulm"}, "Ulm", id="frontend-tool"),
+    ],
+)
+def test_001_tool_message_answers_a_call(caller: Api, command: str, content: Event, shown: str):
+    place = {
+        "name": "get_location",
+        "description": "获取用户当前位置",
+        "parameters": {"type": "object", "properties": {}, "required": []},
+    }
+    asked = react(command, tools=[place])
+    first = events_of(post(caller, AGUI, asked))
+    call = next(event for event in first if event["type"] == "TOOL_CALL_START")
+    answer = {
+        "id": f"msg-{uuid4()}",
+        "role": "tool",
+        "toolCallId": call["toolCallId"],
+        "content": json.dumps(content),
+    }
+    again = {**asked, "runId": f"run-{uuid4()}", "messages": [*asked["messages"], answer]}
+    second = events_of(post(caller, AGUI, again))
+
+    assert call["toolCallName"] in command
+    assert second[-1]["type"] == "RUN_FINISHED"
+    (result,) = [event for event in second if event["type"] == "TOOL_CALL_RESULT"]
+    assert (result["toolCallId"], shown in result["content"]) == (call["toolCallId"], True)
+
+
+def test_001_thread_id_goes_on_with_a_conversation(caller: Api):
+    first = agui("hello")
+    events_of(post(caller, AGUI, first))
+    second = agui("And again", threadId=first["threadId"])
+    events_of(post(caller, AGUI, second))
+    joined = events_of(post(caller, f"{AGUI}/connect", {"threadId": first["threadId"]}))
+
+    messages = next(event for event in joined if event["type"] == "MESSAGES_SNAPSHOT")["messages"]
+    said = [message["content"] for message in messages if message["role"] == "user"]
+    assert said == ["hello", "And again"]
+
+
+def test_001_error_code_invalid_request(caller: Api):
+    check_error(post(caller, AGUI, {"messages": 7}), ErrorCode.INVALID_RUN_INPUT)
+    asked = react('/tool confirm_action {"message": "Delete?"}')
+    events_of(post(caller, AGUI, asked))
+    last = events_of(post(caller, AGUI, agui("hello", threadId=asked["threadId"])))[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "INTERRUPTS_OPEN")
+    assert last["error"] == {"code": "INVALID_REQUEST", "message": last["message"]}
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        pytest.param("/tool none {}", "none", id="TOOL_NOT_FOUND"),
+        pytest.param(
+            '/tool current_time {"timezone": "Nowhere/None"}',
+            "Nowhere/None",
+            id="TOOL_EXECUTION_ERROR",
+        ),
+    ],
+)
+def test_001_failing_tool_is_no_failing_run(caller: Api, command: str, named: str):
+    """The agent hears of it and says so: the run goes on to its end."""
+    events = events_of(post(caller, AGUI, react(command)))
+    verify(events)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert named in text_of(events)
+
+
+def test_001_error_code_model_error(streams: Callable[[str], Streams]):
+    last = streams(AGUI)["failed"][-1]
+    assert last["error"] == {"code": "MODEL_ERROR", "message": last["message"]}
+
+
+def test_001_error_code_timeout():
+    event = {"type": "RUN_ERROR", "code": ErrorCode.RUN_TIMED_OUT.name, "message": "m"}
+    assert with_error(event)["error"] == {"code": "TIMEOUT", "message": "m"}
+
+
+# --- seed 002, section 12 --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "application/octet-stream"])
+def test_002_accept(caller: Api, accept: str):
+    answer = post(caller, AGENTEX, agentex("hello"), Accept=accept)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, accept)
+
+
+def test_002_authorization(caller: Api):
+    answer = caller.http.post(AGENTEX, json=agentex("hello"))
+    check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("thread_id", 7),
+        ("run_id", 7),
+        ("state", []),
+        ("messages", {}),
+        ("tools", {}),
+        ("context", {}),
+        ("forwarded_props", []),
+    ],
+)
+def test_002_field_of_another_type_is_refused(caller: Api, name: str, value: Any):
+    answer = post(caller, AGENTEX, agentex("hello", **{name: value}))
+    check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+
+
+def test_002_fields_of_the_example(caller: Api):
+    tool = {
+        "name": "world_tps_get",
+        "description": "获取服务器 TPS",
+        "parameters": {"type": "object", "properties": {}},
+    }
+    props = {
+        "agent_type": "react",
+        "model_id": "default",
+        "knowledge_base_ids": [],
+        "mcp_connection_ids": [],
+        "skill_ids": [],
+    }
+    body = agentex("/tool world_tps_get {}", tools=[tool], forwarded_props=props)
+    events = events_of(post(caller, AGENTEX, body))
+    assert (events[0]["thread_id"], events[0]["run_id"]) == (body["thread_id"], body["run_id"])
+    assert len(events[-1]["outcome"]["pending_tool_call_ids"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("Content-Type", "text/event-stream"),
+        ("Cache-Control", "no-cache"),
+        ("Connection", "keep-alive"),
+    ],
+)
+def test_002_response_header(caller: Api, header: str, value: str):
+    answer = post(caller, AGENTEX, agentex("hello"))
+    assert value in answer.headers[header].split(", ")
+
+
+EVENTS_002 = {
+    "RUN_STARTED": ("run", {"thread_id", "run_id", "timestamp"}),
+    "RUN_FINISHED": ("run", {"thread_id", "run_id", "result"}),
+    "RUN_ERROR": ("failed", {"message", "code"}),
+    "STEP_STARTED": ("run", {"step_name"}),
+    "STEP_FINISHED": ("run", {"step_name"}),
+    "TEXT_MESSAGE_START": ("run", {"message_id", "role"}),
+    "TEXT_MESSAGE_CONTENT": ("run", {"message_id", "delta"}),
+    "TEXT_MESSAGE_END": ("run", {"message_id"}),
+    "TOOL_CALL_START": ("run", {"tool_call_id", "tool_call_name", "parent_message_id"}),
+    "TOOL_CALL_ARGS": ("run", {"tool_call_id", "delta"}),
+    "TOOL_CALL_END": ("run", {"tool_call_id"}),
+    "TOOL_CALL_RESULT": ("run", {"message_id", "tool_call_id", "content", "role"}),
+    "STATE_SNAPSHOT": ("run", {"snapshot"}),
+    "STATE_DELTA": ("run", {"delta"}),
+    "MESSAGES_SNAPSHOT": ("joined", {"messages"}),
+}
+
+
+@pytest.mark.parametrize("kind", EVENTS_002)
+def test_002_event(streams: Callable[[str], Streams], kind: str):
+    stream, fields = EVENTS_002[kind]
+    found = [event for event in streams(AGENTEX)[stream] if event["type"] == kind]
+    assert found
+    assert all(fields <= event.keys() for event in found)
+
+
+def test_002_frame_names_its_event(caller: Api):
+    answer = post(caller, AGENTEX, agentex("hello"))
+    frames = SseDecoder().feed(answer.content)
+    assert [frame.event for frame in frames] == [json.loads(f.data)["type"] for f in frames]
+
+
+def test_002_run_finished_counts_tokens(streams: Callable[[str], Streams]):
+    usage = streams(AGENTEX)["run"][-1]["result"]["usage"]
+    assert usage.keys() >= {"prompt_tokens", "completion_tokens"}
+
+
+def test_002_run_error_code_llm_error(streams: Callable[[str], Streams]):
+    assert streams(AGENTEX)["failed"][-1]["code"] == "LLM_ERROR"
+
+
+def test_002_state_delta_is_a_patch(streams: Callable[[str], Streams]):
+    deltas = [e["delta"] for e in streams(AGENTEX)["run"] if e["type"] == "STATE_DELTA"]
+    assert all({"op", "path"} <= operation.keys() for delta in deltas for operation in delta)
+
+
+def test_002_stop(caller: Api):
+    body = agentex("hello")
+    events_of(post(caller, AGENTEX, body))
+    answer = post(caller, f"{AGENTEX}/{body['run_id']}/stop", None).json()
+    assert answer == {
+        "code": 0,
+        "message": "success",
+        "data": {"run_id": body["run_id"], "stopped": False},
+    }
+
+
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion"])
+def test_002_agent_type(caller: Api, agent_type: str):
+    body = agentex("hello", forwarded_props={"agent_type": agent_type})
+    assert events_of(post(caller, AGENTEX, body))[-1]["type"] == "RUN_FINISHED"
