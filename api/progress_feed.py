@@ -5,11 +5,11 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.clock import database_now
+from core.database.clock import settled_until
 from core.database.engine import Database
 from core.errors import AgentexError
 from core.logging import get_logger
@@ -20,8 +20,10 @@ from kb_service.models import Document, KnowledgeBase
 log = get_logger(__name__)
 
 _POLL_SECONDS = 0.5
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 # Transactions become visible in another order than the moments in them say, which are all of the
-# database's clock: what the clocks of several machines show does not matter.
+# database's clock: what the clocks of several machines show does not matter. Whoever writes for
+# longer than this is waited for.
 _MARGIN = timedelta(seconds=3)
 # Read at a time.
 _MOST_CHANGES = 500
@@ -59,24 +61,32 @@ class _Feed:
     Args:
         database: where to look.
         knowledge_base_id: at what.
-        now: the moment by the database's clock.
     """
 
-    def __init__(self, database: Database, knowledge_base_id: str, now: datetime) -> None:
+    def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
         self._id = knowledge_base_id
         self.followers: set[Follower] = set()
         self._seen: dict[str, datetime] = {}
         # Where the next look begins: a moment, and the last id of that moment that was read.
-        self._since, self._after_id = now - _MARGIN, ""
+        self._since, self._after_id = _BEGINNING, ""
         self._heard = time.monotonic()
+
+    async def begin(self, session: AsyncSession) -> None:
+        """Take note of what is there: only what changes is told."""
+        settled = await settled_until(session)
+        newest = await documents.last_change(session, self._id)
+        if newest is not None:
+            self._since = min(newest - _MARGIN, settled)
+            self._note(await self._read_changed(session), settled)
 
     async def look(self) -> tuple[KnowledgeBase | None, Progress | None, Sequence[Document]]:
         """The knowledge base, how far it is, and what changed since the last look."""
         async with self._database.reading() as session:
+            settled = await settled_until(session)
             base, progress = await _read(session, self._id)
             rows = await self._read_changed(session)
-        return base, progress, self._note(rows)
+        return base, progress, self._note(rows, settled)
 
     async def _read_changed(self, session: AsyncSession) -> list[Document]:
         # One statement can change any number of documents at one moment.
@@ -92,7 +102,7 @@ class _Feed:
                 since, after_id = page[-1].updated_at, page[-1].id
         return rows
 
-    def _note(self, rows: Sequence[Document]) -> list[Document]:
+    def _note(self, rows: Sequence[Document], settled: datetime) -> list[Document]:
         fresh = [row for row in rows if self._seen.get(row.id) != row.updated_at]
         for row in fresh:
             self._seen[row.id] = row.updated_at
@@ -100,12 +110,16 @@ class _Feed:
             self._heard = time.monotonic()
         if rows:
             newest = rows[-1].updated_at
-            self._seen = {id_: at for id_, at in self._seen.items() if at >= newest - _MARGIN}
             if time.monotonic() - self._heard > _MARGIN.total_seconds():
                 # Whatever lay before it is visible by now: nobody needs to read it again.
                 self._since, self._after_id = newest, rows[-1].id
             else:
                 self._since, self._after_id = newest - _MARGIN, ""
+            if settled < self._since:
+                # Somebody still writes what they dated before it, however long that takes.
+                self._since, self._after_id = settled, ""
+            oldest = min(self._since, newest - _MARGIN)
+            self._seen = {id_: at for id_, at in self._seen.items() if at >= oldest}
         return fresh
 
     async def run(self) -> None:
@@ -165,13 +179,16 @@ class ProgressFeeds:
     async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
         """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
         async with self._database.reading() as session:
-            now = await database_now(session)
             base, progress = await _read(session, knowledge_base_id)
+            feed = self._feeds.get(knowledge_base_id, (None,))[0]
+            if feed is None:
+                feed = _Feed(self._database, knowledge_base_id)
+                await feed.begin(session)
         if progress is None:
             yield None
             return
         follower = Follower(base, progress, closed=self._is_closed)
-        feed = self._feed(knowledge_base_id, now)
+        feed = self._started(knowledge_base_id, feed)
         feed.followers.add(follower)
         try:
             yield follower
@@ -179,9 +196,9 @@ class ProgressFeeds:
             feed.followers.discard(follower)
             await self._release(knowledge_base_id, feed)
 
-    def _feed(self, knowledge_base_id: str, now: datetime) -> _Feed:
+    def _started(self, knowledge_base_id: str, feed: _Feed) -> _Feed:
+        """The feed that runs; another follower may have started one meanwhile."""
         if knowledge_base_id not in self._feeds:
-            feed = _Feed(self._database, knowledge_base_id, now)
             self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
         return self._feeds[knowledge_base_id][0]
 

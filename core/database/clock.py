@@ -7,6 +7,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.types import utc_now
 
+_OLDEST_WRITER = text(
+    "SELECT coalesce(min(xact_start), clock_timestamp()) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND backend_xid IS NOT NULL"
+)
+
 
 async def database_now(session: AsyncSession) -> datetime:
     """The moment by the database's clock, which all processes share.
@@ -18,3 +23,16 @@ async def database_now(session: AsyncSession) -> datetime:
     if connection.dialect.name == "sqlite":
         return utc_now()
     return (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+
+
+async def settled_until(session: AsyncSession) -> datetime:
+    """A moment: what was dated before it by the database's clock is visible to what reads next.
+
+    It is the beginning of the oldest transaction that has written and is not committed; now, where
+    there is none. In SQLite writers follow one another, so that nothing they date is older than
+    what can be read already.
+    """
+    connection = await session.connection()
+    if connection.dialect.name == "sqlite":
+        return utc_now()
+    return (await connection.execute(_OLDEST_WRITER)).scalar_one()

@@ -51,6 +51,13 @@ def unshown_revisions(document: Document) -> list[int]:
     return [number for number in range(1, document.revision + 1) if number not in shown]
 
 
+async def last_change(session: AsyncSession, knowledge_base_id: str) -> datetime | None:
+    """When a document of a knowledge base changed last; None where there is none."""
+    newest = func.max(col(Document.updated_at))
+    query = select(newest).where(Document.knowledge_base_id == knowledge_base_id)
+    return (await session.exec(query)).one()
+
+
 async def changed_since(
     session: AsyncSession,
     knowledge_base_id: str,

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 import anyio
 import pytest
 from sqlalchemy import insert, update
-from sqlmodel import col
+from sqlmodel import col, select
 
 from api.progress_feed import Follower, ProgressFeeds
+from core.database.clock import database_now
 from core.database.engine import Database
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
@@ -91,6 +92,31 @@ async def test_what_was_told_is_not_read_again_and_again(
         # What comes later is told all the same.
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="pending")
         assert set((await told(follower, 3)).values()) == {"pending"}
+
+
+async def test_change_is_told_however_long_its_transaction_takes(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    # As if every transaction took longer than the margin.
+    monkeypatch.setattr("api.progress_feed._MARGIN", timedelta(0))
+    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    kb_id = await fill(database, 2)
+    slow = col(Document.knowledge_base_id) == kb_id
+    async with database.reading() as session:
+        others = (await session.exec(select(Document.id).where(slow))).all()[0]
+    async with unit_of_work(database) as work:
+        moment = await database_now(work.session)
+        statement = update(Document).where(slow, col(Document.id) != others)
+        await work.session.exec(statement.values(updated_at=moment, status="paused"))
+        following = ProgressFeeds(database).follow(kb_id)
+        follower = await following.__aenter__()
+        assert follower is not None
+        if work.session.get_bind().dialect.name == "postgresql":
+            for status in ("cancelled", "pending"):
+                await touch(database, col(Document.id) == others, status=status)
+                assert await told(follower, 1) == {others: status}
+    assert list((await told(follower, 1)).values()) == ["paused"]
+    await following.__aexit__(None, None, None)
 
 
 async def test_changes_are_told_whatever_this_machines_clock_shows(
