@@ -32,8 +32,10 @@ from cli.supervisor.redis_server import RedisServerMissing, find_program
 
 _DATABASE, _REDIS = "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL"
 _START_SECONDS = 30.0
-# A server whose data go with it has nothing to keep through a crash.
-_FORGETFUL = (
+# A server whose data go with it has nothing to keep through a crash. No socket file: the path of
+# a temporary folder may be too long for one.
+_OPTIONS = (
+    "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' "
     "-c fsync=off -c synchronous_commit=off -c full_page_writes=off "
     "-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off"
 )
@@ -99,22 +101,19 @@ def _postgres(folder: Path) -> Generator[str | None]:
     if as_user:
         folder.chmod(0o711)
         shutil.chown(home, "postgres")
-    initdb = (
-        programs / "initdb",
-        "--no-sync",
-        "-D",
-        home / "data",
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-    )
-    _call(as_user, *initdb)
-    # Not before: what takes long in between lets another program have the port.
-    port = _free_port()
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {home} {_FORGETFUL}"
-    control = (programs / "pg_ctl", "-D", home / "data", "-l", home / "log", "-w")
-    _call(as_user, *control, "-o", options, "start")
+    data = home / "data"
+    control = (programs / "pg_ctl", "-D", data, "-l", home / "log", "-w")
+    try:
+        _call(
+            as_user, programs / "initdb", "--no-sync", "-D", data, "-U", "postgres", "-A", "trust"
+        )
+        # Not before: what takes long in between lets another program have the port.
+        port = _free_port()
+        _call(as_user, *control, "-o", f"-p {port} {_OPTIONS}", "start")
+    except subprocess.CalledProcessError:
+        _say("The PostgreSQL that is installed here can't be started for the tests.")
+        yield _find_running_postgres()
+        return
     try:
         yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
     finally:
