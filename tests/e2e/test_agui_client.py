@@ -25,7 +25,7 @@ from tests.fixtures.agents import (
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 LIBRARY = {"relay.md": GUIDE, "中继.md": MANUAL}
 
@@ -330,15 +330,16 @@ def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(
     assert joined.pending_interrupts == first.pending_interrupts != []
 
 
+@one_shape
 def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(
-    agui_client: AguiClient, embedded: Server, user: Api
+    agui_client: AguiClient, server: Server, user: Api
 ):
     connect = str(user.http.base_url.join("/agent/connect"))
     thread = str(uuid4())
     ask = acting('/tool confirm_action {"message": "Delete all?"}')
     agui_client.talk(user, ask, threadId=thread)
-    embedded.kill("api")
-    embedded.wait_ready()
+    server.kill("api")
+    server.wait_ready()
     talk = agui_client.talk(user, {"connect": connect}, threadId=thread)
 
     assert [one["message"] for one in talk.pending_interrupts] == ["Delete all?"]
