@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,11 +81,14 @@ def part_of(command: Sequence[str]) -> str:
 
 
 @contextmanager
-def running_product(data_dir: Path | None = None) -> Generator[Product]:
+def running_product(
+    data_dir: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Generator[Product]:
     """Start ``agentex serve``, wait until it is ready, stop it at the end.
 
     Args:
         data_dir: is kept, with the password in it; without one a folder that goes at the end.
+        settings: environment variables beside those that every benchmark needs.
     """
     folder = data_dir or Path(tempfile.mkdtemp(prefix="agentex-bench-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,17 +96,18 @@ def running_product(data_dir: Path | None = None) -> Generator[Product]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    settings = {
+    variables = {
         "AGENTEX_DATA_DIR": str(folder),
         "AGENTEX_PORT": str(port),
         "AGENTEX_ADMIN_PASSWORD": password,
         "AGENTEX_DOCUMENTATION_ENABLED": "false",
+        **(settings or {}),
     }
     # A log file of its own: a pipe that nobody reads would stop the server.
     with (folder / "serve.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "cli.main", "serve"],
-            env={**os.environ, **settings},
+            env={**os.environ, **variables},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
