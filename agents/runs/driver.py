@@ -1,7 +1,5 @@
 """Drives one run: reads its strategy, writes the log, keeps the lease, ends it."""
 
-import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -11,11 +9,14 @@ from agents.agui.closing import TornEnd, torn_end
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.agui.transcript import Transcript
-from agents.event_log import LogClosed, LogEntry
+from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
 from agents.runs import effects, endings, store
 from agents.runs.clock import now_ms
 from agents.runs.endings import Ending
+from agents.runs.log_writer import LogBatch, LogWriter
+from agents.runs.pulse import LEASE_SECONDS as LEASE_SECONDS
+from agents.runs.pulse import Pulse
 from agents.runs.store import BegunRun
 from agents.runs.thread_view import fold_thread
 from agents.strategies import StrategyRun
@@ -28,28 +29,30 @@ from core.logging import get_logger
 
 log = get_logger(__name__)
 
-LEASE_SECONDS = 15
 _STATUSES = {
     "success": RunStatus.COMPLETED,
     "cancelled": RunStatus.CANCELLED,
     "interrupt": RunStatus.INTERRUPTED,
 }
-_PULSE_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
 class DriverContext:
     """What all drivers of a process share.
 
     Args:
-        database: where the log is.
+        database: where the logs are.
         name: this process's name in leases.
         tell: called with a run's key and what was committed to its log.
     """
 
-    database: Database
-    name: str
-    tell: Callable[[str, Sequence[LogEntry]], None]
+    def __init__(
+        self, database: Database, name: str, tell: Callable[[str, Sequence[LogEntry]], None]
+    ) -> None:
+        self.database = database
+        self.name = name
+        self.tell = tell
+        self.log = LogWriter(database, name)
+        self.pulse = Pulse(database, name, self.log.turn)
 
 
 @dataclass(frozen=True)
@@ -103,20 +106,15 @@ class RunDriver:
         When the log can't be written or is closed by others the run just stops: whoever closed
         it wrote the terminal event, or the end of the lease will have it written.
         """
-        ended = asyncio.Event()
-        pulse = asyncio.create_task(self._keep_lease(ended))
         try:
-            async with aclosing(self._strategy.batches()) as batches:
-                async for batch in batches:
-                    if self._is_handed_over:
-                        break
-                    await self._write(batch)
+            with self._context.pulse.watching(self._run.key, self._strategy.stop):
+                async with aclosing(self._strategy.batches()) as batches:
+                    async for batch in batches:
+                        if self._is_handed_over:
+                            break
+                        await self._write(batch)
         except (DatabaseUnavailable, LogClosed) as error:
             log.warning("run.abandoned", run_id=self._run.run_id, why=type(error).__name__)
-        finally:
-            # Not cancelled: that could tear a connection out of its transaction.
-            ended.set()
-            await asyncio.wait({pulse})
         if self._is_handed_over:
             await self._release()
 
@@ -131,7 +129,8 @@ class RunDriver:
 
     async def _release(self) -> None:
         try:
-            async with unit_of_work(self._context.database) as work:
+            # Behind a renewal that is under way.
+            async with self._context.log.turn, unit_of_work(self._context.database) as work:
                 await store.release(work, self._run)
         except DatabaseUnavailable:
             # Then it is taken up when its lease ends.
@@ -150,20 +149,26 @@ class RunDriver:
         for event in wire:
             self._transcript.observe(event)
         self._transcript.forget(self._torn)
+        entries = await self._store(wire, batch)
+        self._left_over, self._torn = (), frozenset()
+        self._context.tell(run.key, entries)
+
+    async def _store(self, wire: Sequence[WireEvent], batch: Batch) -> list[LogEntry]:
+        run, last = self._run, batch.events[-1] if batch.is_last else None
+        if not isinstance(last, Finished | Failed):
+            addition = Addition(run.key, wire, batch.own_events)
+            asked = LogBatch(addition, run.task_id, batch.effects, self._stored)
+            written = await self._context.log.write(asked)
+            self._stored = written.stored
+            return written.entries
+        ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
-            stored = await effects.write(
+            self._stored = await effects.write(
                 work.session, run.task_id, batch.effects, stored=self._stored
             )
-            if isinstance(last, Finished | Failed):
-                ending = replace(self._ending(last), own_events=batch.own_events)
-                entries = await endings.end(work, run.key, wire, ending, driver=run.driver)
-                log.info("run.ended", run_id=run.run_id, status=ending.status)
-            else:
-                entries = await event_log.append(
-                    work.session, run.key, wire, driver=run.driver, own_events=batch.own_events
-                )
-        self._stored, self._left_over, self._torn = stored, (), frozenset()
-        self._context.tell(run.key, entries)
+            entries = await endings.end(work, run.key, wire, ending, driver=run.driver)
+        log.info("run.ended", run_id=run.run_id, status=ending.status)
+        return entries
 
     async def _ended(self, torn: TornEnd) -> list[WireEvent]:
         """The end of what the last driver had begun, which its followers must not keep."""
@@ -195,30 +200,3 @@ class RunDriver:
         return Ending(
             status, last.usage, self._transcript, self._model, waits=waits, interrupts=interrupts
         )
-
-    async def _keep_lease(self, ended: asyncio.Event) -> None:
-        renewed = time.monotonic()
-        while not await _is_set_within(ended, _PULSE_SECONDS):
-            try:
-                async with self._context.database.reading() as session:
-                    must_end = await store.must_end(session, self._run)
-                if must_end:
-                    await self._strategy.stop()
-                    return
-                if time.monotonic() - renewed > LEASE_SECONDS / 3:
-                    async with unit_of_work(self._context.database) as work:
-                        await store.renew(work, self._run, seconds=LEASE_SECONDS)
-                    renewed = time.monotonic()
-            except DatabaseUnavailable:
-                continue
-            except Exception:
-                # Without the pulse the run would be taken for lost while it goes on.
-                log.exception("run.pulse_failed", run_id=self._run.run_id)
-
-
-async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            return await event.wait()
-    except TimeoutError:
-        return False

@@ -30,6 +30,8 @@ from core.errors import (
 )
 
 _HISTORY = 40
+# Variables of one statement; each database has a limit.
+_AT_ONCE = 500
 _REQUESTS = TypeAdapter(RunRequest)
 _FOREIGN_ID = "the last one has the id of another message of this thread"
 
@@ -352,18 +354,21 @@ async def request_stop(work: UnitOfWork, run_key: str) -> bool:
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def renew(work: UnitOfWork, run: BegunRun, *, seconds: float) -> None:
-    """Keep the lease on a run that is still ours; ``must_end`` tells when it is not."""
-    statement = (
-        update(AgentRun)
-        .where(
-            col(AgentRun.id) == run.key,
-            col(AgentRun.lease_owner) == run.driver,
-            col(AgentRun.status) == RunStatus.RUNNING.value,
+async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, seconds: float) -> None:
+    """Keep the leases on those of some runs that still are this driver's and not over."""
+    until = await database_now(work.session) + timedelta(seconds=seconds)
+    for start in range(0, len(run_keys), _AT_ONCE):
+        statement = (
+            update(AgentRun)
+            .where(
+                col(AgentRun.id).in_(run_keys[start : start + _AT_ONCE]),
+                col(AgentRun.lease_owner) == driver,
+                col(AgentRun.status) == RunStatus.RUNNING.value,
+            )
+            .values(lease_until=until)
+            .execution_options(synchronize_session=False)
         )
-        .values(lease_until=await database_now(work.session) + timedelta(seconds=seconds))
-    )
-    await work.session.exec(statement)
+        await work.session.exec(statement)
 
 
 async def release(work: UnitOfWork, run: BegunRun) -> None:
@@ -384,12 +389,11 @@ async def release(work: UnitOfWork, run: BegunRun) -> None:
     await work.session.exec(statement)
 
 
-async def must_end(session: AsyncSession, run: BegunRun) -> bool:
-    """Whether a stop was asked for, or the run is over or another's already."""
+async def going_on(session: AsyncSession, driver: str) -> set[str]:
+    """Keys of the runs that a driver holds, that are not over and that nobody asked to stop."""
     query = select(AgentRun.id).where(
-        AgentRun.id == run.key,
-        AgentRun.lease_owner == run.driver,
+        AgentRun.lease_owner == driver,
         AgentRun.status == RunStatus.RUNNING.value,
         col(AgentRun.stop_requested_at).is_(None),
     )
-    return (await session.exec(query)).first() is None
+    return set((await session.exec(query)).all())
