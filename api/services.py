@@ -12,7 +12,7 @@ from agents.attachments.links import Links
 from agents.attachments.service import AttachmentLimits, Attachments
 from agents.memory.distiller import Distiller
 from agents.memory.memories import Memories
-from agents.models import configured_model
+from agents.models import configured_model, open_client
 from agents.policies.chosen import server_policies
 from agents.runs.launcher import Belongings, Launcher
 from agents.runs.live.fan_out import FanOut
@@ -77,7 +77,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     """
     # Each end is reached whatever goes wrong at another one; the last opened goes first.
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(httpx.AsyncClient(follow_redirects=False))
+        http = await stack.enter_async_context(open_client())
         services = await _open(settings, http)
         for close in (
             services.database.close,

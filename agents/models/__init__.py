@@ -25,7 +25,16 @@ _ADAPTERS: Mapping[Protocol, type[StreamedModel]] = {
 }
 _CUSTOM_NAME = "openai-compatible"
 _TRAITS = frozenset(trait.name for trait in fields(Traits))
+_KEPT_CONNECTIONS = 100
 _RENAMED = {"timeout_seconds": "read_timeout_seconds"}
+
+
+def open_client() -> httpx.AsyncClient:
+    """The client through which endpoints are asked; it is the caller's to close."""
+    # A run holds a connection for as long as its model speaks: with a limit, a run more would
+    # wait for another one's end, and fail where that takes longer than an answer may.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS)
+    return httpx.AsyncClient(follow_redirects=False, limits=limits)
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
+from agents.models import open_client
 from agents.models.endpoint import Endpoint
 from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import (
@@ -357,3 +358,15 @@ async def test_pictures_are_not_counted_by_the_length_of_their_bytes(server, cli
 
     assert 1600 <= usage.prompt_tokens < 1700
     assert len(str(server.requests[-1].body)) > 400_000
+
+
+async def test_more_runs_are_served_at_once_than_a_client_has_connections_by_default():
+    with ModelServer() as slow:
+        async with open_client() as client, asyncio.timeout(20):
+            adapter = OpenAICompatible(endpoint(slow, "slow"), client)
+            streams = [adapter.events(ASK) for _ in range(120)]
+            # Each of them is held in its middle, so that none frees its connection for another.
+            begun = await asyncio.gather(*(anext(stream) for stream in streams))
+            for stream in streams:
+                await stream.aclose()
+    assert begun == [ModelText("Hel")] * 120
