@@ -9,7 +9,6 @@ from ag_ui.core import (
     BaseEvent,
     MessagesSnapshotEvent,
     ReasoningEndEvent,
-    ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
     ReasoningStartEvent,
@@ -24,11 +23,9 @@ from ag_ui.core import (
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
-    TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
     TokenUsage,
-    ToolCallArgsEvent,
     ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
@@ -89,7 +86,37 @@ class EventMapper:
 
     def translate(self, event: RunEvent) -> list[WireEvent]:
         """The wire events of one own event, JSON-ready, camelCase, without absent fields."""
-        return [self._wire(wire) for wire in self._events(event)]
+        match event:
+            case TextDelta() | ThoughtDelta() | ToolCallArgs():
+                return [self._more(event)]
+            case Finished():
+                return self._wires(self._finished(event))
+            case Failed(code, message, _, usage):
+                failed = RunErrorEvent(message=message, code=code, usage=_token_usage(usage))
+                return self._wires(failed)
+            case StepStarted() | StepFinished():
+                return self._wires(_step(event))
+            case TextStarted() | TextEnded():
+                return self._wires(_text(event))
+            case ThoughtStarted() | ThoughtEnded():
+                return self._wires(*_thought(event))
+            case ToolCallStarted() | ToolCallEnded() | ToolCallResult():
+                return self._wires(_tool_call(event))
+            case ActivityStarted() | ActivityChanged():
+                return self._wires(_activity(event))
+            case _:
+                return self._wires(_state(event))
+
+    def _more(self, event: TextDelta | ThoughtDelta | ToolCallArgs) -> WireEvent:
+        # Every token is one of these: the models would take ten times as long for the same.
+        match event:
+            case TextDelta(message_id):
+                kind, field, name = "TEXT_MESSAGE_CONTENT", "messageId", message_id
+            case ThoughtDelta(message_id):
+                kind, field, name = "REASONING_MESSAGE_CONTENT", "messageId", message_id
+            case ToolCallArgs(call_id):
+                kind, field, name = "TOOL_CALL_ARGS", "toolCallId", call_id
+        return {"type": kind, "timestamp": self._now(), field: name, "delta": event.delta}
 
     def messages(self, messages: Sequence[WireEvent]) -> WireEvent:
         """The snapshot of a thread's messages, which are in wire form already."""
@@ -100,30 +127,12 @@ class EventMapper:
         """The snapshot of the shared state."""
         return self._wire(StateSnapshotEvent(snapshot=state))
 
+    def _wires(self, *events: BaseEvent) -> list[WireEvent]:
+        return [self._wire(event) for event in events]
+
     def _wire(self, event: BaseEvent) -> WireEvent:
         event.timestamp = self._now()
         return event.model_dump(mode="json", by_alias=True)
-
-    def _events(self, event: RunEvent) -> Sequence[BaseEvent]:
-        match event:
-            case Finished():
-                return [self._finished(event)]
-            case Failed(code, message, _, usage):
-                return [RunErrorEvent(message=message, code=code, usage=_token_usage(usage))]
-            case StepStarted(name):
-                return [StepStartedEvent(step_name=name)]
-            case StepFinished(name):
-                return [StepFinishedEvent(step_name=name)]
-            case TextStarted() | TextDelta() | TextEnded():
-                return [_text(event)]
-            case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
-                return _thought(event)
-            case ToolCallStarted() | ToolCallArgs() | ToolCallEnded() | ToolCallResult():
-                return [_tool_call(event)]
-            case ActivityStarted() | ActivityChanged():
-                return [_activity(event)]
-            case _:
-                return [_state(event)]
 
     def _finished(self, event: Finished) -> RunFinishedEvent:
         return RunFinishedEvent(
@@ -161,12 +170,18 @@ def _interrupt(interrupt: Interrupt) -> AguiInterrupt:
     )
 
 
-def _text(event: TextStarted | TextDelta | TextEnded) -> BaseEvent:
+def _step(event: StepStarted | StepFinished) -> BaseEvent:
+    match event:
+        case StepStarted(name):
+            return StepStartedEvent(step_name=name)
+        case StepFinished(name):
+            return StepFinishedEvent(step_name=name)
+
+
+def _text(event: TextStarted | TextEnded) -> BaseEvent:
     match event:
         case TextStarted(message_id):
             return TextMessageStartEvent(message_id=message_id, role="assistant")
-        case TextDelta(message_id, delta):
-            return TextMessageContentEvent(message_id=message_id, delta=delta)
         case TextEnded(message_id):
             return TextMessageEndEvent(message_id=message_id, metadata=_metadata(event) or None)
 
@@ -189,15 +204,13 @@ def _metadata(event: TextEnded) -> dict[str, JsonValue]:
     return metadata
 
 
-def _thought(event: ThoughtStarted | ThoughtDelta | ThoughtEnded) -> Sequence[BaseEvent]:
+def _thought(event: ThoughtStarted | ThoughtEnded) -> Sequence[BaseEvent]:
     match event:
         case ThoughtStarted(message_id):
             return [
                 ReasoningStartEvent(message_id=message_id),
                 ReasoningMessageStartEvent(message_id=message_id, role="reasoning"),
             ]
-        case ThoughtDelta(message_id, delta):
-            return [ReasoningMessageContentEvent(message_id=message_id, delta=delta)]
         case ThoughtEnded(message_id):
             return [
                 ReasoningMessageEndEvent(message_id=message_id),
@@ -206,15 +219,13 @@ def _thought(event: ThoughtStarted | ThoughtDelta | ThoughtEnded) -> Sequence[Ba
 
 
 def _tool_call(
-    event: ToolCallStarted | ToolCallArgs | ToolCallEnded | ToolCallResult,
+    event: ToolCallStarted | ToolCallEnded | ToolCallResult,
 ) -> BaseEvent:
     match event:
         case ToolCallStarted(call_id, name, parent_message_id):
             return ToolCallStartEvent(
                 tool_call_id=call_id, tool_call_name=name, parent_message_id=parent_message_id
             )
-        case ToolCallArgs(call_id, delta):
-            return ToolCallArgsEvent(tool_call_id=call_id, delta=delta)
         case ToolCallEnded(call_id):
             return ToolCallEndEvent(tool_call_id=call_id)
         case ToolCallResult(message_id, call_id, content):

@@ -1,6 +1,7 @@
 """The snake_case mirror of wire events for callers of seed 002 section 12."""
 
 import re
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -31,5 +32,7 @@ def _value(key: str, value: JsonValue) -> JsonValue:
     return to_snake_case(value) if isinstance(value, dict) else value
 
 
+# The keys of the protocol come again in every event; others may be anything.
+@lru_cache(maxsize=256)
 def _snake(key: str) -> str:
     return _HUMP.sub(r"_\1", key).lower()

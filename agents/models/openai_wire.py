@@ -171,6 +171,8 @@ class ChunkReader(PayloadReader):
                 yield event
 
     def _read_usage(self, usage: dict[str, JsonValue]) -> None:
+        if not usage:
+            return
         prompt_details = as_object(usage.get("prompt_tokens_details"))
         completion_details = as_object(usage.get("completion_tokens_details"))
         counted = ModelUsage(

@@ -76,21 +76,38 @@ def reported(status: int, text: str) -> ModelFailed:
 def coalesce(events: Iterable[ModelEvent]) -> list[ModelEvent]:
     """Join neighbours of one kind, so that one network read gives few events."""
     joined: list[ModelEvent] = []
+    # What is to be added to the last of them.
+    more: list[str] = []
     for event in events:
-        merged = _join(joined[-1], event) if joined else None
-        if merged is None:
+        piece = _continues(joined[-1], event) if joined else None
+        if piece is None:
+            _extend(joined, more)
             joined.append(event)
         else:
-            joined[-1] = merged
+            more.append(piece)
+    _extend(joined, more)
     return joined
 
 
-def _join(first: ModelEvent, second: ModelEvent) -> ModelEvent | None:
-    match first, second:
-        case (ModelText(), ModelText()) | (ModelThought(), ModelThought()):
-            return replace(first, delta=first.delta + second.delta)
-        case ModelToolCall(), ModelToolCall(opens=False) if first.call_id == second.call_id:
-            joined = first.arguments_delta + second.arguments_delta
-            return replace(first, arguments_delta=joined)
+def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
+    """The text by which an event goes on with the one before it, if it does."""
+    match last, event:
+        case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
+            return delta
+        case ModelToolCall(), ModelToolCall(opens=False) if last.call_id == event.call_id:
+            return event.arguments_delta
         case _:
             return None
+
+
+def _extend(joined: list[ModelEvent], more: list[str]) -> None:
+    if not more:
+        return
+    match joined[-1]:
+        case ModelText(delta) | ModelThought(delta):
+            joined[-1] = replace(joined[-1], delta="".join((delta, *more)))
+        case ModelToolCall(arguments_delta=delta):
+            joined[-1] = replace(joined[-1], arguments_delta="".join((delta, *more)))
+        case _:
+            pass
+    more.clear()

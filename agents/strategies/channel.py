@@ -1,8 +1,9 @@
 """The way events leave a strategy: coalesced, and closed properly whatever happens."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 
 from pydantic import JsonValue
@@ -29,6 +30,7 @@ from agents.events import (
 )
 from agents.journal import Effect, Journal
 
+Delta = TextDelta | ThoughtDelta | ToolCallArgs
 _UNFINISHED_RESULT = {
     "cancelled": "Cancelled: the run was stopped.",
     "failed": "Not finished: the run broke off.",
@@ -65,6 +67,9 @@ class OpenEntities:
 
     def observe(self, event: RunEvent) -> None:
         """Follow one event."""
+        if isinstance(event, Delta):
+            # Nearly all of them, and they open and close nothing.
+            return
         match event:
             case StepStarted(name):
                 self._steps.append(name)
@@ -190,11 +195,7 @@ class EventChannel:
                 self._waiting.append(self.activity)
             self._waiting += [StepStarted(name) for name in self._open.steps]
         self._open.observe(event)
-        joined = _join(self._waiting[-1], event) if self._waiting else None
-        if joined is None:
-            self._waiting.append(event)
-        else:
-            self._waiting[-1] = joined
+        self._waiting.append(event)
         self._ready.set()
 
     async def written(self) -> None:
@@ -226,7 +227,7 @@ class EventChannel:
         """All that waits, and a number for ``wrote`` once it is written down."""
         await self._ready.wait()
         self._ready.clear()
-        events, self._waiting = self._waiting, []
+        events, self._waiting = _joined(self._waiting), []
         batch = Batch(events, self._journal.take_changes(), self._journal.own_events)
         return batch, self._asked_writes
 
@@ -236,15 +237,29 @@ class EventChannel:
         self._written.set()
 
 
-def _join(first: RunEvent, second: RunEvent) -> RunEvent | None:
-    match first, second:
-        case (TextDelta(), TextDelta()) | (ThoughtDelta(), ThoughtDelta()):
-            is_same = first.message_id == second.message_id
-        case ToolCallArgs(), ToolCallArgs():
-            is_same = first.call_id == second.call_id
+def _joined(events: Iterable[RunEvent]) -> list[RunEvent]:
+    """The events with neighbouring deltas of one entity as one, in time linear in their text."""
+    joined: list[RunEvent] = []
+    for entity, group in groupby(events, key=_entity):
+        together = list(group)
+        deltas = [event.delta for event in together if isinstance(event, Delta)]
+        first = together[0]
+        if entity is None or len(together) == 1 or not isinstance(first, Delta):
+            joined += together
+        else:
+            joined.append(replace(first, delta="".join(deltas)))
+    return joined
+
+
+def _entity(event: RunEvent) -> tuple[type, str] | None:
+    """What an event tells more of, if it is a delta."""
+    match event:
+        case TextDelta() | ThoughtDelta():
+            return type(event), event.message_id
+        case ToolCallArgs():
+            return ToolCallArgs, event.call_id
         case _:
             return None
-    return replace(first, delta=first.delta + second.delta) if is_same else None
 
 
 def _status_after(terminal: TerminalEvent) -> str:
