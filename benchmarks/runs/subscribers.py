@@ -14,7 +14,7 @@ from benchmarks.table import Row
 
 _SUBSCRIBERS = 1000
 _RUNS = 10
-_AT_ONCE = 50
+_AT_ONCE = 10
 _SETTLE_SECONDS = 3
 _SECONDS = 30
 _SILENT = Script(1, wait_ms=270_000)
