@@ -54,7 +54,7 @@ from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
 from tests.fixtures.server import Server
 from tests.fixtures.stored import blocks
 
-LONG = 3600
+LONG = 600
 ROUNDS_TO_REST = 30
 NAMES = st.sampled_from(["a.md", "b.md"])
 VERSIONS = st.integers(1, 4)
