@@ -115,14 +115,18 @@ async def follow_thread(
 
 
 async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, ToolCall]:
-    """The calls that the run before left to a person or a frontend: this one has their results."""
-    before = await _neighbour(session, run, older=True)
-    if before is None:
-        return {}
-    last = await event_log.read(session, before.id, after=before.last_seq - 1)
-    if not last or "outcome" not in orjson.loads(last[-1].payload):
-        return {}
-    return calls_of(await event_log.read_all(session, before.id))
+    """The calls that its task left to a person or a frontend: this run has their results."""
+    query = (
+        select(AgentRun)
+        .where(
+            AgentRun.task_id == run.task_id,
+            col(AgentRun.id) != run.id,
+            col(AgentRun.created_at) <= run.created_at,
+        )
+        .order_by(col(AgentRun.created_at).desc())
+    )
+    before = (await session.exec(query)).first() if run.task_id != run.id else None
+    return {} if before is None else calls_of(await event_log.read_all(session, before.id))
 
 
 def translate_entries(

@@ -14,6 +14,7 @@ from agents import sessions
 from agents import tools as registry
 from agents.agui.incoming import read_run_request
 from agents.agui.verifier import verify
+from agents.async_runs.thread_feed import find_place, follow_thread
 from agents.models.extractive import Extractive
 from agents.runs.continuing import Refusal
 from agents.runs.service import RunService
@@ -244,6 +245,22 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
     assert postbox.sent == ["a@example.com"]
     joined = await talk.runs.join(principal, talk.thread_id)
     assert "outcome" not in joined.prelude[-1]
+
+
+async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(
+    database, principal, postbox
+):
+    talk = Talk(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(SEND))
+    await talk.ask("hello", refusal=Refusal.RUN)
+    await talk.answer(interrupt, {"approved": True})
+    async with database.reading() as session:
+        place = await find_place(session, principal, talk.thread_id, None)
+    feed = follow_thread(database, talk.runs, place)
+    told = [frame.event async for frames in feed for frame in frames]
+
+    (result,) = [event for event in told if event["type"] == "TOOL_CALL_RESULT"]
+    assert (result["tool_name"], result["result"]) == ("send_mail", "Sent to a@example.com.")
 
 
 async def test_interrupt_can_always_be_cancelled(database, principal, postbox):
