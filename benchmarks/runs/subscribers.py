@@ -118,8 +118,9 @@ async def measure(setting: Setting) -> list[Row]:
         await first.open(setting.ours, run_body(_SILENT, run_id))
     passed = await _measure(setting.baseline, through_baseline)
     few = await _measure(setting.api, of_few_runs)
-    own = await _measure(setting.api, of_own_runs)
+    # Before their models have been silent for longer than an endpoint may be.
     await first.close()
+    own = await _measure(setting.api, of_own_runs)
     rows: list[Row] = []
     for name, (size, used) in ((f"of {_RUNS} runs", few), ("of a run each", own)):
         what = f"{_SUBSCRIBERS:,} idle subscribers {name}, memory of each"
