@@ -43,13 +43,17 @@ class SseFraming:
 
     Args:
         spell: how the caller's dialect writes an event; None for AG-UI's own wire.
+        respelled: the types that it writes otherwise than AG-UI; None for all.
     """
 
     media_type = EVENT_STREAM
     keep_alive = b": keep-alive\n\n"
 
-    def __init__(self, spell: Speller | None = None) -> None:
+    def __init__(
+        self, spell: Speller | None = None, respelled: frozenset[str] | None = None
+    ) -> None:
         self._spell = spell
+        self._respelled = respelled
 
     async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes:
         """A frame per event, with its place."""
@@ -57,7 +61,7 @@ class SseFraming:
 
     def _frame(self, run_id: str, entry: LogEntry) -> bytes:
         payload = entry.payload.encode()
-        if self._spell is not None:
+        if self._spell is not None and (self._respelled is None or entry.type in self._respelled):
             payload = orjson.dumps(self._spell(cast(WireEvent, orjson.loads(payload))))
         return b"event: %s\nid: %s\ndata: %s\n\n" % (
             entry.type.encode(),
@@ -104,6 +108,10 @@ def _encode_payloads(payloads: Sequence[str]) -> bytes:
     return b"".join(encode(cast(WireEvent, orjson.loads(payload))) for payload in payloads)
 
 
-def framing_of(media_type: str, spell: Speller | None = None) -> Framing:
+def framing_of(
+    media_type: str, spell: Speller | None = None, respelled: frozenset[str] | None = None
+) -> Framing:
     """The framing of a media type that ``choose_media_type`` gave; only text has spellings."""
-    return SseFraming(spell) if media_type == EVENT_STREAM else ProtobufFraming(media_type)
+    if media_type == EVENT_STREAM:
+        return SseFraming(spell, respelled)
+    return ProtobufFraming(media_type)

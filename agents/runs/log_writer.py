@@ -111,7 +111,8 @@ class LogWriter:
 
     async def _write(self, batches: Sequence[LogBatch]) -> list[Written | None]:
         """In one transaction; None for those whose lease does not hold."""
-        async with unit_of_work(self._database) as work:
+        # Readers wait for every event of every run; beginnings and endings can wait for this.
+        async with unit_of_work(self._database, urgent=True) as work:
             appended = await event_log.append_all(
                 work.session, [batch.addition for batch in batches], driver=self._driver
             )

@@ -46,6 +46,8 @@ from kb_service.models import KnowledgeBase
 log = get_logger(__name__)
 
 _STOP_SECONDS = 1.7
+# All at once they would be late together, and those that are under way with them.
+_BEGIN_AT_ONCE = 4
 _STOP_POLL_SECONDS = 0.02
 DEFAULT_MODEL_ID = "default"
 
@@ -75,6 +77,7 @@ class RunService:
         self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._door = asyncio.Semaphore(_BEGIN_AT_ONCE)
         self._is_draining = False
 
     async def begin(
@@ -107,6 +110,20 @@ class RunService:
         """
         if self._is_draining:
             raise ShuttingDown
+        async with self._door:
+            plan, request, rows, decided = await self._plan(principal, request, refusal)
+            try:
+                run = await self._begin(principal, request, plan)
+            except IntegrityError:
+                # Another request made the same thread or run at this moment; now its rows are
+                # there.
+                run = await self._begin(principal, request, plan)
+        await self._launch_begun(run, request, rows, decided)
+        return run.key
+
+    async def _plan(
+        self, principal: Principal, request: RunRequest, refusal: Refusal
+    ) -> tuple[RunPlan, RunRequest, Sequence[KnowledgeBase], Continuation | Nothing | None]:
         async with self._database.reading() as session:
             thread = await store.find_thread(session, principal, request.thread_id)
             decided = await continuing.decide(session, thread, request, refusal)
@@ -119,13 +136,7 @@ class RunService:
         lease = RunLease(self._context.name, LEASE_SECONDS)
         plan = RunPlan(agent_type, lease, tuple(row.id for row in rows))
         plan, request = _decided(plan, request, decided)
-        try:
-            run = await self._begin(principal, request, plan)
-        except IntegrityError:
-            # Another request made the same thread or run at this moment; now its rows are there.
-            run = await self._begin(principal, request, plan)
-        await self._launch_begun(run, request, rows, decided)
-        return run.key
+        return plan, request, rows, decided
 
     async def _launch_begun(
         self,

@@ -50,6 +50,9 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
+_WITH_ERROR = frozenset({"RUN_ERROR"})
+
+
 def with_error(event: WireEvent) -> WireEvent:
     """The event as seed 001 has it: a ``RUN_ERROR`` also carries ``error``."""
     if event["type"] != "RUN_ERROR":
@@ -73,7 +76,7 @@ async def run_agent(
     request = read_run_request(body)
     run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
     place = RunPlace(run_key, request.run_id)
-    return stream_run(services.runs, place, framing_of(media_type, with_error))
+    return stream_run(services.runs, place, framing_of(media_type, with_error, _WITH_ERROR))
 
 
 async def join_thread(
@@ -92,7 +95,7 @@ async def join_thread(
         raise InvalidRunInput(field="threadId", error="must be the id of a thread")
     joined = await services.runs.join(principal, thread_id)
     place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
-    return stream_run(services.runs, place, framing_of(media_type, with_error))
+    return stream_run(services.runs, place, framing_of(media_type, with_error, _WITH_ERROR))
 
 
 async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:

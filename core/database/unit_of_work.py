@@ -48,18 +48,19 @@ class UnitOfWork:
 
 @asynccontextmanager
 async def unit_of_work(
-    database: Database, after_commit: AfterCommit | None = None
+    database: Database, after_commit: AfterCommit | None = None, *, urgent: bool = False
 ) -> AsyncGenerator[UnitOfWork]:
     """Open a unit of work: commit at the end, roll back on an exception.
 
     Args:
         database: where to write.
         after_commit: pushes the jobs; when it fails or is absent the sweeper pushes them later.
+        urgent: where writers take turns, whether to wait for one other at most.
 
     Raises:
         DatabaseUnavailable: nothing was written.
     """
-    async with database.writing() as session:
+    async with database.writing(urgent=urgent) as session:
         work = UnitOfWork(session)
         yield work
     if after_commit is not None and (work.jobs or work.wakes_workers):

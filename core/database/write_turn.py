@@ -18,6 +18,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from core.database.lanes import TwoLaneLock
+
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _LOOK_SECONDS = 0.001
 # Longer than any write takes that is not of very many rows.
@@ -34,25 +36,26 @@ class WriteTurn:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._mine = asyncio.Lock()
+        self._mine = TwoLaneLock()
         self._files = () if path is None else tuple(map(path.with_name, _names(path)))
         self._open: list[int] = []
         self._holds_files = False
         self._without_until = 0.0
 
     @asynccontextmanager
-    async def taken(self, seconds: float) -> AsyncGenerator[None]:
+    async def taken(self, seconds: float, *, urgent: bool = False) -> AsyncGenerator[None]:
         """Hold the turn.
 
         Args:
             seconds: how long to wait for others of this process.
+            urgent: whether every second turn of this process is for those like this one.
 
         Raises:
             TimeoutError: it did not come in this time.
             OSError: the locks can't be opened.
         """
         async with asyncio.timeout(seconds):
-            await self._enter()
+            await self._enter(urgent)
         try:
             yield
         finally:
@@ -64,8 +67,8 @@ class WriteTurn:
             os.close(descriptor)
         self._open.clear()
 
-    async def _enter(self) -> None:
-        await self._mine.acquire()
+    async def _enter(self, urgent: bool) -> None:
+        await self._mine.acquire(urgent=urgent)
         try:
             await self._enter_files()
         except BaseException:
