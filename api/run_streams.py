@@ -1,15 +1,14 @@
 """The log of a run as a stream of frames, from any place of it."""
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-
-from fastapi.responses import StreamingResponse
 
 from agents.events import WireEvent
 from agents.runs.service import RunService
 from api.cursors import format_cursor
+from api.event_stream import EventStream
 from api.framings import Framing, SseFraming
 
 # Proxies cut streams that are silent for 30 to 60 seconds.
@@ -39,17 +38,17 @@ class RunPlace:
 
 
 async def kept_alive(
-    pieces: AsyncIterable[bytes], keep_alive: bytes = SseFraming.keep_alive
+    pieces: AsyncGenerator[bytes], keep_alive: bytes = SseFraming.keep_alive
 ) -> AsyncGenerator[bytes]:
     """The pieces of a stream, with a sign of life where it is silent (empty pieces) for long."""
     spoken = time.monotonic()
-    async for piece in pieces:
-        if piece:
-            spoken = time.monotonic()
-            yield piece
-        elif keep_alive and time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
-            spoken = time.monotonic()
-            yield keep_alive
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if piece or time.monotonic() - spoken > _KEEP_ALIVE_SECONDS:
+                spoken = time.monotonic()
+                yield piece or keep_alive
+            else:
+                yield piece
 
 
 async def frames(runs: RunService, place: RunPlace, framing: Framing) -> AsyncGenerator[bytes]:
@@ -61,15 +60,15 @@ async def frames(runs: RunService, place: RunPlace, framing: Framing) -> AsyncGe
             yield await framing.logged(place.run_id, entries)
 
 
-def stream_run(runs: RunService, place: RunPlace, framing: Framing) -> StreamingResponse:
+def stream_run(runs: RunService, place: RunPlace, framing: Framing) -> EventStream:
     """The answer that streams a run from a place on, in a form that was negotiated."""
     answer = stream(frames(runs, place, framing), framing)
     answer.headers["Vary"] = "Accept"
     return answer
 
 
-def stream(pieces: AsyncIterable[bytes], framing: Framing = SseFraming()) -> StreamingResponse:
+def stream(pieces: AsyncGenerator[bytes], framing: Framing = SseFraming()) -> EventStream:
     """The answer that streams frames."""
     # As a header, because a media type would get a charset that clients do not expect.
     headers = {"Content-Type": framing.media_type, **_HEADERS}
-    return StreamingResponse(kept_alive(pieces, framing.keep_alive), headers=headers)
+    return EventStream(kept_alive(pieces, framing.keep_alive), headers)

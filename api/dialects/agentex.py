@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Depends, Query
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, JsonValue
 
 from agents.agui.incoming import read_run_request
@@ -13,6 +12,7 @@ from api.cursors import parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.event_stream import EventStream
 from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
@@ -54,7 +54,7 @@ class Stopped(BaseModel):
 @router.post(
     "/run",
     dependencies=[Run],
-    response_class=StreamingResponse,
+    response_class=EventStream,
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(
@@ -75,7 +75,7 @@ async def run_agent(
     principal: CurrentPrincipal,
     services: CurrentServices,
     media_type: AskedMediaType,
-) -> StreamingResponse:
+) -> EventStream:
     """Run an agent and stream its events.
 
     A body in camelCase gets the AG-UI 1.0 wire, one with ``thread_id`` its snake_case mirror.
@@ -91,7 +91,7 @@ async def run_agent(
 @router.get(
     "/run/{run_id:path}/events",
     dependencies=[Run],
-    response_class=StreamingResponse,
+    response_class=EventStream,
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
@@ -103,7 +103,7 @@ async def follow_run(
     services: CurrentServices,
     framing: Annotated[Framing, Depends(_framing_asked)],
     cursor: CursorGiven,
-) -> StreamingResponse:
+) -> EventStream:
     """Follow a run from its beginning, or from the place behind the last event that was read.
 
     No event is left out, sent twice or out of order, whichever process writes them.

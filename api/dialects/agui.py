@@ -5,7 +5,6 @@ from typing import Annotated, Any, cast
 
 from ag_ui.core import AgentCapabilities
 from fastapi import APIRouter, Body, Depends
-from fastapi.responses import StreamingResponse
 from pydantic import JsonValue
 
 from agents.agui.incoming import read_run_request
@@ -15,6 +14,7 @@ from agents.runs.continuing import Refusal
 from agents.strategies import ROUTED, STRATEGIES
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.errors import error_responses
+from api.event_stream import EventStream
 from api.framings import framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
@@ -66,7 +66,7 @@ async def run_agent(
     principal: CurrentPrincipal,
     services: CurrentServices,
     media_type: AskedMediaType,
-) -> StreamingResponse:
+) -> EventStream:
     """Run an agent and stream its events, for stock AG-UI clients.
 
     `resume` answers the interrupts of the thread; tool messages answer the calls that the last
@@ -84,7 +84,7 @@ async def join_thread(
     principal: CurrentPrincipal,
     services: CurrentServices,
     media_type: AskedMediaType,
-) -> StreamingResponse:
+) -> EventStream:
     """Come to a thread late: its messages and state, what is open, and then what happens.
 
     The answer is a stream of its own that a stock client takes: a live run is followed to its
@@ -163,7 +163,7 @@ for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
         name=f"{_name}_run",
         methods=["POST"],
         dependencies=[Run],
-        response_class=StreamingResponse,
+        response_class=EventStream,
         responses={**_EVENTS, **_RUN_ERRORS},
     )
     router.add_api_route(
@@ -172,7 +172,7 @@ for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
         name=f"{_name}_connect",
         methods=["POST"],
         dependencies=[Run],
-        response_class=StreamingResponse,
+        response_class=EventStream,
         responses={**_EVENTS, **_JOIN_ERRORS},
     )
     router.add_api_route(

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
@@ -17,6 +16,7 @@ from api.cursors import format_cursor, parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.event_stream import EventStream
 from api.run_streams import stream
 from api.services import Services
 from api.uploads import STREAMS_BODY
@@ -216,7 +216,7 @@ async def pieces(feed: AsyncIterable[list[Frame]]) -> AsyncGenerator[bytes]:
     # A thread that another dialect made may have any text for its id.
     "/runs/{thread_id:path}/events",
     dependencies=[View],
-    response_class=StreamingResponse,
+    response_class=EventStream,
     responses={
         200: {
             "content": {"text/event-stream": {"example": _STREAM_EXAMPLE}},
