@@ -20,18 +20,21 @@ class EventStream(Response):
     Args:
         pieces: of the body; an empty one says that nothing has happened for a while.
         headers: of the answer, its content type included.
+        status_code: of the answer.
     """
 
-    def __init__(self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
-        self.status_code = 200
+    def __init__(
+        self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str], status_code: int = 200
+    ) -> None:
+        self.status_code = status_code
         self.background = None
         self._pieces = pieces
         self.init_headers(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the whole answer."""
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(start)
+        start = {"type": "http.response.start", "headers": self.raw_headers}
+        await send({**start, "status": self.status_code})
         looked = time.monotonic()
         async with aclosing(self._pieces) as pieces:
             async for piece in pieces:
