@@ -80,7 +80,15 @@ async def _behind(database: Database, run_key: str, after: int) -> _Check:
         seen: list[WireEvent] = []
         for key in (await session.exec(keys.order_by(col(AgentRun.created_at)))).all():
             seen += await event_log.read_all(session, key)
-        seen += (await event_log.read_all(session, run_key))[:after]
-    for event in seen:
-        _broken_rule(verifier, event)
+        own = await event_log.read_all(session, run_key)
+    for event in [*seen, *own[:after]]:
+        _broken_rule(verifier, _named(event, own[0]))
     return _Check(run.run_id, verifier)
+
+
+def _named(event: WireEvent, first: WireEvent) -> WireEvent:
+    """The event under the name by which the run that begins with ``first`` has the thread.
+
+    Callers may name a thread by an id of their own, or by its session's.
+    """
+    return {**event, "threadId": first["threadId"]} if "threadId" in event else event
