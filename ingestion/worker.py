@@ -27,7 +27,6 @@ from core.jobs import (
     serialize_job,
 )
 from core.logging import configure_logging, get_logger
-from core.priority import BACKGROUND, process_gives_way
 from core.redis import open_redis
 from core.settings import Settings, get_settings
 from core.wake_ups import wake_ups
@@ -185,7 +184,6 @@ def _redis_settings(settings: Settings) -> RedisSettings:
 
 def main() -> None:
     """The worker process: ``python -m ingestion.worker``."""
-    process_gives_way(BACKGROUND)
     settings = get_settings()
     configure_logging(settings, part="worker")
     uvloop.run(work(settings))

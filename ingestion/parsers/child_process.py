@@ -8,7 +8,6 @@ import os
 import sys
 from typing import BinaryIO
 
-from core.priority import BACKGROUND, process_gives_way
 from ingestion.parsers import jail, recognition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
@@ -25,8 +24,6 @@ from ingestion.parsers.recognition import Recognition
 
 def main() -> None:
     """Serve requests until the standard input ends."""
-    # Its session is its own, so the worker's word does not count for it.
-    process_gives_way(BACKGROUND)
     recognition.configure(Recognition(*sys.argv[1:]), grant_time=jail.limit_processor_time)
     requests, replies = _private_pipes()
     replies.write(pack_isolation(jail.enter()))

@@ -4,16 +4,16 @@ Optimising holds Python's interpreter lock and both cores for half a minute per 
 it happens in a process of its own, at a low priority.
 """
 
+import os
 import shutil
 import sys
 from pathlib import Path
 
-from core.priority import process_gives_way
 from kb_service.engine.parent import die_with_parent
 from kb_service.vector_index.shard import Shard
 
 COPIED = b"copied\n"
-# A tenth of the weight of a process that somebody waits for.
+# Half the share of a process that somebody waits for, or less.
 _NICENESS = 10
 
 
@@ -27,7 +27,7 @@ def main(parent: str, source: str, target: str, dimension: str) -> None:
         dimension: length of the vectors.
     """
     die_with_parent(int(parent))
-    process_gives_way(_NICENESS)
+    os.nice(_NICENESS)
     shutil.copytree(source, target)
     sys.stdout.buffer.write(COPIED)
     sys.stdout.buffer.flush()

@@ -12,7 +12,6 @@ from typing import Literal
 from core.errors import AgentexError, ShuttingDown
 from core.garbage import spare_what_is_loaded
 from core.logging import get_logger
-from core.priority import BACKGROUND, thread_gives_way
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.local import lanes_of
@@ -48,10 +47,7 @@ class Engine:
         self._open = load
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         width = lanes_of(settings.effective_encoder_threads)
-        # They work for those who can wait; the engine's own thread answers questions.
-        self._lanes = ThreadPoolExecutor(
-            width, "encoder", initializer=thread_gives_way, initargs=(BACKGROUND,)
-        )
+        self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
         self._schedule = Schedule(self._thread, self._lanes, width)
         self._holdings: Holdings | None = None
         self._indexes: dict[str, ServedIndex] = {}

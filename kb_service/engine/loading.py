@@ -1,12 +1,10 @@
 """Opens what the engine owns: the encoders that run in it, and a shard for each model."""
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 
 from core.errors import AgentexError
 from core.logging import get_logger
-from core.priority import BACKGROUND, thread_gives_way
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel, served
 from kb_service.embeddings.local import LocalEncoder
@@ -36,20 +34,14 @@ def load(settings: Settings) -> Holdings:
     if settings.qdrant_url is None:
         for model in served(settings):
             _open_shard(holdings, settings, model)
-    # A runtime's threads are as patient as the thread that starts them.
-    with ThreadPoolExecutor(1, initializer=thread_gives_way, initargs=(BACKGROUND,)) as patient:
-        holdings.encoders[DEFAULT.name] = patient.submit(_open_default, settings).result()
+    backend = choose_backend(cpu_flags())
+    encoder = open_minilm(settings.cache_dir, backend, settings.effective_encoder_threads)
+    encoder.warm_up()
+    holdings.encoders[DEFAULT.name] = encoder
     for model in served(settings):
         if model.source is not None and model.source.kind == "sentence_transformers":
             _load_encoder(holdings, settings, model)
     return holdings
-
-
-def _open_default(settings: Settings) -> LocalEncoder:
-    backend = choose_backend(cpu_flags())
-    encoder = open_minilm(settings.cache_dir, backend, settings.effective_encoder_threads)
-    encoder.warm_up()
-    return encoder
 
 
 def _open_shard(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:

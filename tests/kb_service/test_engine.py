@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ import pytest
 from pydantic import ConfigDict
 
 from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailable
-from core.priority import BACKGROUND
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
@@ -215,26 +213,6 @@ async def test_question_overtakes_passages_when_both_wait(client):
     await encoder.embed_queries(["who goes first"])
     assert not passages.done()
     assert (await passages).shape == (256, 384)
-
-
-def worked(pid: int) -> Counter[int]:
-    """Hundredths of a second that a process's threads have worked, by their niceness."""
-    ticks: Counter[int] = Counter()
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        fields = (thread / "stat").read_text().rpartition(")")[2].split()
-        ticks[int(fields[16])] += int(fields[11])
-    return ticks
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="niceness of threads is Linux's")
-async def test_encoding_of_passages_gives_way(engine, client):
-    encoder = open_encoder(client)
-    usual = os.getpriority(os.PRIO_PROCESS, 0)
-    patient = max(usual, BACKGROUND)
-    before = worked(engine.process.pid)
-    await encoder.embed_passages(["some words about things " * 30] * 256)
-    for_passages = worked(engine.process.pid) - before
-    assert for_passages[patient] > 4 * for_passages[usual]
 
 
 async def test_cancelled_request_leaves_the_queue_when_its_caller_is_gone(client):
