@@ -61,6 +61,7 @@ class ErrorCode(IntEnum):
     CORRUPT_ARCHIVE = 40034, "The archive is damaged or incomplete", "压缩包已损坏或不完整"
 
     CORRUPT_IMAGE = 40060, "The image is damaged and can't be read", "图片已损坏，无法读取"
+    URL_NOT_ALLOWED = 40050, "This address is not allowed", "不允许使用该地址"
     UNREADABLE_FILE = 40040, "No text can be read from this file", "无法从该文件读取文本"
     INTERRUPT_ANSWER_INVALID = (
         40042,
@@ -92,6 +93,12 @@ class ErrorCode(IntEnum):
         "管理员不允许更宽松地使用该工具",
     )
 
+    OWNER_ONLY = (
+        40310,
+        "Only the owner decides who may see this, and whether it stays",
+        "只有所有者可以决定共享范围或删除",
+    )
+
     NOT_FOUND = 40401, "Not found", "资源不存在"
     USER_NOT_FOUND = 40402, "User not found", "用户不存在"
     API_KEY_NOT_FOUND = 40403, "API key not found", "API 密钥不存在"
@@ -106,7 +113,12 @@ class ErrorCode(IntEnum):
     TRANSFER_NOT_FOUND = 40422, "Import or copy not found", "导入或复制任务不存在"
     CALENDAR_EVENT_NOT_FOUND = 40460, "Calendar event not found", "日程不存在"
     CALENDAR_FEED_NOT_FOUND = 40461, "There is no calendar feed", "没有日历订阅"
+    MODEL_NOT_FOUND = 40480, "Model not found", "模型不存在"
+    MCP_CONNECTION_NOT_FOUND = 40490, "MCP connection not found", "MCP 连接不存在"
+    MCP_TOOL_NOT_FOUND = 40491, "The MCP server has no such tool", "MCP 服务器没有该工具"
     MEMORY_NOT_FOUND = 40440, "Memory not found", "记忆不存在"
+    ROLE_NOT_FOUND = 40450, "Role not found", "角色不存在"
+    CONFIG_KEY_NOT_FOUND = 40470, "There is no such configuration key", "没有该配置项"
     METHOD_NOT_ALLOWED = 40501, "This method is not allowed here", "不允许使用该方法"
 
     CONFLICT = 40901, "The resource was changed or already exists", "资源冲突"
@@ -130,6 +142,11 @@ class ErrorCode(IntEnum):
         "该会话没有此未决中断",
     )
     INTERRUPT_ANSWERED = 40932, "This interrupt was answered already", "该中断已被答复"
+    SESSION_ARCHIVED = (
+        40908,
+        "This session is archived: take it out of the archive to ask in it again",
+        "该会话已归档：取消归档后才能继续提问",
+    )
     DOCUMENT_NAME_TAKEN = (
         40907,
         "The knowledge base has another document of this name",
@@ -156,10 +173,42 @@ class ErrorCode(IntEnum):
         "The knowledge base was re-indexed meanwhile",
         "知识库在此期间已重建索引",
     )
+    MODEL_NAME_TAKEN = 40980, "Another model has this name", "已有同名模型"
     MEMORY_FULL = (
         40940,
         "No more memories are kept for you: delete some first",
         "您的长期记忆已满，请先删除一些",
+    )
+    LAST_ADMINISTRATOR = (
+        40950,
+        "This is the last active administrator: make another one first",
+        "这是最后一位可用的管理员：请先指定另一位管理员",
+    )
+    ROLE_BUILT_IN = 40951, "A built-in role can't be changed or deleted", "内置角色不可修改或删除"
+    ROLE_IN_USE = (
+        40952,
+        "Accounts have this role: give them another one first",
+        "仍有账户使用该角色：请先为其更换角色",
+    )
+    ROLE_NAME_TAKEN = 40953, "Another role has this name", "角色名称已存在"
+    USER_OWNS_THINGS = (
+        40954,
+        "The account owns things: name who takes over its knowledge bases with transfer_to, or "
+        "erase everything with erase=true",
+        "该账户名下仍有内容：请用 transfer_to 指定知识库的接手人，或用 erase=true 全部清除",
+    )
+    MCP_NAME_TAKEN = 40990, "You already have an MCP connection of this name", "MCP 连接名称已存在"
+    MCP_SWITCHED_OFF = 40991, "This MCP connection is switched off", "该 MCP 连接已停用"
+    MCP_CONNECTIONS_FULL = (
+        40992,
+        "You have as many MCP connections as are kept: delete some first",
+        "您的 MCP 连接数量已达上限，请先删除一些",
+    )
+
+    SESSIONS_FULL = (
+        40970,
+        "You have as many sessions as are allowed: delete some first",
+        "您的会话数已达上限，请先删除一些",
     )
 
     FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"
@@ -174,6 +223,13 @@ class ErrorCode(IntEnum):
         42910,
         "Other previews are under way: try again in a moment",
         "正在生成其他预览，请稍后重试",
+    )
+
+    TOO_MANY_REQUESTS = 42901, "Too many requests: try again later", "请求过于频繁，请稍后再试"
+    TOO_MANY_LOGINS = (
+        42902,
+        "Too many wrong passwords: try again later",
+        "密码错误次数过多，请稍后再试",
     )
 
     INTERNAL = 50001, "Internal error", "服务器内部错误"
@@ -200,6 +256,9 @@ class ErrorCode(IntEnum):
         "嵌入服务没有给出可用的结果",
     )
     RERANKER_UNAVAILABLE = 50230, "The reranker did not answer", "重排序服务未响应"
+    MCP_UNAVAILABLE = 50290, "The MCP server can't be used", "MCP 服务器不可用"
+    MCP_RESULT_TOO_LARGE = 50291, "The MCP server's answer is too large", "MCP 服务器的响应过大"
+    MCP_REFUSED = 50292, "The MCP server refused the call", "MCP 服务器拒绝了调用"
     EMBEDDING_MODEL_NOT_SERVED = (
         50206,
         "This knowledge base's embedding model is not configured on the server",

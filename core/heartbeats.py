@@ -28,14 +28,19 @@ async def withdraw(redis: Redis, worker: str) -> None:
     await redis.delete(f"{_HEARTBEAT_PREFIX}{worker}")
 
 
-async def count_workers(redis: Redis) -> int:
-    """How many workers gave a sign of life lately; one of this host that is dead does not count."""
+async def living_workers(redis: Redis) -> list[str]:
+    """Names of workers that gave a sign of life lately, without those of this host that are dead."""
     keys = cast(
         AsyncIterator[bytes],
         redis.scan_iter(match=f"{_HEARTBEAT_PREFIX}*", count=100),  # pyright: ignore[reportUnknownMemberType] # redis has partial types
     )
     names = [key.decode().removeprefix(_HEARTBEAT_PREFIX) async for key in keys]
-    return sum(_may_live(name) for name in names)
+    return sorted(filter(_may_live, names))
+
+
+async def count_workers(redis: Redis) -> int:
+    """How many workers gave a sign of life lately."""
+    return len(await living_workers(redis))
 
 
 def _may_live(worker: str) -> bool:

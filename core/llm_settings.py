@@ -19,6 +19,7 @@ class LlmOptions(BaseModel):
         think_tags: an answer may begin with ``<think>...</think>``.
         max_tokens: longest answer.
         max_tokens_field: name of that parameter.
+        temperature: how freely tokens are drawn.
         system_role: role of the system message.
         context_window: tokens the model reads at once.
         extra_body: more fields of each request.
@@ -38,6 +39,7 @@ class LlmOptions(BaseModel):
     think_tags: bool | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_tokens_field: str | None = Field(default=None, min_length=1)
+    temperature: float | None = Field(default=None, ge=0, le=2)
     system_role: Literal["system", "developer", "user"] | None = None
     context_window: int | None = Field(default=None, ge=1024)
     extra_body: Mapping[str, JsonValue] | None = None

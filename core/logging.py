@@ -3,15 +3,27 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any, cast
 
 import structlog
+from pydantic import JsonValue
 from structlog.typing import Processor
 
 from core.settings import Settings
 
 _REDACTED = "[redacted]"
+_NOISY = (
+    "httpx",
+    "httpcore",
+    "httpx2",
+    "httpcore2",
+    "arq.worker",
+    "alembic.runtime.migration",
+    "aiosqlite",
+)
+# The MCP library's: they log whole messages, and the errors of messages with parts of them.
+_TELLTALE = ("mcp", "client")
 _SECRET_KEYS = re.compile(
     r"password|secret|token|authorization|cookie|api[_-]?key|credential", re.IGNORECASE
 )
@@ -30,6 +42,11 @@ def redact_secrets(
     for key, value in event.items():
         event[key] = _redacted(key, value)
     return event
+
+
+def redact(fields: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The same of JSON-ready fields that are kept somewhere else than in a log."""
+    return {name: cast(JsonValue, _redacted(name, value)) for name, value in fields.items()}
 
 
 def _redacted(key: str, value: object) -> object:
@@ -80,8 +97,10 @@ def configure_logging(settings: Settings, *, part: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    for noisy in ("httpx", "httpcore", "arq.worker", "alembic.runtime.migration", "aiosqlite"):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    for telltale in _TELLTALE:
+        logging.getLogger(telltale).setLevel(logging.CRITICAL + 1)
     structlog.contextvars.bind_contextvars(part=part)
 
 

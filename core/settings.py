@@ -13,16 +13,18 @@ from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core.access_settings import AccessSettings
 from core.embedding_settings import EmbeddingModelSetting
+from core.host_ports import read_host_port
 from core.llm_settings import LlmOptions
 from core.tool_policies import ToolPolicy
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
-_SECRETS = ("secret_key", "admin_password")
+_SECRETS = ("secret_key", "admin_password", "metrics_token")
 
 
-class Settings(BaseSettings):
+class Settings(AccessSettings, BaseSettings):
     """The one settings object; every field is the variable ``AGENTEX_<FIELD>``."""
 
     model_config = SettingsConfigDict(
@@ -61,12 +63,6 @@ class Settings(BaseSettings):
         default=None,
         description="Encrypts provider keys; generated into the data folder when absent.",
     )
-    registration_enabled: bool = Field(default=True, description="Whether anyone may register.")
-    access_token_seconds: int = Field(default=1800, ge=60, description="Life of an access token.")
-    refresh_token_seconds: int = Field(
-        default=14 * 86400, ge=300, description="Life of a refresh token."
-    )
-
     database_url: str | None = Field(
         default=None, description="PostgreSQL URL; without it SQLite in the data folder."
     )
@@ -124,6 +120,16 @@ class Settings(BaseSettings):
         description="What differs from the provider's preset, a JSON object: see the guide's models.",
     )
 
+    allowed_private_targets: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Private addresses that users' connections may lead to: host:port, separated "
+        "by commas.",
+    )
+
+    mcp_call_seconds: float = Field(
+        default=60, gt=0, description="Longest call of a tool on an MCP server."
+    )
+
     rerank_base_url: str | None = Field(
         default=None, description="Rerank endpoint, up to /rerank, e.g. https://api.jina.ai/v1."
     )
@@ -134,6 +140,15 @@ class Settings(BaseSettings):
         default=None, description="Model name asked for at that endpoint."
     )
 
+    max_sessions_per_user: int = Field(
+        default=0, ge=0, description="Most sessions that one user may have; 0 means no limit."
+    )
+    search_top_k: int = Field(
+        default=5,
+        ge=1,
+        le=100,
+        description="Passages of a search where neither it nor the knowledge base says how many.",
+    )
     max_upload_bytes: int = Field(default=100 * 2**20, ge=1, description="Largest upload in bytes.")
     max_attachment_bytes: int = Field(
         default=10 * 2**20, ge=1, description="Largest image attached to a message, in bytes."
@@ -221,6 +236,17 @@ class Settings(BaseSettings):
         default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
     )
 
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="Token that opens /metrics to a scraper; without it administrators only.",
+    )
+    audit_retention_days: int = Field(
+        default=365,
+        ge=0,
+        le=36_500,
+        description="How long the audit log is kept, in days; 0 keeps it for good.",
+    )
+
     documentation_enabled: bool = Field(
         default=True,
         description="Put Agentex's own documentation into a knowledge base at first start.",
@@ -267,6 +293,13 @@ class Settings(BaseSettings):
             return json.loads(value)
         except ValueError:
             raise ValueError("is not a JSON object") from None
+
+    @field_validator("allowed_private_targets", mode="before")
+    @classmethod
+    def _read_targets(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(read_host_port(entry).key for entry in value.split(",") if entry.strip())
 
     @field_validator("embedding_models")
     @classmethod

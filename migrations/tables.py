@@ -4,21 +4,29 @@ from sqlalchemy import MetaData
 from sqlmodel import SQLModel
 
 import agents.calendar.tables
+import agents.mcp.tables
 import agents.memory.tables
+import agents.model_registry.tables
 import agents.policies.tables
 import agents.tables
 import core.accounts.models
+import core.audit.tables
 import core.database.outbox
+import core.system_config.tables
 import kb_service.attached_images
 import kb_service.models
 
 MODULES = (
     agents.calendar.tables,
     agents.memory.tables,
+    agents.mcp.tables,
+    agents.model_registry.tables,
     agents.policies.tables,
     agents.tables,
     core.accounts.models,
+    core.audit.tables,
     core.database.outbox,
+    core.system_config.tables,
     kb_service.attached_images,
     kb_service.models,
 )

@@ -1,19 +1,18 @@
 """The one gate: who asks, what a role permits, and which objects a caller may see or change."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, or_
-from sqlalchemy.orm import Mapped
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.permissions import Permission
-from core.errors import NotFound, PermissionDenied, ReadOnly
+from core.errors import NotFound, OwnerOnly, PermissionDenied, ReadOnly
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Principal:
     """Who asks: the same object for a token, an API key or a job on a user's behalf.
 
@@ -21,8 +20,12 @@ class Principal:
         user_id: the account.
         username: for logs and answers.
         role: name of its role.
-        permissions: what the role allows.
+        permissions: what the role allows, with the account's own grants and without its revokes.
         family_id: the login that the token descends from; None for an API key.
+        key_id: the API key; None for a token.
+        is_scoped: an API key that has less than its account.
+        model_access: the only models that the account may use; None sets no such limit.
+        mcp_access: the same of MCP connections.
     """
 
     user_id: str
@@ -30,6 +33,10 @@ class Principal:
     role: str
     permissions: frozenset[Permission]
     family_id: str | None = None
+    key_id: str | None = None
+    is_scoped: bool = False
+    model_access: frozenset[str] | None = None
+    mcp_access: frozenset[str] | None = None
 
     def require(self, permission: Permission) -> None:
         """Pass, or refuse.
@@ -40,17 +47,60 @@ class Principal:
         if permission not in self.permissions:
             raise PermissionDenied(permission=permission.value)
 
+    def require_whole(self) -> None:
+        """Pass who has all that the account has: nobody else changes the account itself.
+
+        Raises:
+            PermissionDenied: an API key with scopes, which none of them allows.
+        """
+        if self.is_scoped:
+            raise PermissionDenied(error="An API key with scopes can't change the account")
+
+    def require_all(self, permissions: Iterable[Permission]) -> None:
+        """Pass who has all of these: nobody hands out, or rules over, more than they have.
+
+        Raises:
+            PermissionDenied: the caller lacks one, which the details name.
+        """
+        for permission in sorted(permissions):
+            self.require(permission)
+
 
 class Action(StrEnum):
     """What the caller wants to do with an object."""
 
     READ = "read"
     WRITE = "write"
+    MANAGE = "manage"
+    """Decide who else may see it, or take it away from all."""
+
+
+class Access(StrEnum):
+    """How far an object is open to a caller."""
+
+    READ = "read"
+    WRITE = "write"
+    OWNER = "owner"
+
+    def allows(self, action: Action) -> bool:
+        """Whether it is enough for this."""
+        return action in _ALLOWED[self]
+
+
+_ALLOWED = {
+    Access.READ: {Action.READ},
+    Access.WRITE: {Action.READ, Action.WRITE},
+    Access.OWNER: set(Action),
+}
 
 
 class Shareable(Protocol):
-    """An object with an owner that may be open to all."""
+    """An object with an owner that may be open to others, to some or to all.
 
+    ``SHARE_KIND`` names what it is where it is shared.
+    """
+
+    SHARE_KIND: ClassVar[str]
     id: str
     owner_id: str
     is_public: bool
@@ -63,49 +113,69 @@ class Owned(Protocol):
     owner_id: str
 
 
-ShareableT = TypeVar("ShareableT", bound=Shareable)
 OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
-def may(principal: Principal, action: Action, resource: Shareable) -> bool:
-    """Whether the caller may do this: owners everything, others read what is public.
+def access_to(
+    principal: Principal, resource: Shareable, shared: Access | None = None
+) -> Access | None:
+    """How far an object is open to the caller; None: not at all.
 
     Being an administrator gives no look into other people's content.
-    """
-    if resource.owner_id == principal.user_id:
-        return True
-    return action is Action.READ and resource.is_public
-
-
-def visible_to(
-    principal: Principal,
-    owner_id: Mapped[str],
-    is_public: Mapped[bool],
-) -> ColumnElement[bool]:
-    """The same rule as :func:`may` for reading, as a condition of a query."""
-    return or_(owner_id == principal.user_id, is_public.is_(True))
-
-
-def allow(
-    principal: Principal, action: Action, resource: ShareableT | None, missing: type[NotFound]
-) -> ShareableT:
-    """Give the object back if the caller may do this with it.
 
     Args:
         principal: who asks.
+        resource: the object.
+        shared: how far it is shared with the caller, or with a role of theirs.
+    """
+    if resource.owner_id == principal.user_id:
+        return Access.OWNER
+    return shared or (Access.READ if resource.is_public else None)
+
+
+def may_use_model(principal: Principal, model_id: str, *, is_open: bool) -> bool:
+    """Whether the caller may use a model (seed 002, sections 4.4 and 6.2).
+
+    The account's own ``model_access`` decides alone where an administrator has set one: it lists
+    every model that the account may use, whatever those models say. Without it the model decides.
+
+    Args:
+        principal: who wants to use it.
+        model_id: of the model, as in ``model_access``.
+        is_open: whether the model's own ``role_access`` and ``user_access`` let the caller in.
+    """
+    return is_open if principal.model_access is None else model_id in principal.model_access
+
+
+def may_use_connection(principal: Principal, connection_id: str, *, is_open: bool) -> bool:
+    """Whether the caller may use an MCP connection: ``mcp_access``, by the same rule.
+
+    Args:
+        principal: who wants to use it.
+        connection_id: of the connection, as in ``mcp_access``.
+        is_open: whether the connection itself is the caller's to use.
+    """
+    return is_open if principal.mcp_access is None else connection_id in principal.mcp_access
+
+
+def check_access(access: Access | None, action: Action, missing: type[NotFound]) -> None:
+    """Pass, or refuse.
+
+    Args:
+        access: how far the object is open to the caller, None also where there is none.
         action: what for.
-        resource: the object, None when there is none.
-        missing: raised when there is none or the caller may not see it: the two look the same.
+        missing: raised where the caller may not see it: this and its absence look the same.
 
     Raises:
         NotFound: as said.
         ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not decide about it.
     """
-    if resource is None or not may(principal, Action.READ, resource):
+    if access is None:
         raise missing
-    if not may(principal, action, resource):
-        raise ReadOnly
-    return resource
+    if access.allows(action):
+        return
+    raise OwnerOnly if access.allows(Action.WRITE) else ReadOnly
 
 
 async def get_owned(

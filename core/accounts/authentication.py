@@ -1,5 +1,6 @@
 """Logging in, refreshing, logging out, and telling who a credential belongs to."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -10,22 +11,25 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from core.accounts.access import Principal
-from core.accounts.models import ApiKey, Role, TokenFamily, User
-from core.accounts.permissions import Permission
+from core.accounts.models import ApiKey, Role, TokenFamily, User, UserStatus
+from core.accounts.roles import effective_permissions
 from core.accounts.users import find_user_by_login
+from core.audit import Actor, AuditAction, Target, note
 from core.database.engine import Database
 from core.database.types import new_id, utc_now
+from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AccountDisabled,
     InvalidCredentials,
     InvalidToken,
+    TokenExpired,
     TokenReused,
 )
 from core.security.api_keys import hash_api_key
 from core.security.passwords import verify_password
 from core.security.tokens import TokenIssuer
 
-ACTIVE = "active"
+ACTIVE = UserStatus.ACTIVE.value
 # Writing it at every request would turn each read into a write.
 _LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -49,13 +53,13 @@ class Authenticator:
     """Issues and checks credentials.
 
     Args:
-        issuer: signs and verifies tokens.
+        issuer: signs and verifies tokens; another one takes its place when keys are rotated.
         access_seconds: life of an access token.
         refresh_seconds: life of a refresh token.
     """
 
     def __init__(self, issuer: TokenIssuer, *, access_seconds: int, refresh_seconds: int) -> None:
-        self._issuer = issuer
+        self.issuer = issuer
         self._access_seconds = access_seconds
         self._refresh_seconds = refresh_seconds
 
@@ -86,6 +90,8 @@ class Authenticator:
         )
         tokens = self._issue(family)
         session.add_all([user, family])
+        actor, target = Actor(user.id, user.username), Target("user", user.id, user.username)
+        note(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor)
         return user, tokens
 
     async def refresh(self, session: AsyncSession, refresh_token: str) -> Tokens | TokenReused:
@@ -98,7 +104,7 @@ class Authenticator:
             InvalidToken: not a refresh token of a living family.
             TokenExpired: it has ended.
         """
-        claims = self._issuer.verify(refresh_token, "refresh")
+        claims = self.issuer.verify(refresh_token, "refresh")
         family = (
             await session.exec(
                 select(TokenFamily).where(TokenFamily.id == claims.family_id).with_for_update()
@@ -112,6 +118,8 @@ class Authenticator:
         if family.current_token_id != claims.token_id:
             family.revoked_at = utc_now()
             session.add(family)
+            # Who it was is not known: the owner, or whoever took the token.
+            note(session, AuditAction.TOKEN_REUSED, Target("user", user.id, user.username))
             return TokenReused()
         family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
         tokens = self._issue(family)
@@ -121,10 +129,10 @@ class Authenticator:
     def _issue(self, family: TokenFamily) -> Tokens:
         if not family.id:
             family.id = new_id()
-        access, _ = self._issuer.issue(
+        access, _ = self.issuer.issue(
             "access", user_id=family.user_id, family_id=family.id, seconds=self._access_seconds
         )
-        refresh, claims = self._issuer.issue(
+        refresh, claims = self.issuer.issue(
             "refresh", user_id=family.user_id, family_id=family.id, seconds=self._refresh_seconds
         )
         family.current_token_id = claims.token_id
@@ -138,7 +146,7 @@ class Authenticator:
             InvalidToken: not issued here, logged out, or the account is gone.
             AccountDisabled: the account is switched off.
         """
-        claims = self._issuer.verify(access_token, "access")
+        claims = self.issuer.verify(access_token, "access")
         asked = {"user_id": claims.user_id, "family_id": claims.family_id}
         row = (await session.exec(_by_family(), params=asked)).first()
         if row is None or row[2].revoked_at is not None:
@@ -167,11 +175,23 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
     return user
 
 
+async def note_failed_login(database: Database, login: str) -> None:
+    """Note that a login failed; what was typed is kept only where it names an account.
+
+    A password typed into the wrong field must not stand in the log.
+    """
+    async with unit_of_work(database) as work:
+        user = await find_user_by_login(work.session, login)
+        target = Target("user", user.id, user.username) if user else None
+        note(work.session, AuditAction.LOGIN_FAILED, target)
+
+
 async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
     """Who an API key belongs to, and whether this minute's use is noted already.
 
     Raises:
         InvalidToken: no such key.
+        TokenExpired: it has ended.
         AccountDisabled: the account is switched off.
     """
     asked = {"key_hash": hash_api_key(api_key)}
@@ -179,8 +199,10 @@ async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Pri
     if row is None:
         raise InvalidToken
     user, role, key = row
+    if _has_ended(key):
+        raise TokenExpired
     noted = key.last_used_at is not None and key.last_used_at > utc_now() - _LAST_USED_PRECISION
-    return _principal(user, role), noted
+    return _keyed(_principal(user, role), key), noted
 
 
 async def principal_of_user(session: AsyncSession, user_id: str) -> Principal:
@@ -200,30 +222,80 @@ async def principal_of_user(session: AsyncSession, user_id: str) -> Principal:
 # Built once: building them takes longer than asking them, and every request asks one.
 @cache
 def _by_family() -> Select[User, Role, TokenFamily]:
-    return (
-        select(User, Role, TokenFamily)
-        .join(Role, col(Role.id) == col(User.role_id))
-        .join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
-        .where(User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id"))
+    return _families().where(
+        User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id")
     )
 
 
 @cache
 def _by_api_key() -> Select[User, Role, ApiKey]:
+    return _keys().where(ApiKey.key_hash == bindparam("key_hash"))
+
+
+def _families() -> Select[User, Role, TokenFamily]:
+    return (
+        select(User, Role, TokenFamily)
+        .join(Role, col(Role.id) == col(User.role_id))
+        .join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
+    )
+
+
+def _keys() -> Select[User, Role, ApiKey]:
     return (
         select(User, Role, ApiKey)
         .join(Role, col(Role.id) == col(User.role_id))
         .join(ApiKey, col(ApiKey.user_id) == col(User.id))
-        .where(ApiKey.key_hash == bindparam("key_hash"))
     )
 
 
 def _principal(user: User, role: Role) -> Principal:
+    if user.status == UserStatus.DELETED:
+        raise InvalidToken
     if user.status != ACTIVE:
         raise AccountDisabled
-    known = {permission.value for permission in Permission}
-    permissions = frozenset(Permission(name) for name in role.permissions if name in known)
-    return Principal(user.id, user.username, role.name, permissions)
+    return Principal(
+        user.id,
+        user.username,
+        role.name,
+        effective_permissions(user, role),
+        model_access=_only(user.model_access),
+        mcp_access=_only(user.mcp_access),
+    )
+
+
+def _has_ended(key: ApiKey) -> bool:
+    return key.expires_at is not None and key.expires_at <= utc_now()
+
+
+def _keyed(owner: Principal, key: ApiKey) -> Principal:
+    """The owner as far as the key's scopes go: what the owner loses, the key loses."""
+    if key.scopes is None:
+        return replace(owner, key_id=key.id)
+    allowed = owner.permissions.intersection(key.scopes)
+    return replace(owner, key_id=key.id, is_scoped=True, permissions=allowed)
+
+
+async def living_principals(
+    session: AsyncSession, *, family_ids: Sequence[str], key_ids: Sequence[str]
+) -> dict[str, Principal]:
+    """Those of these logins and API keys that still count, and whose they are, by their ids."""
+    living: dict[str, Principal] = {}
+    if family_ids:
+        families = _families().where(col(TokenFamily.id).in_(family_ids))
+        for user, role, family in (await session.exec(families)).all():
+            if family.revoked_at is None and user.status == ACTIVE:
+                living[family.id] = _principal(user, role)
+    if key_ids:
+        for user, role, key in (
+            await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))
+        ).all():
+            if not _has_ended(key) and user.status == ACTIVE:
+                living[key.id] = _keyed(_principal(user, role), key)
+    return living
+
+
+def _only(ids: list[str] | None) -> frozenset[str] | None:
+    return None if ids is None else frozenset(ids)
 
 
 async def revoke_family(session: AsyncSession, family_id: str) -> None:
@@ -248,14 +320,21 @@ async def change_password(
     """
     user.password_hash = password_hash
     session.add(user)
-    others = (
+    await end_logins(session, user.id, keep_family_id=keep_family_id)
+
+
+async def end_logins(
+    session: AsyncSession, user_id: str, *, keep_family_id: str | None = None
+) -> None:
+    """End a user's logins, but for one that goes on: their tokens stop working at once."""
+    statement = (
         update(TokenFamily)
-        .where(col(TokenFamily.user_id) == user.id, col(TokenFamily.revoked_at).is_(None))
+        .where(col(TokenFamily.user_id) == user_id, col(TokenFamily.revoked_at).is_(None))
         .values(revoked_at=utc_now())
     )
     if keep_family_id is not None:
-        others = others.where(col(TokenFamily.id) != keep_family_id)
-    await session.exec(others)
+        statement = statement.where(col(TokenFamily.id) != keep_family_id)
+    await session.exec(statement)
 
 
 async def touch_api_key(session: AsyncSession, api_key: str) -> None:

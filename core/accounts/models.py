@@ -1,13 +1,22 @@
 """Tables of accounts and credentials."""
 
 from datetime import datetime
+from enum import StrEnum
 
-from sqlalchemy import JSON, Text
+from sqlalchemy import JSON, CheckConstraint, Index, Text
 from sqlmodel import Field
 
 from core.database.table import Table
 from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 from core.time_zones import LONGEST_NAME
+
+
+class UserStatus(StrEnum):
+    """What an account may be; one that is deleted is a row that waits for its last belongings."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    DELETED = "deleted"
 
 
 class Role(Table, table=True):
@@ -26,6 +35,9 @@ class User(Table, table=True):
     ``time_zone`` is an IANA name, the ``timezone`` of its settings.
     ``use_memories`` lets runs read and add to what is remembered about its owner;
     ``remember_after_runs`` lets a finished run be looked through for what to remember.
+    ``granted`` and ``revoked`` are permissions that this account has beside its role's, or lacks.
+    ``model_access`` and ``mcp_access`` are the only models and MCP connections that it may use;
+    None leaves that to what these say themselves.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -36,7 +48,15 @@ class User(Table, table=True):
     password_hash: str = Field(max_length=255)
     avatar_url: str | None = Field(default=None, max_length=2000)
     role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)
-    status: str = Field(default="active", max_length=20)
+    status: str = Field(default=UserStatus.ACTIVE.value, max_length=20)
+    granted: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    revoked: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    model_access: list[str] | None = Field(default=None, sa_type=JSON)
+    mcp_access: list[str] | None = Field(default=None, sa_type=JSON)
     time_zone: str | None = Field(default=None, max_length=LONGEST_NAME)
     use_memories: bool = True
     remember_after_runs: bool = False
@@ -58,7 +78,10 @@ class TokenFamily(Table, table=True):
 
 
 class ApiKey(Table, table=True):
-    """A key for programs; only its hash is kept."""
+    """A key for programs; only its hash is kept.
+
+    ``scopes`` are the permissions it has at most, NULL for all of its account.
+    """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     user_id: str = Field(
@@ -67,8 +90,36 @@ class ApiKey(Table, table=True):
     name: str = Field(max_length=100)
     key_hash: str = Field(max_length=64, unique=True)
     key_prefix: str = Field(max_length=20)
+    # SQL's NULL for none: JSON would store the word.
+    scopes: list[str] | None = Field(default=None, sa_type=JSON(none_as_null=True))
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Share(Table, table=True):
+    """An object that is open to a person or to all who have a role; one of the two is set.
+
+    ``kind`` is the object's ``SHARE_KIND``, ``access`` is ``read`` or ``write``.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    kind: str = Field(max_length=50)
+    resource_id: str = Field(max_length=ID_LENGTH)
+    user_id: str | None = Field(
+        default=None, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    role_id: str | None = Field(
+        default=None, foreign_key="role.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    access: str = Field(max_length=10)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        CheckConstraint("(user_id IS NULL) <> (role_id IS NULL)", name="one_subject"),
+        Index("uq_share_user", "kind", "resource_id", "user_id", unique=True),
+        Index("uq_share_role", "kind", "resource_id", "role_id", unique=True),
+    )
 
 
 class StoredSigningKey(Table, table=True):

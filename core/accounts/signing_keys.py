@@ -1,19 +1,58 @@
 """The key pairs that sign tokens, kept in the database so that every process has the same."""
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.models import StoredSigningKey
+from core.database.types import utc_now
 from core.security.secrets import Vault
 from core.security.tokens import SigningKey, TokenIssuer, generate_signing_key
 
 PURPOSE = "signing-keys"
+# Until every process and every reader of the key set knows a new key, nothing is signed with it.
+_SETTLING = timedelta(minutes=1)
 
 
 async def ensure_signing_key(session: AsyncSession, vault: Vault) -> None:
     """Make the first key pair if there is none."""
-    if (await session.exec(select(StoredSigningKey.id))).first() is not None:
-        return
+    if (await session.exec(select(StoredSigningKey.id))).first() is None:
+        _add_key(session, vault)
+
+
+async def rotate_signing_key(
+    session: AsyncSession, vault: Vault, *, token_seconds: int, end_logins: bool = False
+) -> str:
+    """Sign with a new key pair from now on; running processes follow within a minute.
+
+    Args:
+        session: a writing session.
+        vault: seals the private half.
+        token_seconds: the longest life of a token, those of the old keys stay valid for so long.
+        end_logins: the old keys are worth nothing any more, because somebody else may have one:
+            every login ends, once each process has looked again.
+
+    Returns:
+        The id of the new key.
+    """
+    now = utc_now()
+    old = delete(StoredSigningKey)
+    if not end_logins:
+        old = old.where(col(StoredSigningKey.retired_at) < now)
+        until = now + 2 * _SETTLING + timedelta(seconds=token_seconds)
+        await session.exec(
+            update(StoredSigningKey)
+            .where(col(StoredSigningKey.retired_at).is_(None))
+            .values(retired_at=until)
+        )
+    await session.exec(old)
+    return _add_key(session, vault)
+
+
+def _add_key(session: AsyncSession, vault: Vault) -> str:
     key = generate_signing_key()
     session.add(
         StoredSigningKey(
@@ -22,17 +61,52 @@ async def ensure_signing_key(session: AsyncSession, vault: Vault) -> None:
             public_pem=key.public_pem,
         )
     )
+    return key.key_id
 
 
-async def load_token_issuer(session: AsyncSession, vault: Vault) -> TokenIssuer:
-    """The issuer with all stored keys; the newest signs.
+class SigningKeys:
+    """The stored keys as one process knows them.
 
-    Raises:
-        SecretKeyMismatchError: the keys were stored under another secret key.
+    Args:
+        vault: opens the private halves.
     """
-    query = select(StoredSigningKey).order_by(col(StoredSigningKey.created_at).desc())
-    rows = (await session.exec(query)).all()
-    keys = [
-        SigningKey(row.id, vault.decrypt(row.sealed_private_pem), row.public_pem) for row in rows
-    ]
-    return TokenIssuer(keys[0], keys)
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._known: tuple[str, ...] = ()
+        self._issuer: TokenIssuer | None = None
+
+    async def issuer(self, session: AsyncSession) -> TokenIssuer:
+        """The issuer with all keys that count at this moment; the same one until they change.
+
+        Raises:
+            SecretKeyMismatchError: the keys were stored under another secret key.
+        """
+        now = utc_now()
+        query = (
+            select(StoredSigningKey)
+            .where(
+                or_(
+                    col(StoredSigningKey.retired_at).is_(None),
+                    col(StoredSigningKey.retired_at) > now,
+                )
+            )
+            .order_by(col(StoredSigningKey.created_at).desc())
+        )
+        rows = (await session.exec(query)).all()
+        signing = _signing(rows, now)
+        known = (signing.id, *(row.id for row in rows))
+        if self._issuer is None or known != self._known:
+            keys = {row.id: self._open(row) for row in rows}
+            self._issuer = TokenIssuer(keys[signing.id], list(keys.values()))
+            self._known = known
+        return self._issuer
+
+    def _open(self, row: StoredSigningKey) -> SigningKey:
+        return SigningKey(row.id, self._vault.decrypt(row.sealed_private_pem), row.public_pem)
+
+
+def _signing(rows: Sequence[StoredSigningKey], now: datetime) -> StoredSigningKey:
+    """The newest that everybody knows; the oldest where all are new."""
+    settled = (row for row in rows if row.created_at <= now - _SETTLING)
+    return next(settled, rows[-1])

@@ -46,6 +46,18 @@ class PermissionDenied(AgentexError):
     code = ErrorCode.PERMISSION_DENIED
 
 
+class McpConnectionNotFound(AgentexError):
+    """The caller has no MCP connection of this id."""
+
+    code = ErrorCode.MCP_CONNECTION_NOT_FOUND
+
+
+class McpToolNotFound(AgentexError):
+    """The server of an MCP connection lists no tool of this name."""
+
+    code = ErrorCode.MCP_TOOL_NOT_FOUND
+
+
 class RegistrationDisabled(AgentexError):
     """The operator switched registration off."""
 
@@ -56,6 +68,12 @@ class ReadOnly(AgentexError):
     """The caller may see the object but not change it."""
 
     code = ErrorCode.READ_ONLY
+
+
+class OwnerOnly(AgentexError):
+    """The caller may change the object; who else may see it, and its end, are its owner's."""
+
+    code = ErrorCode.OWNER_ONLY
 
 
 class InvalidLink(AgentexError):
@@ -142,6 +160,12 @@ class TransferNotFound(NotFound):
     code = ErrorCode.TRANSFER_NOT_FOUND
 
 
+class ModelNotFound(NotFound):
+    """No such model that the caller may use."""
+
+    code = ErrorCode.MODEL_NOT_FOUND
+
+
 class MemoryNotFound(NotFound):
     """No such memory of the caller's."""
 
@@ -160,7 +184,19 @@ class CalendarEventNotFound(NotFound):
     code = ErrorCode.CALENDAR_EVENT_NOT_FOUND
 
 
+class ConfigKeyNotFound(NotFound):
+    """No setting of this name can be changed while the server runs; the details list those."""
+
+    code = ErrorCode.CONFIG_KEY_NOT_FOUND
+
+
 class CalendarFeedNotFound(NotFound):
     """The caller has made no feed, or nobody has one of this token."""
 
     code = ErrorCode.CALENDAR_FEED_NOT_FOUND
+
+
+class RoleNotFound(NotFound):
+    """No such role."""
+
+    code = ErrorCode.ROLE_NOT_FOUND

@@ -4,6 +4,24 @@ from core.error_codes import ErrorCode
 from core.errors.base import AgentexError
 
 
+class McpNameTaken(AgentexError):
+    """The owner has another MCP connection of this name."""
+
+    code = ErrorCode.MCP_NAME_TAKEN
+
+
+class McpSwitchedOff(AgentexError):
+    """The owner has switched the MCP connection off."""
+
+    code = ErrorCode.MCP_SWITCHED_OFF
+
+
+class McpConnectionsFull(AgentexError):
+    """The owner has as many MCP connections as are kept for one."""
+
+    code = ErrorCode.MCP_CONNECTIONS_FULL
+
+
 class ReindexRunning(AgentexError):
     """The knowledge base is being re-indexed towards other settings."""
 
@@ -70,6 +88,12 @@ class ThreadBusy(AgentexError):
     code = ErrorCode.THREAD_BUSY
 
 
+class SessionArchived(AgentexError):
+    """An archived session is read, not asked in."""
+
+    code = ErrorCode.SESSION_ARCHIVED
+
+
 class RunIdTaken(AgentexError):
     """The caller's run id belongs to an earlier run."""
 
@@ -94,7 +118,49 @@ class InterruptAnswered(AgentexError):
     code = ErrorCode.INTERRUPT_ANSWERED
 
 
+class ModelNameTaken(AgentexError):
+    """Another registered model has the name."""
+
+    code = ErrorCode.MODEL_NAME_TAKEN
+
+
 class MemoryFull(AgentexError):
     """As many memories are kept for this person as are kept for anybody."""
 
     code = ErrorCode.MEMORY_FULL
+
+
+class LastAdministrator(AgentexError):
+    """Without this account nobody could administer the others any more."""
+
+    code = ErrorCode.LAST_ADMINISTRATOR
+
+
+class RoleBuiltIn(AgentexError):
+    """Every installation has this role as it is."""
+
+    code = ErrorCode.ROLE_BUILT_IN
+
+
+class RoleInUse(AgentexError):
+    """Accounts have this role."""
+
+    code = ErrorCode.ROLE_IN_USE
+
+
+class RoleNameTaken(AgentexError):
+    """Another role has this name."""
+
+    code = ErrorCode.ROLE_NAME_TAKEN
+
+
+class UserOwnsThings(AgentexError):
+    """The request does not say what becomes of what the account owns; the details count it."""
+
+    code = ErrorCode.USER_OWNS_THINGS
+
+
+class SessionsFull(AgentexError):
+    """This person has as many sessions as anybody may have."""
+
+    code = ErrorCode.SESSIONS_FULL

@@ -64,6 +64,24 @@ class RerankerUnavailable(AgentexError):
     code = ErrorCode.RERANKER_UNAVAILABLE
 
 
+class McpUnavailable(AgentexError):
+    """An MCP server could not be used; the details say why, in our words."""
+
+    code = ErrorCode.MCP_UNAVAILABLE
+
+
+class McpResultTooLarge(AgentexError):
+    """An MCP server answered with more than is read."""
+
+    code = ErrorCode.MCP_RESULT_TOO_LARGE
+
+
+class McpRefused(AgentexError):
+    """An MCP server answered a call with an error of the protocol's."""
+
+    code = ErrorCode.MCP_REFUSED
+
+
 class ObjectStoreUnavailable(AgentexError):
     """The object store did not answer."""
 

@@ -1,4 +1,4 @@
-"""What is wrong with a request: 400xx, 413xx and 422xx."""
+"""What is wrong with a request: 400xx, 413xx, 422xx and 429xx."""
 
 from core.error_codes import ErrorCode
 from core.errors.base import AgentexError
@@ -190,7 +190,39 @@ class RequestTooLarge(AgentexError):
     code = ErrorCode.REQUEST_TOO_LARGE
 
 
+class UrlNotAllowed(AgentexError):
+    """A URL that is not called: malformed, or where it leads is not public.
+
+    Args:
+        reason: which rule it breaks, in English; never what was found at the address.
+    """
+
+    code = ErrorCode.URL_NOT_ALLOWED
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(field="url", error=reason)
+
+
 class InterruptAnswerInvalid(AgentexError):
     """The details say what does not fit; nothing was done."""
 
     code = ErrorCode.INTERRUPT_ANSWER_INVALID
+
+
+class TooManyRequests(AgentexError):
+    """The caller or their address has used up its requests.
+
+    Args:
+        retry_after: whole seconds until one more is let through.
+    """
+
+    code = ErrorCode.TOO_MANY_REQUESTS
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after=retry_after)
+
+
+class TooManyLogins(TooManyRequests):
+    """So many wrong passwords came from one address."""
+
+    code = ErrorCode.TOO_MANY_LOGINS

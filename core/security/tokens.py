@@ -1,5 +1,6 @@
 """JSON web tokens: RS256 only, every claim required, access and refresh kept apart."""
 
+import base64
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, cast
@@ -70,6 +71,12 @@ def _public_key(key: SigningKey) -> rsa.RSAPublicKey:
     return cast(rsa.RSAPublicKey, serialization.load_pem_public_key(key.public_pem.encode()))
 
 
+def _base64_uint(number: int) -> str:
+    """RFC 7518, section 2: big endian, no leading zeros, base64url without padding."""
+    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
 class TokenIssuer:
     """Signs tokens with one key and verifies those of all keys it is given.
 
@@ -84,6 +91,15 @@ class TokenIssuer:
         private = serialization.load_pem_private_key(current.private_pem.encode(), None)
         self._private = cast(rsa.RSAPrivateKey, private)
         self._public = {key.key_id: _public_key(key) for key in accepted}
+
+    def public_numbers(self) -> dict[str, tuple[str, str]]:
+        """Modulus and exponent of each accepted key by its id, as a JSON Web Key spells them."""
+        return {
+            key_id: (_base64_uint(numbers.n), _base64_uint(numbers.e))
+            for key_id, numbers in (
+                (key_id, key.public_numbers()) for key_id, key in self._public.items()
+            )
+        }
 
     def issue(
         self, token_type: TokenType, *, user_id: str, family_id: str, seconds: int

@@ -1,0 +1,67 @@
+"""Limits on wrong passwords that keep no right person out."""
+
+import math
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from core.access_settings import AccessSettings
+from core.accounts.users import folded
+from core.errors import TooManyLogins, TooManyRequests
+from core.security.rate_limits import Charge, Limit, RateLimiter, address_range
+
+_LOGIN_SECONDS = 300.0
+_REGISTRATION_SECONDS = 3600.0
+
+
+class LoginThrottle:
+    """Counts wrong passwords per account and address, and per address.
+
+    An account as such has no count: whoever knows a name could lock its owner out with it. A name
+    that nobody has is counted like any other, so that the refusal tells nothing.
+
+    Args:
+        limiter: counts.
+        settings: say how many.
+    """
+
+    def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
+        self._limiter = limiter
+        self._per_account = Limit(settings.wrong_logins, _LOGIN_SECONDS)
+        self._per_address = Limit(settings.address_wrong_logins, _LOGIN_SECONDS)
+        self._registrations = Limit(settings.address_registrations, _REGISTRATION_SECONDS)
+
+    @asynccontextmanager
+    async def attempt(self, login: str, address: str) -> AsyncGenerator[None]:
+        """Check a password inside: an attempt that raises is counted as a wrong one.
+
+        It is counted before, so that many at once don't pass where one after the other would not.
+
+        Args:
+            login: user name or e-mail address, as typed.
+            address: where the attempt comes from.
+
+        Raises:
+            TooManyLogins: there were too many wrong ones; nothing is checked.
+        """
+        place = address_range(address)
+        account = folded(login.strip())
+        charges = (
+            Charge(f"login:{place}:{account}", self._per_account),
+            Charge(f"logins:{place}", self._per_address),
+        )
+        await self._take(charges, TooManyLogins)
+        yield
+        await self._limiter.give_back(charges)
+
+    async def register(self, address: str) -> None:
+        """Count a registration: each makes a hash that takes long, and tells which names are taken.
+
+        Raises:
+            TooManyRequests: too many came from this address.
+        """
+        place = address_range(address)
+        await self._take([Charge(f"register:{place}", self._registrations)], TooManyRequests)
+
+    async def _take(self, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
+        if wait := await self._limiter.take(charges):
+            raise error(math.ceil(wait))

@@ -1,0 +1,88 @@
+"""Writing the audit log, in the transaction of the act that is noted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit.origin import Actor, present_origin
+from core.audit.tables import LONGEST_NAME, AuditEntry
+from core.logging import redact
+
+
+class AuditAction(StrEnum):
+    """What is noted; ``noun.verb`` in the past tense."""
+
+    LOGIN_SUCCEEDED = "login.succeeded"
+    LOGIN_FAILED = "login.failed"
+    TOKEN_REUSED = "token.reused"  # noqa: S105 - an act, not a secret
+    PASSWORD_CHANGED = "password.changed"  # noqa: S105 - an act, not a secret
+    API_KEY_CREATED = "api_key.created"
+    API_KEY_REVOKED = "api_key.revoked"
+    USER_CREATED = "user.created"
+    USER_CHANGED = "user.changed"
+    USER_DELETED = "user.deleted"
+    ROLE_CREATED = "role.created"
+    ROLE_CHANGED = "role.changed"
+    ROLE_DELETED = "role.deleted"
+    CONFIG_CHANGED = "config.changed"
+    CONFIG_RESET = "config.reset"
+    MODEL_REGISTERED = "model.registered"
+    MODEL_CHANGED = "model.changed"
+    MODEL_REMOVED = "model.removed"
+    KNOWLEDGE_BASE_SHARED = "knowledge_base.shared"
+    KNOWLEDGE_BASE_UNSHARED = "knowledge_base.unshared"
+    KNOWLEDGE_BASE_DELETED = "knowledge_base.deleted"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is acted on.
+
+    Args:
+        kind: ``user``, ``role``, ``api_key``, ``config``, ``knowledge_base``, ...
+        id: its id or key.
+        name: how an account or a role is called; empty for what its owner alone may see.
+    """
+
+    kind: str
+    id: str
+    name: str = ""
+
+
+def note(
+    session: AsyncSession,
+    action: AuditAction,
+    target: Target | None = None,
+    *,
+    actor: Actor | None = None,
+    details: Mapping[str, JsonValue] | None = None,
+) -> None:
+    """Note an act: the row is committed or rolled back with it.
+
+    Request id and address are those of the request that is served at this moment.
+
+    Args:
+        session: a writing session, that of the act where it has one.
+        action: what was done.
+        target: what it was done to.
+        actor: who did it, where that is not the authenticated caller (a login).
+        details: small facts such as old and new values; what looks like a secret is redacted.
+    """
+    origin = present_origin()
+    by, on = actor or origin.actor, target or Target("", "")
+    session.add(
+        AuditEntry(
+            action=action.value,
+            actor_id=by.user_id if by else None,
+            actor_name=by.username[:LONGEST_NAME] if by else "",
+            object_type=on.kind,
+            object_id=on.id[:LONGEST_NAME],
+            object_name=on.name[:LONGEST_NAME],
+            address=origin.address,
+            request_id=origin.request_id,
+            details=redact(details or {}),
+        )
+    )

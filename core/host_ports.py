@@ -1,0 +1,59 @@
+"""Where a connection goes: a host and a port, in one spelling, and the addresses that texts spell."""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+Address = IPv4Address | IPv6Address
+_MOST_PORTS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A host, by name or by address, and a port."""
+
+    host: str
+    port: int
+
+    @property
+    def key(self) -> str:
+        """``host:port`` in one spelling."""
+        host = self.host.lower().rstrip(".")
+        address = spelled_address(host)
+        return address_key(address, self.port) if address else f"{host}:{self.port}"
+
+
+def read_host_port(text: str) -> HostPort:
+    """What an entry such as ``mcp.internal:8080`` or ``[::1]:3001`` names.
+
+    Raises:
+        ValueError: it is none.
+    """
+    host, _, port = text.strip().rpartition(":")
+    inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    is_port = port.isascii() and port.isdecimal() and 0 < int(port) < _MOST_PORTS
+    is_host = (
+        bool(inside) and not set(inside) & set("/[]@ ") and (":" not in host or inside != host)
+    )
+    if not is_port or not is_host:
+        raise ValueError("is not a list of host:port")
+    return HostPort(inside, int(port))
+
+
+def spelled_address(text: str) -> Address | None:
+    """The address that a text spells, out of its IPv4-mapped form; None if it is none.
+
+    A scoped one (``fe80::1%lo``) is none: its scope is this machine's.
+    """
+    if "%" in text:
+        return None
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def address_key(address: Address, port: int) -> str:
+    """An address and a port in one spelling."""
+    return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"

@@ -1,0 +1,68 @@
+"""The settings at this moment: the environment's, with what administrators changed since."""
+
+from collections.abc import Sequence
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.engine import Database
+from core.errors import InvalidRequest
+from core.logging import get_logger
+from core.settings import Settings
+from core.system_config.keys import KEYS, ConfigValue
+from core.system_config.tables import StoredConfig
+
+log = get_logger(__name__)
+
+_Rows = Sequence[tuple[str, ConfigValue]]
+
+
+class LiveSettings:
+    """Asks the database each time, so that a change counts everywhere from its commit on.
+
+    It is one query of a table with a row per changed key, on behalf of what takes much longer: an
+    upload, a run, a search.
+
+    Args:
+        database: holds the changed values.
+        settings: what the environment says.
+    """
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self.environment = settings
+        self._last: tuple[_Rows, Settings] = ([], settings)
+
+    async def now(self) -> Settings:
+        """The settings at this moment.
+
+        Raises:
+            DatabaseUnavailable: nobody knows.
+        """
+        async with self._database.reading() as session:
+            return await self.read(session)
+
+    async def read(self, session: AsyncSession) -> Settings:
+        """The same in a session that is open already."""
+        stored = (await session.exec(select(StoredConfig).order_by(col(StoredConfig.key)))).all()
+        rows = [(row.key, row.value) for row in stored]
+        known, settings = self._last
+        if rows != known:
+            settings = self.environment.model_copy(update=usable(rows))
+            self._last = (rows, settings)
+        return settings
+
+
+def usable(rows: _Rows) -> dict[str, ConfigValue]:
+    """The values that count: a row of another version's key or bounds is passed over, and told."""
+    values: dict[str, ConfigValue] = {}
+    for name, value in rows:
+        key = KEYS.get(name)
+        try:
+            if key is not None:
+                values[name] = key.checked(value)
+                continue
+        except InvalidRequest:
+            pass
+        log.warning("config.passed_over", key=name)
+    return values
