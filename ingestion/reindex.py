@@ -48,7 +48,7 @@ async def go_on(bench: Workbench, knowledge_base_id: str) -> None:
                 reindexing.enqueue_reindex(work, knowledge_base_id)
                 return
         if locked.target["cutover"] == Cutover.AUTO and not reindexing.is_held(locked):
-            keep = timedelta(hours=bench.settings.reindex_keep_hours)
+            keep = timedelta(hours=(await bench.live.read(work.session)).reindex_keep_hours)
             await reindexing.cut_over(work, locked, keep=keep)
             log.info("reindex.cut_over", knowledge_base_id=locked.id, generation=locked.generation)
 

@@ -201,7 +201,8 @@ class Restorer:
 
     async def _check_quota(self, work: UnitOfWork) -> None:
         """A copy's source may have grown since its size was promised."""
-        quota, owner_id = self._bench.settings.user_quota_bytes, self._to.knowledge_base.owner_id
+        settings = await self._bench.live.read(work.session)
+        quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
             await documents.take_turn(work.session, owner_id)
             await documents.check_quota(work.session, owner_id, limit_bytes=quota)

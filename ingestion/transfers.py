@@ -9,18 +9,22 @@ from functools import partial
 
 from anyio import to_thread
 
+from core.accounts.access import Action
+from core.accounts.authentication import principal_of_user
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
+    AccountDisabled,
     AgentexError,
     ErrorCode,
     InvalidArchive,
+    NotFound,
     QuotaExceeded,
 )
 from core.logging import get_logger
 from ingestion.holding import hold
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
-from kb_service import questions, transfers
+from kb_service import knowledge_bases, questions, transfers
 from kb_service.models import KnowledgeBase, Transfer
 from kb_service.portable.live import LiveSource, Stores
 from kb_service.portable.reading import Archive, limits_of
@@ -230,7 +234,8 @@ async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
         return
     async with bench.store.local_copy(row.source) as path:
         with path.open("rb") as file:
-            archive = await to_thread.run_sync(Archive, file, limits_of(bench.settings))
+            limits = limits_of(await bench.live.now())
+            archive = await to_thread.run_sync(Archive, file, limits)
             yield _Source(
                 contents=archive.contents,
                 questions=archive.questions,
@@ -240,12 +245,13 @@ async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
 
 
 async def _live_source(bench: Workbench, row: Transfer) -> _Source:
-    async with bench.database.reading() as session:
-        origin = await session.get(KnowledgeBase, row.source)
     # It may have been deleted or made private since the copy was asked for.
-    is_there = origin is not None and origin.deleted_at is None
-    if origin is None or not is_there or not (origin.is_public or origin.owner_id == row.owner_id):
-        raise _SourceGone
+    try:
+        async with bench.database.reading() as session:
+            asking = await principal_of_user(session, row.owner_id)
+            origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
+    except (NotFound, AccountDisabled) as error:
+        raise _SourceGone from error
     live = LiveSource(Stores(bench.database, bench.store, bench.spaces), origin)
     async with bench.database.reading() as session:
         rows = await questions.list_all(session, origin.id)

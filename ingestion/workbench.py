@@ -2,11 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from core.clock import ClockWatch
 from core.database.engine import Database
 from core.jobs import JobQueue
 from core.settings import Settings
+from core.system_config import LiveSettings
 from ingestion.parser_pool import ParserPool
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.spaces import Spaces
@@ -17,7 +19,7 @@ class Workbench:
     """The open connections of a worker process.
 
     ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
-    the clock that leases are measured by.
+    the clock that leases are measured by. ``settings`` are those the process was started with.
     """
 
     settings: Settings
@@ -29,3 +31,8 @@ class Workbench:
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     clock: ClockWatch = field(default_factory=ClockWatch)
+
+    @cached_property
+    def live(self) -> LiveSettings:
+        """The settings with what administrators changed since."""
+        return LiveSettings(self.database, self.settings)

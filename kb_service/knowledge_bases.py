@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, func, update
+from sqlalchemy import ColumnElement, bindparam, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.accounts.access import Action, Principal, allow, visible_to
+from core.accounts.access import Access, Action, Principal
+from core.accounts.sharing import accesses, admit, forget_shares, visible_to
 from core.accounts.users import folded
+from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
@@ -66,9 +68,14 @@ class Splitting:
 
 @dataclass(frozen=True)
 class KnowledgeBaseListing:
-    """One page of knowledge bases with their document counts, and how many there are in all."""
+    """One page of knowledge bases, and how many there are in all.
 
-    items: Sequence[tuple[KnowledgeBase, int]]
+    Args:
+        items: each with its number of documents and how far it is open to the caller.
+        total: on all pages.
+    """
+
+    items: Sequence[tuple[KnowledgeBase, int, Access]]
     total: int
 
 
@@ -223,9 +230,10 @@ async def get(
     Raises:
         KnowledgeBaseNotFound: there is none, or not for this caller.
         ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not share or delete it.
     """
     found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
-    return allow(principal, action, found, KnowledgeBaseNotFound)
+    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
 
 
 @cache
@@ -253,9 +261,7 @@ async def get_searchable(
         return (
             await session.exec(
                 select(KnowledgeBase).where(
-                    visible_to(
-                        principal, col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public)
-                    ),
+                    _visible(principal),
                     col(KnowledgeBase.deleted_at).is_(None),
                     col(KnowledgeBase.enabled).is_(True),
                 )
@@ -272,7 +278,7 @@ async def list_visible(
 ) -> KnowledgeBaseListing:
     """One page of what the caller may see, each with its number of documents."""
     visible = (
-        visible_to(principal, col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public)),
+        _visible(principal),
         col(KnowledgeBase.deleted_at).is_(None),
     )
     query = paged(
@@ -290,7 +296,19 @@ async def list_visible(
         await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
     ).one()
     counts = await count_documents(session, [row.id for row in rows])
-    return KnowledgeBaseListing([(row, counts.get(row.id, 0)) for row in rows], total)
+    access = await accesses(session, principal, rows)
+    items = [(row, counts.get(row.id, 0), access[row.id] or Access.READ) for row in rows]
+    return KnowledgeBaseListing(items, total)
+
+
+def _visible(principal: Principal) -> ColumnElement[bool]:
+    return visible_to(
+        principal,
+        KnowledgeBase.SHARE_KIND,
+        col(KnowledgeBase.id),
+        col(KnowledgeBase.owner_id),
+        col(KnowledgeBase.is_public),
+    )
 
 
 async def count_documents(
@@ -326,8 +344,11 @@ async def change(
         knowledge_base.description = draft.description
     if draft.retrieval is not None:
         knowledge_base.retrieval = draft.retrieval
-    if draft.is_public is not None:
+    if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
+        shared, unshared = AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
+        target, to_all = Target(KnowledgeBase.SHARE_KIND, knowledge_base.id), {"public": "read"}
+        note(work.session, shared if draft.is_public else unshared, target, details=to_all)
     if draft.enabled is not None:
         knowledge_base.enabled = draft.enabled
     knowledge_base.updated_at = utc_now()
@@ -343,6 +364,9 @@ async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     """Take a knowledge base away from everybody now; a job erases its rows, points and files."""
     knowledge_base.deleted_at = utc_now()
     work.session.add(knowledge_base)
+    target = Target(KnowledgeBase.SHARE_KIND, knowledge_base.id)
+    note(work.session, AuditAction.KNOWLEDGE_BASE_DELETED, target)
+    await forget_shares(work, KnowledgeBase.SHARE_KIND, [knowledge_base.id])
     await delete_documents(work, knowledge_base.id)
     enqueue_erase(work, knowledge_base.id)
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary, Text, text
 from sqlmodel import Field
@@ -62,6 +62,8 @@ class KnowledgeBase(Table, table=True):
     a re-index works towards, ``previous`` those of the one before, kept for the way back; there is
     never more than one of both. ``retired`` names generations whose points are yet to go.
     """
+
+    SHARE_KIND: ClassVar[str] = "knowledge_base"
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 import orjson
 
 from core.errors import AgentexError, InvalidRequest
+from core.formulas import guarded, unguarded
 from kb_service.models import Question
 from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
 
@@ -15,8 +16,6 @@ FileFormat = Literal["jsonl", "csv"]
 
 COLUMNS: tuple[str, ...] = ("question", "document", "text")
 _MAX_LINES = MAX_QUESTIONS * MAX_EXPECTED
-# A spreadsheet runs a cell that begins so (CWE-1236); the apostrophe makes it text.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
@@ -77,15 +76,9 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
             raise InvalidRequest("file", "The first line must name the columns question, document")
         reader.fieldnames = names
         for row in reader:
-            yield reader.line_num, {name: _plain(row.get(name)) for name in COLUMNS}
+            yield reader.line_num, {name: unguarded(row.get(name) or "") for name in COLUMNS}
     except csv.Error as error:
         raise InvalidRequest("file", f"Line {reader.line_num}: not valid CSV") from error
-
-
-def _plain(cell: str | None) -> str:
-    if cell and cell[0] == "'" and cell[1:].startswith(_FORMULA):
-        return cell[1:]
-    return cell or ""
 
 
 def render(questions: Iterable[Question], kind: FileFormat) -> bytes:
@@ -107,10 +100,6 @@ def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
-    writer.writerows({name: _harmless(value) for name, value in line.items()} for line in lines)
+    writer.writerows({name: guarded(value) for name, value in line.items()} for line in lines)
     # Spreadsheets take a file without the mark for their own old encoding.
     return file.getvalue().encode("utf-8-sig")
-
-
-def _harmless(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell

@@ -1,0 +1,63 @@
+"""Places at which a text may be cut without breaking what a reader sees as one character."""
+
+import unicodedata
+
+_ZERO_WIDTH_JOINER = "\u200d"
+_REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
+# Signs that change the one before them and are no marks: skin colours, tags of flags, jamo.
+_EXTENDING = (
+    ("\U0001f3fb", "\U0001f3ff"),
+    ("\U000e0020", "\U000e007f"),
+    ("\u1160", "\u11ff"),
+    ("\ud7b0", "\ud7ff"),
+)
+
+
+def boundary(text: str, place: int) -> int:
+    """The last place up to ``place`` where no character of several code points is broken.
+
+    It follows UAX #29 as far as titles need it: marks, joiners, flags, Hangul syllables.
+
+    Returns:
+        An index of the text; 0 where all before ``place`` is one such character.
+    """
+    place = min(place, len(text))
+    while 0 < place < len(text) and _holds_together(text, place):
+        place -= 1
+    return place
+
+
+def shortened(text: str, most: int) -> str:
+    """The text itself, or as much of its beginning as fits with an ellipsis.
+
+    Args:
+        text: to shorten.
+        most: code points of the result, at least 1.
+    """
+    if len(text) <= most:
+        return text
+    # Who stacks marks without end on one letter has it cut within.
+    place = boundary(text, most - 1) or most - 1
+    return text[:place].rstrip() + "…"
+
+
+def _holds_together(text: str, place: int) -> bool:
+    before, after = text[place - 1], text[place]
+    if _ZERO_WIDTH_JOINER in (before, after) or unicodedata.category(after)[0] == "M":
+        return True
+    if any(first <= after <= last for first, last in _EXTENDING):
+        return True
+    return _is_regional(after) and _regional_before(text, place) % 2 == 1
+
+
+def _is_regional(sign: str) -> bool:
+    first, last = _REGIONAL_INDICATORS
+    return first <= sign <= last
+
+
+def _regional_before(text: str, place: int) -> int:
+    """How many regional indicators stand without a gap before a place: two make a flag."""
+    start = place
+    while start > 0 and _is_regional(text[start - 1]):
+        start -= 1
+    return place - start
