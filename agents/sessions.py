@@ -1,14 +1,16 @@
 """Sessions: the threads of a user's conversations, and their messages (seed 002, section 5)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
+from sqlalchemy import ColumnElement, func, or_, update
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.session_search import Match, find_matches, has_words
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from core.accounts.access import Principal
 from core.database.paging import Page, paged
@@ -17,18 +19,26 @@ from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
 from kb_service.attached_images import Attachment
 from kb_service.retrieval import records
+from kb_service.text.clusters import shortened
 
 SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")
-_TITLE_LENGTH = 60
+TITLE_LENGTH = 60
+"""Characters of a title that is made of a question, at most."""
 _TITLE_SOURCE = 1000
+# They make one sign of several, and parts of words in some scripts.
+_JOINERS = "\u200c\u200d"
 
 
 @dataclass(frozen=True)
 class SessionListing:
-    """One page of sessions and how many there are in all."""
+    """One page of sessions and how many there are in all.
+
+    ``matches`` says where those that were searched for have the words, by ``ChatSession.id``.
+    """
 
     items: Sequence[ChatSession]
     total: int
+    matches: Mapping[str, Match] = field(default_factory=dict[str, Match])
 
 
 @dataclass(frozen=True)
@@ -73,12 +83,27 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 
 
 async def list_sessions(
-    session: AsyncSession, principal: Principal, page: Page, *, is_archived: bool | None
+    session: AsyncSession,
+    principal: Principal,
+    page: Page,
+    *,
+    is_archived: bool | None,
+    search: str = "",
 ) -> SessionListing:
-    """One page of the caller's sessions."""
-    conditions = [col(ChatSession.owner_id) == principal.user_id]
+    """One page of the caller's sessions.
+
+    Args:
+        session: to read from.
+        principal: whose sessions.
+        page: the part that is wanted.
+        is_archived: only those in the archive, or only those outside it; None for both.
+        search: words that the title or a message has; empty for all sessions.
+    """
+    conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
+    if search:
+        conditions.append(has_words(search))
     query = paged(
         select(ChatSession).where(*conditions),
         page,
@@ -91,7 +116,11 @@ async def list_sessions(
         tie=col(ChatSession.id),
     )
     total = select(func.count()).select_from(ChatSession).where(*conditions)
-    return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+    rows = (await session.exec(query)).all()
+    matches: Mapping[str, Match] = {}
+    if search and rows:
+        matches = await find_matches(session, rows, search)
+    return SessionListing(rows, (await session.exec(total)).one(), matches)
 
 
 async def change(
@@ -147,8 +176,7 @@ async def list_messages(
     query = select(ChatMessage).where(ChatMessage.session_id == row.id)
     if before_id is not None:
         pivot = select(ChatMessage.position).where(
-            ChatMessage.session_id == row.id,
-            or_(col(ChatMessage.id) == before_id, col(ChatMessage.message_id) == before_id),
+            ChatMessage.session_id == row.id, ChatMessage.message_id == before_id
         )
         position = (await session.exec(pivot)).first()
         if position is None:
@@ -188,7 +216,23 @@ async def add_messages(
     session.add_all(messages)
 
 
+async def last_question(session: AsyncSession, session_key: str) -> str:
+    """The newest message of the user, in whose language a session is spoken to; "" for none."""
+    query = (
+        select(ChatMessage.content)
+        .where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
+        .order_by(col(ChatMessage.position).desc())
+        .limit(1)
+    )
+    return (await session.exec(query)).first() or ""
+
+
 def title_of(question: str) -> str:
-    """A title made of the first words of the first question."""
-    text = " ".join(question[:_TITLE_SOURCE].split())
-    return text if len(text) <= _TITLE_LENGTH else text[: _TITLE_LENGTH - 1].rstrip() + "…"
+    """A title made of the first words of a question; empty where it has none that can be seen."""
+    seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
+    return shortened(" ".join(seen.split()), TITLE_LENGTH)
+
+
+def _is_unseen(sign: str) -> bool:
+    """Whether a sign only steers how others are shown, as those that turn the direction do."""
+    return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)

@@ -80,6 +80,7 @@ class AgentRun(Table, table=True):
     ``task_id`` is the run that began the work this one goes on with, itself if it began it;
     ``request`` is what was asked then. ``own_events`` is the journal's count with its last
     effect, ``takeovers`` how often another process took the run up after its driver was gone.
+    ``model_id`` is the id by which models are listed, ``model`` the name at the endpoint.
     ``memory_*_tokens`` were spent on looking through the run after it, beside its own.
     """
 
@@ -96,6 +97,8 @@ class AgentRun(Table, table=True):
     own_events: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     takeovers: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     agent_type: str = Field(max_length=50)
+    model_id: str = Field(default="", max_length=ID_LENGTH, sa_column_kwargs={"server_default": ""})
+    model: str = Field(default="", max_length=200, sa_column_kwargs={"server_default": ""})
     status: str = Field(default=RunStatus.RUNNING.value, max_length=20, index=True)
     lease_owner: str = Field(max_length=100)
     lease_until: datetime = Field(sa_type=UtcDateTime)

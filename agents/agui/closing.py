@@ -107,8 +107,9 @@ def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> li
             still_open[start].remove(as_text(event[field]))
         if kind == "TOOL_CALL_START":
             unanswered.append(as_text(event["toolCallId"]))
-        elif kind == "TOOL_CALL_RESULT":
-            unanswered.remove(as_text(event["toolCallId"]))
+        elif kind == "TOOL_CALL_RESULT" and (name := as_text(event["toolCallId"])) in unanswered:
+            # One that is not was called in an earlier run of the task, which waited for it.
+            unanswered.remove(name)
     closing: list[WireEvent] = [
         {"type": end, "timestamp": now(), field: name, **_marks(end)}
         for start, (end, field) in _CLOSED_BY.items()

@@ -36,6 +36,7 @@ class _Thought:
 class _Call:
     name: str
     started_ms: int
+    message_id: str = ""
     arguments: list[str] = field(default_factory=list[str])
     output: JsonValue = None
     duration_ms: int = 0
@@ -58,17 +59,26 @@ class Transcript:
         """The messages that have text, in order."""
         return [message for message in self._messages.values() if message.content]
 
-    def carry_over(self, earlier: "Transcript") -> None:
+    @property
+    def asking(self) -> SpokenMessage | None:
+        """The message of the newest call of this run, which may have no text of its own."""
+        made = [entry.message_id for entry in self._trace.values() if isinstance(entry, _Call)]
+        return SpokenMessage(made[-1], marks={}) if made and made[-1] else None
+
+    def carry_over(self, earlier: "Transcript", *, is_told: bool) -> None:
         """Take over what an earlier run of the same task did and its messages do not tell.
 
-        Where it has messages that is what waited for an answer; else everything.
+        Args:
+            earlier: of that run.
+            is_told: whether it left a message: then only what waited for an answer is new.
         """
-        is_told = bool(earlier.messages)
-        self._trace |= {
-            name: entry
-            for name, entry in earlier._trace.items()
-            if not is_told or (isinstance(entry, _Call) and not entry.is_answered)
-        }
+        for name, entry in earlier._trace.items():
+            is_waiting = isinstance(entry, _Call) and not entry.is_answered
+            if is_waiting or not is_told:
+                self._trace[name] = entry
+            if isinstance(entry, _Call):
+                # The message was the earlier run's.
+                entry.message_id = ""
 
     def forget(self, ids: frozenset[str]) -> None:
         """Remove messages and calls that count for nothing."""
@@ -104,7 +114,8 @@ class Transcript:
                 if isinstance(waiting, _Call) and not waiting.is_answered:
                     waiting.started_ms = moment
         if event["type"] == "TOOL_CALL_START":
-            self._trace[call_id] = _Call(as_text(event["toolCallName"]), moment)
+            message_id = as_text(event.get("parentMessageId"))
+            self._trace[call_id] = _Call(as_text(event["toolCallName"]), moment, message_id)
             return
         call = self._trace.get(call_id)
         if not isinstance(call, _Call):

@@ -85,7 +85,10 @@ async def read_day(
             return HistoryDay(None)
         thread = newest
     shown = select(ChatMessage).where(
-        ChatMessage.session_id == thread.id, col(ChatMessage.role).in_(_SHOWN_ROLES)
+        ChatMessage.session_id == thread.id,
+        col(ChatMessage.role).in_(_SHOWN_ROLES),
+        # One without text holds the calls of a run that waits, which its own events ask about.
+        col(ChatMessage.content) != "",
     )
     query = shown.order_by(col(ChatMessage.position).desc()).limit(1)
     if before is not None:

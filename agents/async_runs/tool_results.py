@@ -14,10 +14,11 @@ _LONGEST = 4000
 # What stands in the place of a result when a call gave none: the sentences of ``agents.tools`` and
 # ``agents.strategies``, which tests make with the real ones.
 _FAILURES = re.compile(
-    r"There is no (tool|time zone) |The tool \S+ (needs an answer|took longer|failed)"
-    r"|The arguments are not valid: |Not run(?: again)?: |Not finished: |Cancelled: |Declined: "
-    r"|Interrupted: |Begun again: |No passage has the number "
+    r"There is no (tool|time zone) |The tool \S+ (needs an answer|took longer|failed|is switched off)"
+    r"|The arguments are not valid: |Not run(?: again)?: |Not finished: |Not saved: |Cancelled: "
+    r"|Declined: |Interrupted: |Begun again: |No passage has the number |No result was given: "
 )
+_UNKNOWN = "There is no tool "
 _CUT = re.compile(r"\n\(cut: \d+ more characters\)\Z")
 
 
@@ -28,17 +29,20 @@ class ToolOutcome:
     Attributes:
         result: Compact JSON text, or the tool's own words.
         error: Why there is no result; None where there is one.
+        is_unknown: Whether that is because no tool has the name.
     """
 
     status: ResultStatus
     result: str
     error: str | None = None
+    is_unknown: bool = False
 
 
 def read_outcome(content: str) -> ToolOutcome:
     """Tell a result by its text, which is what a model reads too."""
-    if _FAILURES.match(content):
-        return ToolOutcome("failure", "", _bounded(content))
+    if failure := _FAILURES.match(content):
+        is_unknown = failure.group() == _UNKNOWN
+        return ToolOutcome("failure", "", _bounded(content), is_unknown=is_unknown)
     try:
         data = as_object(parse(content))
     except ValueError:

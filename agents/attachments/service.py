@@ -61,7 +61,7 @@ class Attachments:
         database: rows.
         store: bytes.
         links: makes and checks links.
-        limits: of what is taken in.
+        limits: of what is taken in, where a call names no others.
     """
 
     def __init__(
@@ -73,7 +73,9 @@ class Attachments:
         self._limits = limits
         self._pictures = Pictures()
 
-    async def add(self, principal: Principal, content: bytes) -> Attachment:
+    async def add(
+        self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None
+    ) -> Attachment:
         """Take an image in; its file is safe when this returns, and nothing is left when it raises.
 
         Raises:
@@ -85,13 +87,14 @@ class Attachments:
             QuotaExceeded: the owner's quota has no room for it.
             StorageFull: no room.
         """
-        if len(content) > self._limits.max_bytes:
-            raise FileTooLarge(max_bytes=self._limits.max_bytes)
+        limits = limits or self._limits
+        if len(content) > limits.max_bytes:
+            raise FileTooLarge(max_bytes=limits.max_bytes)
         picture = await self._pictures.draw(content)
-        if len(picture.content) > _GROWTH * self._limits.max_bytes:
-            raise FileTooLarge(max_bytes=self._limits.max_bytes)
+        if len(picture.content) > _GROWTH * limits.max_bytes:
+            raise FileTooLarge(max_bytes=limits.max_bytes)
         async with unit_of_work(self._database) as work:
-            row = await self._promise(work, principal.user_id, picture)
+            row = await self._promise(work, principal.user_id, picture, limits.quota_bytes)
         # A row first: a file that is written when the process dies has one that the sweep finds.
         try:
             await self._store.write(row.storage_key, _one_block(picture.content))
@@ -104,8 +107,9 @@ class Attachments:
             raise
         return row
 
-    async def _promise(self, work: UnitOfWork, owner_id: str, picture: Picture) -> Attachment:
-        quota = self._limits.quota_bytes
+    async def _promise(
+        self, work: UnitOfWork, owner_id: str, picture: Picture, quota: int
+    ) -> Attachment:
         if quota:
             await take_turn(work.session, owner_id)
         row = Attachment(

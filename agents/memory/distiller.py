@@ -9,7 +9,8 @@ from agents.memory.memories import Memories
 from agents.memory.queue import Claim, Said
 from agents.memory.store import MemoryDraft
 from agents.memory.tables import MemorySource
-from agents.models.port import ChatModel, ModelUsage
+from agents.model_registry.choosing import Models
+from agents.models.port import ModelUsage
 from core.accounts.users import memory_choices
 from core.database.engine import Database
 from core.database.types import new_id
@@ -37,13 +38,13 @@ class Distiller:
     Args:
         database: runs, and the list of those to do.
         memories: where the facts go.
-        model: finds them.
+        models: find them, for each run the one that answered in it.
     """
 
-    def __init__(self, database: Database, memories: Memories, model: ChatModel) -> None:
+    def __init__(self, database: Database, memories: Memories, models: Models) -> None:
         self._database = database
         self._memories = memories
-        self._model = model
+        self._models = models
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -96,7 +97,8 @@ class Distiller:
             if said is None or not said.messages:
                 return said, []
             known = [row.text for row in await store.list_all(session, said.owner_id)]
-        return said, await distil(self._model, said.messages, known, spend=spent.append)
+            chosen = await self._models.again(session, said.owner_id, said.model)
+        return said, await distil(chosen.model, said.messages, known, spend=spent.append)
 
     async def _keep(
         self, held: Claim, said: Said | None, facts: list[str], spent: Sequence[ModelUsage]
@@ -104,7 +106,7 @@ class Distiller:
         kept = 0
         async with unit_of_work(self._database) as work:
             # Whoever goes on with it: what was spent was spent.
-            await spending.count(work, held.run_key, self._model, spent)
+            await spending.count(work, held.run_key, spent)
             if not await queue.finish(work, held) or said is None:
                 return
             choices = await memory_choices(work.session, said.owner_id)
@@ -120,7 +122,7 @@ class Distiller:
 
     async def _put_off(self, held: Claim, why: str, spent: Sequence[ModelUsage]) -> None:
         async with unit_of_work(self._database) as work:
-            await spending.count(work, held.run_key, self._model, spent)
+            await spending.count(work, held.run_key, spent)
             if held.attempts >= _MOST_ATTEMPTS:
                 await queue.finish(work, held)
             else:

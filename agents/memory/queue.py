@@ -8,6 +8,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.memory.tables import Distillation
+from agents.model_registry.choosing import ModelRef
 from agents.tables import AgentRun, ChatMessage, RunStatus
 from core.accounts.users import memory_choices
 from core.database.clock import database_now
@@ -37,11 +38,13 @@ class Said:
         owner_id: whose run it was.
         run_id: the client's id of it.
         messages: the owner's, oldest first.
+        model: that which answered in it.
     """
 
     owner_id: str
     run_id: str
     messages: tuple[str, ...]
+    model: ModelRef
 
 
 async def put(session: AsyncSession, run: AgentRun) -> None:
@@ -106,7 +109,8 @@ async def read(session: AsyncSession, held: Claim) -> Said | None:
         asked = theirs.where(col(ChatMessage.position) < answered)
         last = asked.order_by(col(ChatMessage.position).desc()).limit(1)
         messages = (await session.exec(last)).all()
-    return Said(run.owner_id, run.run_id, tuple(messages))
+    model = ModelRef(run.model_id, run.model)
+    return Said(run.owner_id, run.run_id, tuple(messages), model)
 
 
 async def finish(work: UnitOfWork, held: Claim) -> bool:

@@ -7,14 +7,14 @@ from sqlmodel import col, select
 
 from agents.events import Usage
 from agents.json_shapes import as_object
-from agents.models.port import ChatModel, ModelUsage
+from agents.model_registry import usage
+from agents.model_registry.usage import Spent
+from agents.models.port import ModelUsage
 from agents.tables import AgentRun, ChatMessage
 from core.database.unit_of_work import UnitOfWork
 
 
-async def count(
-    work: UnitOfWork, run_key: str, model: ChatModel, spent: Sequence[ModelUsage]
-) -> None:
+async def count(work: UnitOfWork, run_key: str, spent: Sequence[ModelUsage]) -> None:
     """Add tokens to those that were spent on a run before, by attempts that failed too.
 
     They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
@@ -22,8 +22,7 @@ async def count(
     Args:
         work: the transaction.
         run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
-        model: whose tokens they are.
-        spent: one for each call.
+        spent: one for each call, on the run's model.
     """
     if not any(one.prompt_tokens or one.completion_tokens for one in spent):
         return
@@ -31,15 +30,18 @@ async def count(
     run = (await work.session.exec(query)).first()
     if run is None:
         return
-    run.memory_prompt_tokens += sum(one.prompt_tokens for one in spent)
-    run.memory_completion_tokens += sum(one.completion_tokens for one in spent)
+    prompt_tokens = sum(one.prompt_tokens for one in spent)
+    completion_tokens = sum(one.completion_tokens for one in spent)
+    run.memory_prompt_tokens += prompt_tokens
+    run.memory_completion_tokens += completion_tokens
     work.session.add(run)
-    usage = Usage(run.memory_prompt_tokens, run.memory_completion_tokens)
+    await usage.count(work.session, run, Spent(prompt_tokens, completion_tokens))
+    told = Usage(run.memory_prompt_tokens, run.memory_completion_tokens)
     estimated = any(one.is_estimated for one in spent)
-    await _tell(work, run, replace(usage, model=model.name, is_estimated=estimated))
+    await _tell(work, run, replace(told, is_estimated=estimated))
 
 
-async def _tell(work: UnitOfWork, run: AgentRun, usage: Usage) -> None:
+async def _tell(work: UnitOfWork, run: AgentRun, spent: Usage) -> None:
     said = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
@@ -49,7 +51,7 @@ async def _tell(work: UnitOfWork, run: AgentRun, usage: Usage) -> None:
     message = (await work.session.exec(last)).first()
     if message is not None:
         before = as_object(message.details.get("memory_usage"))
-        usage = replace(usage, is_estimated=usage.is_estimated or "is_estimated" in before)
-        told = {**usage.to_json(), "model_id": usage.model}
+        spent = replace(spent, is_estimated=spent.is_estimated or "is_estimated" in before)
+        told = {**spent.to_json(), "model_id": run.model_id, "model": run.model}
         message.details = {**message.details, "memory_usage": told}
         work.session.add(message)

@@ -13,9 +13,12 @@ from agents.models.extractive import Extractive
 from agents.models.gemini import Gemini
 from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import ChatModel
-from agents.models.providers import CUSTOM, PROVIDERS, Protocol, Provider
+from agents.models.providers import CUSTOM, CUSTOM_NAME, PROVIDERS, Protocol, Provider
 from agents.models.streamed import StreamedModel
 from core.errors import UnusableSetting
+from core.llm_settings import LlmOptions
+from core.outgoing.guard import OutgoingGuard
+from core.outgoing.httpx_transport import GuardedTransport
 from core.settings import Settings, read_variable
 
 _ADAPTERS: Mapping[Protocol, type[StreamedModel]] = {
@@ -23,18 +26,24 @@ _ADAPTERS: Mapping[Protocol, type[StreamedModel]] = {
     "anthropic": Anthropic,
     "gemini": Gemini,
 }
-_CUSTOM_NAME = "openai-compatible"
 _TRAITS = frozenset(trait.name for trait in fields(Traits))
 _KEPT_CONNECTIONS = 100
 _RENAMED = {"timeout_seconds": "read_timeout_seconds"}
 
 
-def open_client() -> httpx.AsyncClient:
-    """The client through which endpoints are asked; it is the caller's to close."""
+def open_client(guard: OutgoingGuard | None = None) -> httpx.AsyncClient:
+    """The client through which endpoints are asked; it is the caller's to close.
+
+    Args:
+        guard: judges where connections go; None for the operator's own endpoints.
+    """
     # A run holds a connection for as long as its model speaks: with a limit, a run more would
     # wait for another one's end, and fail where that takes longer than an answer may.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS)
-    return httpx.AsyncClient(follow_redirects=False, limits=limits)
+    transport = GuardedTransport(guard, limits) if guard else None
+    return httpx.AsyncClient(
+        follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None
+    )
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:
@@ -72,23 +81,23 @@ def configured_endpoint(settings: Settings) -> Endpoint | None:
         )
     if not base_url or not settings.llm_model:
         return None
-    # Values were checked when the settings were read.
-    given: dict[str, Any] = settings.llm_options.given() if settings.llm_options else {}
+    key = settings.llm_api_key or _usual_key(provider)
+    endpoint = Endpoint(base_url, settings.llm_model, key, provider=name, traits=provider.traits)
+    return with_options(endpoint, settings.llm_options)
+
+
+def with_options(endpoint: Endpoint, options: LlmOptions | None) -> Endpoint:
+    """The endpoint with the options that somebody set in place of the preset's."""
+    # Values were checked when they were read.
+    given: dict[str, Any] = options.given() if options else {}
     traits = {name: value for name, value in given.items() if name in _TRAITS}
     patience = {_RENAMED.get(n, n): value for n, value in given.items() if n not in _TRAITS}
-    return Endpoint(
-        base_url,
-        settings.llm_model,
-        settings.llm_api_key or _usual_key(provider),
-        provider=name,
-        traits=replace(provider.traits, **traits),
-        **patience,
-    )
+    return replace(endpoint, traits=replace(endpoint.traits, **traits), **patience)
 
 
 def _provider(settings: Settings) -> tuple[str, Provider]:
     if not settings.llm_provider:
-        return _CUSTOM_NAME, CUSTOM
+        return CUSTOM_NAME, CUSTOM
     name = settings.llm_provider.strip().lower()
     provider = PROVIDERS.get(name)
     if provider is None:

@@ -51,7 +51,7 @@ class Anthropic(StreamedModel):
     """The adapter."""
 
     def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
-        endpoint = self._endpoint
+        endpoint = self.endpoint
         headers = {"anthropic-version": _VERSION}
         if endpoint.key:
             headers["x-api-key"] = endpoint.key
@@ -70,6 +70,9 @@ class Anthropic(StreamedModel):
         if is_thinking and any(m.tool_calls and not m.reasoning_blocks for m in messages):
             # Calls that were made without thinking are refused beside it.
             del body["thinking"]
+        if endpoint.traits.temperature is not None and not is_thinking:
+            # Its scale ends at 1; beside thinking it takes none.
+            body.setdefault("temperature", min(1.0, endpoint.traits.temperature))
         url = self._address("/messages")
         offers_tools, images = uses_tools(messages, tools), images_of(messages)
         return Call(url, headers, body, offers_tools=offers_tools, images=images)

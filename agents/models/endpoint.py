@@ -25,6 +25,7 @@ class Traits:
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
         max_tokens: Longest answer; None sends no limit.
         max_tokens_field: Name of that parameter.
+        temperature: How freely tokens are drawn; None leaves it to the endpoint.
         system_role: Role of the system message; ``user`` puts it in front of the first question.
         context_window: Tokens the model reads at once.
         extra_body: More fields of each request, such as ``reasoning_effort``.
@@ -39,6 +40,7 @@ class Traits:
     think_tags: bool = False
     max_tokens: int | None = None
     max_tokens_field: str = "max_tokens"
+    temperature: float | None = None
     system_role: Literal["system", "developer", "user"] = "system"
     context_window: int = 128_000
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -57,6 +59,7 @@ class Endpoint:
         attempts: Requests in all, before the first byte.
         backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.
         longest_wait_seconds: A longer ``Retry-After`` ends the retries.
+        is_registered: Faults name the fields of the registry, not the settings.
     """
 
     base_url: str
@@ -70,6 +73,7 @@ class Endpoint:
     attempts: int = 3
     backoff_seconds: float = 0.5
     longest_wait_seconds: float = 20
+    is_registered: bool = False
 
     @property
     def key(self) -> str:

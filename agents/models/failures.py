@@ -34,6 +34,21 @@ class ModelFault(Enum):
         "AGENTEX_LLM_OPTIONS",
         "一次模型调用超过了时限：请重新提问，或在 AGENTEX_LLM_OPTIONS 中提高 call_seconds",
     )
+    TLS_FAILED = (
+        "no safe connection to the endpoint can be made: its TLS certificate is not valid or not "
+        "trusted here, or it speaks no TLS: correct AGENTEX_LLM_BASE_URL or the certificate",
+        "无法与接口建立安全连接：其 TLS 证书无效或不受信任，或该接口不支持 TLS：请改正 "
+        "AGENTEX_LLM_BASE_URL 或证书",
+    )
+    ADDRESS_REFUSED = (
+        "the endpoint's address is in a private network: list it in "
+        "AGENTEX_ALLOWED_PRIVATE_TARGETS, or use a public one",
+        "接口地址位于私有网络：请把它列入 AGENTEX_ALLOWED_PRIVATE_TARGETS，或改用公网地址",
+    )
+    NOT_AVAILABLE = (
+        "the model was taken away while the conversation waited: ask again",
+        "该模型在对话等待期间已被移除：请重新提问",
+    )
     BROKE_OFF = (
         "the connection to the endpoint broke off: ask again",
         "与接口的连接中断：请重新提问",
@@ -126,6 +141,23 @@ def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object
         "reason_zh": fault.zh.format(status=status),
     }
     return details if status is None else {**details, "status": status}
+
+
+_FIELDS = {
+    "AGENTEX_LLM_BASE_URL": ("the model's base_url", "模型的 base_url"),
+    "AGENTEX_LLM_API_KEY": ("the model's api_key", "模型的 api_key"),
+    "AGENTEX_LLM_MODEL": ("its model_id", "其 model_id"),
+    "AGENTEX_LLM_OPTIONS": ("the model's options", "模型的 options"),
+}
+
+
+def tell_fields(failure: ModelFailed) -> None:
+    """Let a failure of a registered model name the fields of the registry, not the settings."""
+    for place, key in enumerate(("reason", "reason_zh")):
+        told = str(failure.details[key])
+        for setting, names in _FIELDS.items():
+            told = told.replace(setting, names[place])
+        failure.details[key] = told
 
 
 class StreamOptionsRefused(ModelFailed):

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from agents.json_shapes import as_count, as_list, as_object, as_text
 from agents.models.anthropic import arguments_object
+from agents.models.endpoint import Traits
 from agents.models.failures import ModelFault, model_failed
 from agents.models.payloads import PayloadReader, reported
 from agents.models.port import (
@@ -48,7 +49,7 @@ class Gemini(StreamedModel):
     """The adapter."""
 
     def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
-        endpoint = self._endpoint
+        endpoint = self.endpoint
         headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
         body: dict[str, JsonValue] = {
             "contents": _contents([m for m in messages if m.role != "system"])
@@ -58,8 +59,8 @@ class Gemini(StreamedModel):
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if tools:
             body["tools"] = [{"functionDeclarations": [_tool(tool) for tool in tools]}]
-        if endpoint.traits.max_tokens is not None:
-            body["generationConfig"] = {"maxOutputTokens": endpoint.traits.max_tokens}
+        if generation := _generation(endpoint.traits):
+            body["generationConfig"] = generation
         body |= endpoint.traits.extra_body
         name = quote(endpoint.model.removeprefix("models/"), safe="")
         url = self._address(f"/models/{name}:streamGenerateContent?alt=sse")
@@ -74,6 +75,14 @@ def _tool(tool: ToolSpec) -> JsonValue:
     declared: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
     # The older field takes only a part of JSON Schema.
     return {**declared, "parametersJsonSchema": tool.parameters} if tool.parameters else declared
+
+
+def _generation(traits: Traits) -> dict[str, JsonValue]:
+    given: dict[str, JsonValue] = {
+        "maxOutputTokens": traits.max_tokens,
+        "temperature": traits.temperature,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _contents(messages: Sequence[Message]) -> list[JsonValue]:

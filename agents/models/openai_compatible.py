@@ -48,7 +48,7 @@ class OpenAICompatible(StreamedModel):
                 yield event
 
     def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
-        endpoint = self._endpoint
+        endpoint = self.endpoint
         # An empty key would make the illegal header "Bearer ".
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         body = request_body(endpoint.model, messages, tools, self._traits)

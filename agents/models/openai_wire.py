@@ -59,6 +59,8 @@ def request_body(
         body["stream_options"] = {"include_usage": True}
     if traits.max_tokens is not None:
         body[traits.max_tokens_field] = traits.max_tokens
+    if traits.temperature is not None:
+        body["temperature"] = traits.temperature
     if tools:
         body["tools"] = [_tool(tool) for tool in tools]
         if traits.parallel_tools is not None:

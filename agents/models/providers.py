@@ -71,5 +71,6 @@ PROVIDERS: Mapping[str, Provider] = {
     "lmstudio": Provider("http://127.0.0.1:1234/v1", traits=_LOCAL),
 }
 
+CUSTOM_NAME = "openai-compatible"
 CUSTOM = Provider("", traits=Traits(think_tags=True))
 """Any other OpenAI-compatible endpoint, named by its address alone."""

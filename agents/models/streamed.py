@@ -3,11 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from typing import Self
 
 import httpx
 
 from agents.models.endpoint import Endpoint
-from agents.models.failures import ModelFault, details_of
+from agents.models.failures import ModelFault, details_of, tell_fields
 from agents.models.payloads import PayloadReader
 from agents.models.port import Message, ModelEvent, ModelImage, ToolSpec, ToolsRefused
 from agents.models.text_tools import with_text_tools
@@ -33,9 +35,20 @@ class StreamedModel(ABC):
         self.name = endpoint.model
         self.provider = endpoint.provider
         self.sees_images = endpoint.traits.vision
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._client = client
         self._refuses_tools = False
+
+    def hasty(self, seconds: float) -> Self:
+        """The same for one call: asked once, and for so long at most."""
+        endpoint = replace(
+            self.endpoint,
+            attempts=1,
+            connect_timeout_seconds=min(seconds, self.endpoint.connect_timeout_seconds),
+            read_timeout_seconds=min(seconds, self.endpoint.read_timeout_seconds),
+            call_seconds=min(seconds, self.endpoint.call_seconds),
+        )
+        return type(self)(endpoint, self._client)
 
     async def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -54,6 +67,8 @@ class StreamedModel(ABC):
                 async for event in events:
                     yield event
         except ModelFailed as failure:
+            if self.endpoint.is_registered:
+                tell_fields(failure)
             # The name of the fault is ours: nothing of the endpoint's words is in it.
             fault, status = failure.details.get("fault"), failure.details.get("status")
             names = {"provider": self.provider, "model": self.name}
@@ -63,7 +78,7 @@ class StreamedModel(ABC):
     async def _with_tools(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[ModelEvent, None]:
-        mode = self._endpoint.traits.tools
+        mode = self.endpoint.traits.tools
         if mode == "none" and tools:
             raise ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED))
         if mode != "text" and not self._refuses_tools:
@@ -86,11 +101,11 @@ class StreamedModel(ABC):
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         call = self._call(messages, tools)
-        return stream_turn(self._client, self._endpoint, call, self._reader())
+        return stream_turn(self._client, self.endpoint, call, self._reader())
 
     def _address(self, path: str) -> str:
         # The whole address of the path is a common slip.
-        return self._endpoint.base_url.strip().rstrip("/").removesuffix(path) + path
+        return self.endpoint.base_url.strip().rstrip("/").removesuffix(path) + path
 
     @abstractmethod
     def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:

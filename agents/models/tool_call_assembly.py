@@ -1,6 +1,7 @@
 """Putting streamed tool calls together from what OpenAI-compatible endpoints really send."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -11,6 +12,38 @@ from agents.models.port import ModelToolCall
 
 _NO_ARGUMENTS = "{}"
 _UNNAMED = "unnamed"
+_MARKS = re.compile(r'["\\{}\[\]]')
+
+
+class _Nesting:
+    """Follows a JSON text as it grows: parsing all of it at every piece takes quadratic time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._length = 0
+        # The place that a backslash takes its meaning from.
+        self._escaped = -1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text can't be a whole value yet."""
+        return self._in_string or self._depth > 0
+
+    def feed(self, text: str) -> None:
+        """Take in what comes next."""
+        for found in _MARKS.finditer(text):
+            mark, place = found.group(), self._length + found.start()
+            if place == self._escaped:
+                continue
+            if self._in_string:
+                self._in_string = mark != '"'
+                self._escaped = place + 1 if mark == "\\" else -1
+            elif mark == '"':
+                self._in_string = True
+            else:
+                self._depth += (mark in "{[") - (mark in "}]")
+        self._length += len(text)
 
 
 @dataclass(slots=True)
@@ -18,6 +51,7 @@ class _OpenCall:
     """One call so far.
 
     Attributes:
+        nesting: Of the arguments.
         held: Arguments that are not passed on yet: those before the name, and an empty object,
             which some gateways send in front of the real arguments.
         is_announced: Whether its opening was passed on; that needs its name.
@@ -29,6 +63,7 @@ class _OpenCall:
     pieces: list[str] = field(default_factory=list[str])
     held: str = ""
     is_announced: bool = False
+    nesting: _Nesting = field(default_factory=_Nesting)
 
     @property
     def arguments(self) -> str:
@@ -36,6 +71,8 @@ class _OpenCall:
 
     def is_finished(self) -> bool:
         """Whether the arguments so far are a whole JSON value."""
+        if self.nesting.is_open:
+            return False
         try:
             parse(self.arguments)
         except ValueError:
@@ -53,7 +90,10 @@ class _OpenCall:
     def add(self, arguments: str) -> ModelToolCall | None:
         """Pass on what can be: nothing before the name is known."""
         if arguments and not self.repeats(arguments):
-            self.held = arguments if self.held == _NO_ARGUMENTS else self.held + arguments
+            if self.held == _NO_ARGUMENTS:
+                self.held, self.nesting = "", _Nesting()
+            self.held += arguments
+            self.nesting.feed(arguments)
         if not self.name:
             return None
         is_held = self.held == _NO_ARGUMENTS and not self.pieces

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import random
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from agents.models.port import (
     ModelUsage,
     ToolsRefused,
 )
-from core.errors import ModelFailed
+from core.errors import ModelFailed, UrlNotAllowed
 from core.sse import EventTooLarge, SseDecoder
 
 _OK = 200
@@ -226,7 +227,11 @@ async def _try(
 ) -> httpx.Response | _Refusal:
     try:
         response = await client.send(request, stream=True)
-    except _UNANSWERED:
+    except UrlNotAllowed as error:
+        raise model_failed(ModelFault.ADDRESS_REFUSED) from error
+    except _UNANSWERED as error:
+        if _is_about_tls(error):
+            raise model_failed(ModelFault.TLS_FAILED) from error
         return _Refusal(model_failed(ModelFault.UNREACHABLE), is_transient=True)
     except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
         raise model_failed(ModelFault.BAD_ADDRESS) from error
@@ -319,6 +324,15 @@ async def _next(chunks: AsyncIterator[bytes], deadline: float) -> bytes | None:
             return await anext(chunks, None)
     except TimeoutError as error:
         raise model_failed(ModelFault.TOO_LONG) from error
+
+
+def _is_about_tls(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _transport_fault(error: httpx.HTTPError) -> ModelFault:

@@ -8,6 +8,7 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.mcp.remote_tools import is_bound_name
 from agents.policies.tables import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
 from core.database.types import utc_now
@@ -47,7 +48,9 @@ def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
     Raises:
         UnusableSetting: one of them names no tool.
     """
-    unknown = sorted(bounds.keys() - DEFAULT_POLICIES.keys())
+    unknown = sorted(
+        name for name in bounds if name not in DEFAULT_POLICIES and not is_bound_name(name)
+    )
     if unknown:
         raise UnusableSetting(
             setting="AGENTEX_TOOL_POLICIES",

@@ -12,6 +12,7 @@ from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.tables import AgentRun
 from core.database.engine import Database
+from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)
@@ -35,8 +36,12 @@ async def checked(
         after: where the reader begins; what is before it was checked when it went out.
         followed: the entries behind that.
     """
-    check = await _behind(database, run_key, after)
     async with aclosing(followed):
+        try:
+            check = await _behind(database, run_key, after)
+        except DatabaseUnavailable:
+            # Who follows waits for it to come back; what is before is not known then.
+            check = _Check("", None)
         async for entries in followed:
             for entry in entries:
                 check.see(orjson.loads(entry.payload))
@@ -46,9 +51,9 @@ async def checked(
 class _Check:
     """A stream up to its first fault: what comes after it may follow from that."""
 
-    def __init__(self, run_id: str, verifier: Verifier) -> None:
+    def __init__(self, run_id: str, verifier: Verifier | None) -> None:
         self._run_id = run_id
-        self._verifier: Verifier | None = verifier
+        self._verifier = verifier
 
     def see(self, event: WireEvent) -> None:
         if self._verifier is None or not (rule := _broken_rule(self._verifier, event)):

@@ -11,10 +11,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Interrupt
 from agents.journal import Effect, Journal
+from agents.json_shapes import as_text
+from agents.model_registry.choosing import ModelRef
 from agents.requests import Answer, RunRequest, ToolMessage
 from agents.runs import effects
 from agents.tables import AgentRun, ChatSession, RunInterrupt
 from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
+from agents.tools.base import capped
 from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
@@ -26,7 +29,7 @@ from core.errors import (
     InterruptsOpen,
 )
 
-_NO_RESULT = "No result was given: the user went on without it."
+NO_RESULT = "No result was given: the user went on without it."
 _INTERRUPTS = TypeAdapter(Interrupt)
 _CALL = "call:"
 
@@ -46,6 +49,11 @@ class Waiting:
     past: tuple[Effect, ...]
     interrupts: dict[str, RunInterrupt]
     client_calls: tuple[str, ...]
+
+    @property
+    def model(self) -> ModelRef:
+        """That which answered until now."""
+        return ModelRef(self.run.model_id, self.run.model)
 
 
 @dataclass(frozen=True)
@@ -67,9 +75,15 @@ class Continuation:
 
 @dataclass(frozen=True)
 class Nothing:
-    """There is nothing to go on with; ``refused`` says why, if that is an error."""
+    """There is nothing to go on with.
+
+    Args:
+        refused: why, if that is an error.
+        question: in whose language it is told.
+    """
 
     refused: AgentexError | None = None
+    question: str = ""
 
 
 class Refusal(Enum):
@@ -207,10 +221,21 @@ async def _continue(
     if missing:
         raise InterruptsOpen(interrupts=missing)
     for call_id in waiting.client_calls:
-        message = results.get(call_id)
-        made[call_id] = Answered("done", content=message.text if message else _NO_RESULT)
+        made[call_id] = Answered("done", content=_result_of(call_id, waiting, results))
     journal = _answered_journal(waiting, made)
     return Continuation(waiting, tuple(journal.take_changes()), journal.own_left, told)
+
+
+def _result_of(call_id: str, waiting: Waiting, results: dict[str, ToolMessage]) -> str:
+    """What the caller's frontend says of its call; never nothing, which would be no result."""
+    message = results.get(call_id)
+    if message is None:
+        return NO_RESULT
+    if not message.error:
+        return capped(message.text)
+    held = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
+    failed = f"The tool {as_text(held.outcome.get('name'))} failed: {message.error}"
+    return capped(f"{failed}\n{message.text}".rstrip())
 
 
 def _answered(row: RunInterrupt, answer: Answer) -> Answered:

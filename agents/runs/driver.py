@@ -62,7 +62,6 @@ class Course:
     Args:
         run: begun, or taken up.
         strategy: not started yet.
-        model: name of the model, for the messages' metadata.
         stored: effects of the task that are stored already.
         logged: the run's events so far, when another process wrote them.
         before: what earlier runs of the task did and no message of theirs tells.
@@ -70,7 +69,6 @@ class Course:
 
     run: BegunRun
     strategy: StrategyRun
-    model: str
     stored: int = 0
     logged: tuple[WireEvent, ...] = ()
     before: Transcript = field(default_factory=Transcript)
@@ -89,12 +87,11 @@ class RunDriver:
         self._context = context
         self._run = run
         self._strategy = course.strategy
-        self._model = course.model
         self._stored = course.stored
         self._left_over = course.logged
         self._mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
-        self._transcript.carry_over(course.before)
+        self._transcript.carry_over(course.before, is_told=False)
         self._is_handed_over = False
         self._torn: frozenset[str] = frozenset()
         for event in course.logged:
@@ -163,10 +160,9 @@ class RunDriver:
             return written.entries
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
-            self._stored = await effects.write(
-                work.session, run.task_id, batch.effects, stored=self._stored
-            )
             entries = await endings.end(work, run.key, wire, ending, driver=run.driver)
+            # Behind the look at the lease: who lost it finds its place in the journal taken.
+            await effects.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 
@@ -197,6 +193,4 @@ class RunDriver:
             status = _STATUSES[last.outcome]
             waits = bool(last.interrupts or last.pending_call_ids)
         interrupts = last.interrupts if isinstance(last, Finished) else ()
-        return Ending(
-            status, last.usage, self._transcript, self._model, waits=waits, interrupts=interrupts
-        )
+        return Ending(status, last.usage, self._transcript, waits=waits, interrupts=interrupts)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import update
@@ -17,9 +18,10 @@ from agents.event_log import LogClosed, LogEntry
 from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
 from agents.memory import queue
+from agents.model_registry import usage
 from agents.runs import task_logs
 from agents.runs.clock import now_ms
-from agents.sessions import add_messages
+from agents.sessions import add_messages, last_question
 from agents.strategies.strategy_run import failed
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from core.database.clock import database_now
@@ -37,7 +39,6 @@ class Ending:
         status: a final one.
         usage: its tokens, as far as they are known.
         transcript: what was said and done.
-        model: name of the model, if it is known.
         waits: whether others must answer calls of it before the work can go on.
         interrupts: what people are asked.
         own_events: the journal's count with the last event.
@@ -46,7 +47,6 @@ class Ending:
     status: RunStatus
     usage: Usage
     transcript: Transcript
-    model: str | None = None
     waits: bool = False
     interrupts: tuple[Interrupt, ...] = ()
     own_events: int = 0
@@ -70,7 +70,12 @@ async def end(
 
 
 async def close(
-    work: UnitOfWork, run_key: str, failure: AgentexError, *, if_lost: bool
+    work: UnitOfWork,
+    run_key: str,
+    failure: AgentexError,
+    *,
+    if_lost: bool,
+    driver: str | None = None,
 ) -> list[LogEntry]:
     """End a run that its driver does not end; what it had said is kept.
 
@@ -81,27 +86,32 @@ async def close(
         run_key: ``AgentRun.id``.
         failure: why it is closed.
         if_lost: only when its lease has ended.
+        driver: only when this one holds it; None for whoever does.
 
     Returns:
         The events that end it; none when there is nothing to close.
     """
     run = await _hold(work.session, run_key)
-    if run is None or (if_lost and run.lease_until >= await database_now(work.session)):
+    if run is None or driver not in {None, run.lease_owner}:
+        return []
+    if if_lost and run.lease_until >= await database_now(work.session):
         return []
     logged = await event_log.read_all(work.session, run_key)
     transcript = Transcript()
-    transcript.carry_over(await task_logs.transcript_before(work.session, run))
+    transcript.carry_over(await task_logs.transcript_before(work.session, run), is_told=False)
     for event in logged:
         transcript.observe(event)
     mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
     if run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
-        last = closing_events(logged, now=now_ms)
+        before = await task_logs.logs_before(work.session, run)
+        # A call that an earlier run left to a person gets its result here.
+        last = closing_events(chain(*before, logged), now=now_ms)
         last += activity_ends(logged, "stopped", now=now_ms)
         last += mapper.translate(Finished(Usage(), outcome="cancelled"))
     else:
         status = RunStatus.FAILED
-        is_chinese = is_cjk_dominant(await _question(work.session, run))
+        is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
         last = activity_ends(logged, "failed", now=now_ms)
         last += mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
     for event in last:
@@ -115,15 +125,6 @@ async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
         AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value
     )
     return (await session.exec(query.with_for_update())).first()
-
-
-async def _question(session: AsyncSession, run: AgentRun) -> str:
-    query = (
-        select(ChatMessage.content)
-        .where(ChatMessage.session_id == run.session_id, ChatMessage.role == "user")
-        .order_by(col(ChatMessage.position).desc())
-    )
-    return (await session.exec(query)).first() or ""
 
 
 async def _finish(
@@ -151,20 +152,44 @@ async def _finish(
     # What waited before the run began was dealt with when it took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
+    await usage.count_run(session, run)
     await queue.put(session, run)
     return entries
 
 
+def _milliseconds(run: AgentRun) -> int:
+    """How long a run took that is over."""
+    lasted = (run.finished_at or utc_now()) - run.created_at
+    return max(0, round(lasted.total_seconds() * 1000))
+
+
 def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:
-    """One row per message; what the whole run thought, called and used is on the last one."""
+    """One row per message; what the whole run thought, called and used is on the last one.
+
+    A run that waits without a word leaves the message of its calls, which has no text: who comes
+    again sees what was done and what is asked.
+    """
     spoken = ending.transcript.messages
+    if ending.waits and not spoken and (asking := ending.transcript.asking) is not None:
+        spoken = [asking]
     about: dict[str, JsonValue] = {"agent_type": run.agent_type}
-    if ending.model is not None:
-        about["model_id"] = ending.model
+    if run.model_id:
+        about |= {"model_id": run.model_id, "model": run.model}
     whole: dict[str, JsonValue] = {
         **ending.transcript.metadata(),
         "usage": ending.usage.to_json(),
+        "duration": _milliseconds(run),
     }
+    if ending.interrupts:
+        whole["interrupts"] = [
+            {
+                "id": one.id,
+                "reason": one.reason,
+                "message": one.message,
+                "tool_call_id": one.call_id,
+            }
+            for one in ending.interrupts
+        ]
     return [
         ChatMessage(
             session_id=run.session_id,

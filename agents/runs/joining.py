@@ -12,10 +12,10 @@ from agents.agui.joining import finished_prelude, live_prelude
 from agents.agui.outgoing import EventMapper
 from agents.events import WireEvent
 from agents.json_shapes import as_object
-from agents.runs import store
+from agents.runs import threads
 from agents.runs.clock import now_ms
 from agents.runs.thread_view import fold_thread
-from agents.tables import AgentRun, ChatSession, RunStatus
+from agents.tables import AgentRun, ChatSession
 from core.accounts.access import Principal
 from core.errors import SessionNotFound
 
@@ -43,13 +43,13 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
     Raises:
         SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
     """
-    thread = await store.find_thread(session, principal, thread_id)
+    thread = await threads.find_thread(session, principal, thread_id)
     run = None if thread is None else await newest_run(session, thread)
     if thread is None or run is None:
         raise SessionNotFound
-    # Read before the events: what is written meanwhile is followed, not lost.
-    is_live = run.status == RunStatus.RUNNING
     logged = await event_log.read_all(session, run.id)
+    # The log's word: the run may have ended since its row was read.
+    is_live = logged[-1]["type"] not in event_log.TERMINAL_TYPES
     fold = await fold_thread(session, thread.id, until=run.id)
     for event in logged:
         fold.observe(event)

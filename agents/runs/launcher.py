@@ -7,23 +7,27 @@ from agents.attachments.service import Attachments
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
 from agents.journal import Journal
+from agents.mcp.service import McpService
 from agents.memory.memories import Memories
+from agents.model_registry.choosing import ChosenModel, Models
 from agents.models.port import ChatModel, ModelImage
 from agents.requests import RunRequest
 from agents.runs import reflections
+from agents.runs.continuing import Nothing
 from agents.runs.document_reader import KnowledgeBaseReader
 from agents.runs.driver import Course
+from agents.runs.limits import RunLimits
+from agents.runs.reaching import Reaching
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
 from agents.strategies import REFLECTING, settle, start
-from agents.strategies.base import Limits, StrategyInput
+from agents.strategies.base import StrategyInput
 from agents.strategies.sight import Sight
-from agents.tools.base import ToolRules
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.database.engine import Database
-from core.errors import AgentexError, KnowledgeBaseNotFound
+from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
@@ -35,11 +39,13 @@ class Belongings:
 
     Args:
         memories: None for none.
+        mcp: their connections to MCP servers; None for none.
         attachments: the images of their questions; None where there are none.
     """
 
     memories: Memories | None = None
     attachments: Attachments | None = None
+    mcp: McpService | None = None
 
 
 class Launcher:
@@ -48,7 +54,7 @@ class Launcher:
     Args:
         database: where documents are.
         searcher: what agents search with.
-        model: answers.
+        models: answer.
         limits: of each run.
         belongings: what runs may know of their owners.
     """
@@ -57,31 +63,38 @@ class Launcher:
         self,
         database: Database,
         searcher: Searcher,
-        model: ChatModel,
-        limits: Limits,
+        models: Models,
+        limits: RunLimits,
         belongings: Belongings | None = None,
     ) -> None:
         self._database = database
         self._searcher = searcher
-        self._limits = limits
         self._belongings = belongings or Belongings()
-        self.model = model
-        self.policies = limits.policies
+        self.models = models
+        self.limits = limits
+        self.policies = limits.standing.policies
+        self.reaching = Reaching(database, self._belongings.mcp, limits.standing.policies)
 
     async def fresh(
-        self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]
+        self,
+        run: BegunRun,
+        request: RunRequest,
+        rows: Sequence[KnowledgeBase],
+        chosen: ChosenModel,
     ) -> Course:
         """The course of a run that begins."""
-        inputs = await self._remembering(run, self._inputs(run, request, rows))
-        inputs = await self._reflecting(run, inputs)
-        sight = await self._seeing(run, request)
+        inputs = await self._equipped(run, request, self._inputs(run, request, rows, chosen.model))
+        inputs = replace(inputs, limits=await self.limits.now())
+        sight = await self._seeing(run, request, chosen.model)
         inputs = replace(inputs, journal=Journal(run.task_id), sight=sight)
-        return Course(run, start(run.agent_type, inputs), self.model.name)
+        return Course(run, start(run.agent_type, inputs))
 
-    def settled(self, run: BegunRun, request: RunRequest, refused: AgentexError | None) -> Course:
+    def settled(
+        self, run: BegunRun, request: RunRequest, decided: Nothing, chosen: ChosenModel
+    ) -> Course:
         """The course of a run that has nothing to do."""
-        strategy = settle(self._inputs(run, request, ()), refused)
-        return Course(run, strategy, self.model.name)
+        inputs = self._inputs(run, request, (), chosen.model)
+        return Course(run, settle(replace(inputs, question=decided.question), decided.refused))
 
     async def again(self, unfinished: Unfinished) -> Course:
         """The course of a run that was begun before, from where it stood.
@@ -92,44 +105,58 @@ class Launcher:
         """
         run = unfinished.run
         rows = await self._rows_again(run, unfinished.knowledge_base_ids)
+        async with self._database.reading() as session:
+            chosen = await self.models.again(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.untold(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
-        inputs = await self._remembering(run, self._inputs(run, unfinished.request, rows))
-        inputs = await self._reflecting(run, inputs)
+        request = unfinished.request
+        inputs = self._inputs(run, request, rows, chosen.model)
+        inputs = await self._equipped(run, request, inputs)
         inputs = replace(
             inputs,
+            limits=await self.limits.now(),
             journal=journal,
-            sight=await self._seeing(run, unfinished.request),
+            sight=await self._seeing(run, request, chosen.model),
             reopens=run.key != run.task_id and begins_log,
         )
         return Course(
             run,
             start(run.agent_type, inputs),
-            self.model.name,
             stored=len(unfinished.past),
             logged=unfinished.logged,
             before=unfinished.before,
         )
 
     def _inputs(
-        self, run: BegunRun, request: RunRequest, rows: Sequence[KnowledgeBase]
+        self,
+        run: BegunRun,
+        request: RunRequest,
+        rows: Sequence[KnowledgeBase],
+        model: ChatModel,
     ) -> StrategyInput:
         recorder = Recorder(self._database, run.owner_id, run.key)
         return StrategyInput(
             question=request.question,
-            model=self.model,
+            model=model,
             retriever=KnowledgeBaseRetriever(self._searcher, rows, recorder) if rows else None,
             documents=KnowledgeBaseReader(self._database, rows) if rows else None,
             history=run.history,
             state=request.state,
             context=request.context,
             tools=request.tools,
-            limits=self._limits,
+            limits=self.limits.standing,
             time=PersonTime(request.options.client_time, request.profile_timezone),
             calendar=CalendarBook(self._database, run.owner_id, run.task_id),
-            rules=ToolRules(request.tool_policies, self.policies.forbidden),
         )
+
+    async def _equipped(
+        self, run: BegunRun, request: RunRequest, inputs: StrategyInput
+    ) -> StrategyInput:
+        """The same with what is its owner's: tools of MCP servers, memories, reflections."""
+        reached = await self.reaching.reach(run.owner_id, request)
+        inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
+        return await self._reflecting(run, await self._remembering(run, inputs))
 
     async def _remembering(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
         """The same with what its owner lets the run know and remember."""
@@ -141,7 +168,7 @@ class Launcher:
             run.owner_id,
             run.run_id,
             [*said, inputs.question],
-            is_offline=self.model.is_extractive,
+            is_offline=inputs.model.is_extractive,
         )
         context = (*inputs.context, *remembered.context)
         return replace(inputs, memory=remembered.tools, context=context)
@@ -154,13 +181,13 @@ class Launcher:
             earlier = await reflections.read_earlier(session, run, REFLECTING)
         return replace(inputs, reflections=earlier)
 
-    async def _seeing(self, run: BegunRun, request: RunRequest) -> Sight:
+    async def _seeing(self, run: BegunRun, request: RunRequest, model: ChatModel) -> Sight:
         """The pictures of the question, as far as the model is shown them."""
         attached = [image.id for image in request.messages[-1].images] if request.messages else []
         attachments = self._belongings.attachments
         if not attached:
             return Sight()
-        if attachments is None or not self.model.sees_images:
+        if attachments is None or not model.sees_images:
             return Sight(len(attached), is_blind=True)
         pictures = await attachments.shown(run.owner_id, attached)
         images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)

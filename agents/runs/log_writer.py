@@ -73,7 +73,7 @@ class LogWriter:
 
         Raises:
             LogClosed: the lease on this run does not hold; nothing of it was written.
-            DatabaseUnavailable: nothing was written.
+            DatabaseUnavailable: whether anything was written is not known.
         """
         written: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
         self._waiting.append((batch, written))
@@ -87,8 +87,10 @@ class LogWriter:
             del self._waiting[:_MOST_TOGETHER]
             async with self.turn:
                 outcomes = await self._try(some)
-                if isinstance(outcomes, Exception) and len(some) > 1:
-                    # It may be the fault of one of them, or of all of them together.
+                is_lost = isinstance(outcomes, DatabaseUnavailable)
+                if isinstance(outcomes, Exception) and not is_lost and len(some) > 1:
+                    # It may be the fault of one of them. Where the database was lost, they may be
+                    # written already: a second time they would be doubled.
                     await self._write_each(some)
                     continue
             self._tell(some, outcomes)

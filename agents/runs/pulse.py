@@ -8,7 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
 from agents.runs import store
+from agents.tables import AgentRun, RunStatus
+from core.accounts.models import User, UserStatus
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
@@ -70,9 +75,10 @@ class Pulse:
                 log.exception("runs.pulse_failed")
 
     async def _look(self) -> None:
-        watched = dict(self._watched)
+        if not (watched := dict(self._watched)):
+            return
         async with self._database.reading() as session:
-            going_on = await store.going_on(session, self._driver)
+            going_on = await _going_on(session, self._driver)
         for run_key in watched.keys() - going_on:
             if self._watched.pop(run_key, None) is not None:
                 # Beside the pulse: what does not let itself be stopped takes its time.
@@ -85,3 +91,22 @@ class Pulse:
             return
         async with self._turn, unit_of_work(self._database) as work:
             await store.renew(work, list(self._watched), driver=self._driver, seconds=LEASE_SECONDS)
+
+
+async def _going_on(session: AsyncSession, driver: str) -> set[str]:
+    """Keys of a driver's runs that are to go on.
+
+    They are not over, nobody asked to stop them, and the accounts they run for are not switched
+    off: not even that of a run which began at the moment in which it was.
+    """
+    query = (
+        select(AgentRun.id)
+        .join(User, col(User.id) == col(AgentRun.owner_id))
+        .where(
+            AgentRun.lease_owner == driver,
+            AgentRun.status == RunStatus.RUNNING.value,
+            col(AgentRun.stop_requested_at).is_(None),
+            User.status == UserStatus.ACTIVE.value,
+        )
+    )
+    return set((await session.exec(query)).all())

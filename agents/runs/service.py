@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 from sqlalchemy.exc import IntegrityError
@@ -12,9 +12,10 @@ from agents import event_log
 from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
-from agents.policies import chosen
+from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
+from agents.model_registry.choosing import ChosenModel
 from agents.requests import RunRequest
-from agents.runs import continuing, endings, joining, store, taking_up
+from agents.runs import continuing, endings, joining, planning, store, taking_up, threads
 from agents.runs.checking import check_prelude, checked
 from agents.runs.clock import now_ms
 from agents.runs.continuing import Continuation, Nothing, Refusal
@@ -22,11 +23,12 @@ from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.joining import Joined
 from agents.runs.launcher import Launcher
 from agents.runs.live.followers import Followers
-from agents.runs.store import BegunRun, RunLease, RunPlan
-from agents.strategies import DEFAULT_AGENT_TYPE, require_known
-from agents.tables import ChatSession, RunStatus
+from agents.runs.planning import Asked, RunLease, RunPlan
+from agents.runs.reaching import Chosen
+from agents.runs.store import BegunRun
+from agents.sessions import last_question
+from agents.tables import RunStatus
 from core.accounts.access import Principal
-from core.accounts.users import get_user
 from core.database.engine import Database
 from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
@@ -36,11 +38,10 @@ from core.errors import (
     InvalidCursor,
     InvalidRunInput,
     RunLost,
+    SessionArchived,
     ShuttingDown,
 )
 from core.logging import get_logger
-from core.tool_policies import ServerPolicies
-from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
 
 log = get_logger(__name__)
@@ -49,7 +50,18 @@ _STOP_SECONDS = 1.7
 # All at once they would be late together, and those that are under way with them.
 _BEGIN_AT_ONCE = 4
 _STOP_POLL_SECONDS = 0.02
-DEFAULT_MODEL_ID = "default"
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A run that is about to begin, and what was read for it."""
+
+    plan: RunPlan
+    request: RunRequest
+    rows: Sequence[KnowledgeBase]
+    model: ChosenModel
+    decided: Continuation | Nothing | None
+    looks: set[asyncio.Task[Contact]]
 
 
 class RunService:
@@ -104,57 +116,83 @@ class RunService:
             SessionNotFound: the thread is somebody else's.
             RunIdTaken: the run id was used before.
             ThreadBusy: another run holds the thread.
+            SessionArchived: the thread is in the archive.
+            SessionsFull: the caller may have no more threads.
             InterruptsOpen: the thread waits for answers, and this gives none.
             InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: an answer can't be used.
             ShuttingDown: this process takes no new runs.
         """
         if self._is_draining:
             raise ShuttingDown
+        planned = await self._planned(principal, request, refusal)
         async with self._door:
-            plan, request, rows, decided = await self._plan(principal, request, refusal)
             try:
-                run = await self._begin(principal, request, plan)
+                run = await self._begin(principal, planned.request, planned.plan)
             except IntegrityError:
                 # Another request made the same thread or run at this moment; now its rows are
                 # there.
-                run = await self._begin(principal, request, plan)
-        await self._launch_begun(run, request, rows, decided)
+                run = await self._begin(principal, planned.request, planned.plan)
+        await self._launch_begun(run, planned)
         return run.key
 
-    async def _plan(
+    async def _planned(
         self, principal: Principal, request: RunRequest, refusal: Refusal
-    ) -> tuple[RunPlan, RunRequest, Sequence[KnowledgeBase], Continuation | Nothing | None]:
+    ) -> _Planned:
+        """The plan, made anew once servers that were never seen have shown their tools."""
+        async with self._door:
+            planned = await self._plan(principal, request, refusal)
+        if not planned.looks:
+            return planned
+        await asyncio.wait(planned.looks, timeout=FIRST_LOOK_SECONDS)
+        async with self._door:
+            return await self._plan(principal, request, refusal)
+
+    async def _plan(self, principal: Principal, request: RunRequest, refusal: Refusal) -> _Planned:
+        launcher = self._launcher
         async with self._database.reading() as session:
-            thread = await store.find_thread(session, principal, request.thread_id)
+            thread = await threads.find_thread(session, principal, request.thread_id)
+            if thread is not None and thread.is_archived:
+                raise SessionArchived
             decided = await continuing.decide(session, thread, request, refusal)
-            agent_type = self._check_options(request, thread)
-            wanted = _wanted_knowledge_bases(request, thread)
-            rows = await knowledge_bases.get_searchable(session, principal, wanted)
-            request = await _with_profile(session, principal, request, self._launcher.policies)
+            if isinstance(decided, Nothing) and thread is not None:
+                question = request.question or await last_question(session, thread.id)
+                decided = replace(decided, question=question)
+            agent_type = planning.agent_type_of(request, thread)
+            asked = Asked(request, thread, decided)
+            rows = await planning.knowledge_bases_of(session, principal, asked)
+            model = await planning.model_of(session, launcher.models, principal, asked)
+            most = await launcher.limits.most_sessions(session)
+            reached = await self._reached(session, principal, asked)
+        request = reached.request
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
-        plan = RunPlan(agent_type, lease, tuple(row.id for row in rows))
-        plan, request = _decided(plan, request, decided)
-        return plan, request, rows, decided
+        waits_for = None if thread is None else thread.waiting_run_id
+        ids = tuple(row.id for row in rows)
+        plan = RunPlan(agent_type, lease, model.ref, ids, waits_for=waits_for, most_sessions=most)
+        plan, request = planning.settle_plan(plan, request, decided)
+        return _Planned(plan, request, rows, model, decided, reached.looks)
 
-    async def _launch_begun(
-        self,
-        run: BegunRun,
-        request: RunRequest,
-        rows: Sequence[KnowledgeBase],
-        decided: Continuation | Nothing | None,
-    ) -> None:
+    async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
+        launcher = self._launcher
+        request = await planning.with_time_zone(session, principal, asked.request)
+        if asked.decided is None:
+            return await launcher.reaching.choose(session, principal, request, asked.thread)
+        # What a task reaches was chosen when it began.
+        return Chosen(await planning.with_policies(session, principal, request, launcher.policies))
+
+    async def _launch_begun(self, run: BegunRun, planned: _Planned) -> None:
+        request, model = planned.request, planned.model
         try:
-            match decided:
+            match planned.decided:
                 case Continuation():
                     async with self._database.reading() as session:
                         unfinished = await taking_up.load(session, run.key)
                     course = await self._launcher.again(unfinished)
-                case Nothing():
-                    course = self._launcher.settled(run, request, decided.refused)
+                case Nothing() as nothing:
+                    course = self._launcher.settled(run, request, nothing, model)
                 case None:
-                    course = await self._launcher.fresh(run, request, rows)
+                    course = await self._launcher.fresh(run, request, planned.rows, model)
         except BaseException:
             # It is taken up when its lease ends, here or elsewhere.
             self._followers.release(run.key)
@@ -175,20 +213,6 @@ class RunService:
         self._followers.tell(run.key, entries)
         return run
 
-    def _check_options(self, request: RunRequest, thread: ChatSession | None) -> str:
-        config = {} if thread is None else thread.config
-        options = request.options
-        agent_type = options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
-        agent_type = require_known(agent_type)
-        known_models = {None, "", DEFAULT_MODEL_ID, self._launcher.model.name}
-        if options.model_id not in known_models:
-            known = sorted(name for name in known_models if name)
-            raise InvalidRunInput(field="forwardedProps.model_id", error="unknown", known=known)
-        for field in ("mcp_connection_ids", "skill_ids"):
-            if getattr(options, field):
-                raise InvalidRunInput(field=f"forwardedProps.{field}", error="no such id")
-        return agent_type
-
     def _launch(self, course: Course) -> None:
         run, driver = course.run, RunDriver(self._context, course)
         self._drivers[run.key] = driver
@@ -202,7 +226,7 @@ class RunService:
         # The edge of the run: nobody awaits it, and its followers wait for a terminal event.
         except Exception as error:
             log.exception("run.crashed", run_id=run.run_id, error=type(error).__name__)
-            await self._close(run.key, AgentexError(), if_lost=False)
+            await self._close_own(run.key, AgentexError())
         finally:
             del self._drivers[run.key]
             self._followers.release(run.key)
@@ -285,7 +309,7 @@ class RunService:
         async with self._database.reading() as session:
             lost = await taking_up.find_lost(session)
         # This process's own live: it was asleep itself, and so was their renewing.
-        foreign = [run_key for run_key in lost if run_key not in self._drivers]
+        foreign = [run_key for run_key in lost if not self._followers.is_fed(run_key)]
         seen = 0
         for run_key in foreign:
             try:
@@ -311,19 +335,25 @@ class RunService:
         except DatabaseUnavailable:
             raise
         except AgentexError as error:
-            return await self._close(run_key, error, if_lost=False)
+            return await self._close_own(run_key, error)
         except (ValidationError, LookupError) as error:
             # Written by a version whose runs this one can't read.
             log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
-            return await self._close(run_key, RunLost(), if_lost=False)
+            return await self._close_own(run_key, RunLost())
         log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
         self._followers.feed(run_key, last_seq=len(unfinished.logged))
         self._launch(course)
         return True
 
-    async def _close(self, run_key: str, failure: AgentexError, *, if_lost: bool) -> bool:
+    async def _close_own(self, run_key: str, failure: AgentexError) -> bool:
+        """Close a run, unless another process drives it by now."""
+        return await self._close(run_key, failure, if_lost=False, driver=self._context.name)
+
+    async def _close(
+        self, run_key: str, failure: AgentexError, *, if_lost: bool, driver: str | None = None
+    ) -> bool:
         async with unit_of_work(self._database) as work:
-            closed = await endings.close(work, run_key, failure, if_lost=if_lost)
+            closed = await endings.close(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
             log.warning("run.closed", run_key=run_key, code=int(failure.code))
             self._followers.tell(run_key, closed)
@@ -343,42 +373,9 @@ class RunService:
         await self._followers.close()
 
 
-def _decided(
-    plan: RunPlan, request: RunRequest, decided: Continuation | Nothing | None
-) -> tuple[RunPlan, RunRequest]:
-    match decided:
-        case Continuation():
-            agent_type = decided.waiting.run.agent_type
-            return replace(plan, agent_type=agent_type, continues=decided), request
-        case Nothing():
-            # Nothing is asked by it: what its messages say was said before.
-            return replace(plan, asks_nothing=True), replace(request, messages=())
-        case None:
-            return plan, request
-
-
 async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonValue:
     """The shared state as the run that waited left it."""
     fold = MessageFold()
     for event in await event_log.read_all(session, continuation.waiting.run.id):
         fold.observe(event)
     return fold.state
-
-
-async def _with_profile(
-    session: AsyncSession, principal: Principal, request: RunRequest, server: ServerPolicies
-) -> RunRequest:
-    """The request with what the caller's account has set."""
-    account = await get_user(session, principal.user_id)
-    policies = await chosen.in_force(session, principal.user_id, server)
-    return replace(request, profile_timezone=account.time_zone, tool_policies=policies)
-
-
-def _wanted_knowledge_bases(request: RunRequest, thread: ChatSession | None) -> list[str] | None:
-    """Those of the request, else of the session, else (None) all that the caller sees."""
-    if request.options.knowledge_base_ids:
-        return list(request.options.knowledge_base_ids)
-    configured = None if thread is None else thread.config.get("knowledge_base_ids")
-    if isinstance(configured, list) and configured:
-        return [str(value) for value in configured]
-    return None

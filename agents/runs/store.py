@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import JsonValue, TypeAdapter
-from sqlalchemy import or_, update
+from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -13,8 +13,9 @@ from agents.attachments import service as attachments
 from agents.models.port import Message
 from agents.requests import RunRequest, UserMessage
 from agents.runs import continuing
-from agents.runs.continuing import Continuation
-from agents.sessions import add_messages, title_of
+from agents.runs.planning import RunPlan
+from agents.runs.threads import Value, find_thread, new_thread, take_thread, title_unless_set
+from agents.sessions import add_messages
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
 from core.accounts.access import Principal
 from core.database.clock import database_now
@@ -25,8 +26,6 @@ from core.errors import (
     InvalidRunInput,
     RunIdTaken,
     RunNotFound,
-    SessionNotFound,
-    ThreadBusy,
 )
 
 _HISTORY = 40
@@ -63,60 +62,6 @@ class BegunRun:
     history: tuple[Message, ...]
 
 
-@dataclass(frozen=True)
-class RunLease:
-    """Who drives a run, and for how many seconds without another word."""
-
-    driver: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    """What a run that begins will be.
-
-    Args:
-        agent_type: which strategy.
-        lease: the driver's.
-        knowledge_base_ids: those it searches.
-        continues: the task it goes on with, and the answers that it waited for.
-        asks_nothing: leaves whatever the thread waits for as it is.
-    """
-
-    agent_type: str
-    lease: RunLease
-    knowledge_base_ids: tuple[str, ...] = ()
-    continues: Continuation | None = None
-    asks_nothing: bool = False
-
-    @property
-    def own_events(self) -> int:
-        """Events of the strategy that come again before anything is new."""
-        return self.continues.own_events if self.continues else 0
-
-
-async def find_thread(
-    session: AsyncSession, principal: Principal, thread_id: str
-) -> ChatSession | None:
-    """The caller's session of this thread id or session id, if there is one.
-
-    Raises:
-        SessionNotFound: it is the id of somebody else's session.
-    """
-    query = select(ChatSession).where(
-        or_(
-            (col(ChatSession.owner_id) == principal.user_id)
-            & (col(ChatSession.thread_id) == thread_id),
-            col(ChatSession.id) == thread_id,
-        )
-    )
-    rows = (await session.exec(query)).all()
-    own = [row for row in rows if row.owner_id == principal.user_id]
-    if rows and not own:
-        raise SessionNotFound
-    return own[0] if own else None
-
-
 async def begin(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
 ) -> BegunRun:
@@ -131,21 +76,23 @@ async def begin(
     Raises:
         RunIdTaken: the caller used this run id before.
         ThreadBusy: another run holds the thread.
+        SessionArchived: its owner put it into the archive.
         SessionNotFound: the thread is somebody else's session.
         InvalidRunInput: the question has the id of another message.
         InvalidLink: an image of the question is no more.
+        SessionsFull: its owner may have no more threads.
         IntegrityError: another request made the same run or thread at this moment.
     """
     await _require_free_run_id(work.session, principal, request.run_id)
     row = await find_thread(work.session, principal, request.thread_id)
-    row = row or await _new_thread(work, principal, request)
+    row = row or await new_thread(work, principal, request, most=plan.most_sessions)
     run = await _new_run(work, row, request, plan)
-    waits_for = plan.continues.waiting.run.id if plan.continues else row.waiting_run_id
     # Before the history is read: until then another run may still be writing it.
-    taken: dict[str, str | None] = {"title": row.title or title_of(request.question)}
+    taken: dict[str, Value] = {"title": title_unless_set(request)}
     if not plan.asks_nothing:
+        # Given up, or answered.
         taken["waiting_run_id"] = None
-    await _take_thread(work.session, row, run.id, waits_for=waits_for, taken=taken)
+    await take_thread(work.session, row, run.id, waits_for=plan.waits_for, taken=taken)
     if plan.continues is not None:
         await continuing.apply(work, plan.continues)
         task = await work.session.get_one(AgentRun, run.task_id)
@@ -175,6 +122,8 @@ async def _new_run(
             "knowledge_base_ids": list(plan.knowledge_base_ids),
         },
         agent_type=plan.agent_type,
+        model_id=plan.model.id,
+        model=plan.model.name,
         lease_owner=plan.lease.driver,
         lease_until=now + timedelta(seconds=plan.lease.seconds),
     )
@@ -215,36 +164,6 @@ async def _require_free_run_id(session: AsyncSession, principal: Principal, run_
     )
     if (await session.exec(taken)).first() is not None:
         raise RunIdTaken(run_id=run_id)
-
-
-async def _new_thread(work: UnitOfWork, principal: Principal, request: RunRequest) -> ChatSession:
-    row = ChatSession(id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id)
-    work.session.add(row)
-    await work.session.flush()
-    return row
-
-
-async def _take_thread(
-    session: AsyncSession,
-    row: ChatSession,
-    run_key: str,
-    *,
-    waits_for: str | None,
-    taken: dict[str, str | None],
-) -> None:
-    """Take it as it was when the request was looked at: waiting for the same, if for anything."""
-    same = col(ChatSession.waiting_run_id)
-    statement = (
-        update(ChatSession)
-        .where(
-            col(ChatSession.id) == row.id,
-            col(ChatSession.active_run_id).is_(None),
-            same.is_(None) if waits_for is None else same == waits_for,
-        )
-        .values(active_run_id=run_key, updated_at=utc_now(), **taken)
-    )
-    if (await session.exec(statement)).rowcount == 0:
-        raise ThreadBusy
 
 
 def _row(message: UserMessage, session_key: str, run_id: str) -> ChatMessage:
@@ -303,6 +222,8 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
             raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
         # Asked again: what came of it before is not what it follows on.
         query = query.where(col(ChatMessage.position) < asked_before.position)
+    # A message without text holds only calls, which are of no use to a model without their turn.
+    query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
     ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
@@ -387,13 +308,3 @@ async def release(work: UnitOfWork, run: BegunRun) -> None:
         )
     )
     await work.session.exec(statement)
-
-
-async def going_on(session: AsyncSession, driver: str) -> set[str]:
-    """Keys of the runs that a driver holds, that are not over and that nobody asked to stop."""
-    query = select(AgentRun.id).where(
-        AgentRun.lease_owner == driver,
-        AgentRun.status == RunStatus.RUNNING.value,
-        col(AgentRun.stop_requested_at).is_(None),
-    )
-    return set((await session.exec(query)).all())

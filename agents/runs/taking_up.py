@@ -13,6 +13,7 @@ from agents import event_log
 from agents.agui.transcript import Transcript
 from agents.events import WireEvent
 from agents.journal import Effect
+from agents.model_registry.choosing import ModelRef
 from agents.requests import RunRequest
 from agents.runs import effects, store, task_logs
 from agents.runs.store import BegunRun
@@ -36,6 +37,7 @@ class Unfinished:
         logged: its own events so far.
         own_events: the journal's count with the last of them.
         answered: keys of finished tool calls whose result no event of the task has told yet.
+        model: that which answered when the run began.
         before: what earlier runs of the task did and no message of theirs tells.
     """
 
@@ -46,6 +48,7 @@ class Unfinished:
     logged: tuple[WireEvent, ...]
     own_events: int
     answered: frozenset[str]
+    model: ModelRef
     before: Transcript
 
 
@@ -108,5 +111,6 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
         tuple(logged),
         run.own_events,
         frozenset(key for key in calls if key.removeprefix("call:") not in told),
+        ModelRef(run.model_id, run.model),
         await task_logs.transcript_before(session, run),
     )

@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Interrupt
 from agents.requests import Answer
-from agents.runs import store
+from agents.runs import threads
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from core.accounts.access import Principal
 from core.accounts.models import User
@@ -61,7 +61,7 @@ async def find_task(
         SessionNotFound: the caller has no such session.
         RunNotFound: the session has no such task.
     """
-    thread = await store.find_thread(session, principal, session_id)
+    thread = await threads.find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
     query = select(AgentRun).where(
@@ -96,7 +96,7 @@ async def view(
     )
     messages = (await session.exec(query.order_by(col(ChatMessage.position)))).all()
     asked = [message.content for message in messages if message.role == "user"]
-    said = [message.content for message in messages if message.role == "assistant"]
+    said = [one.content for one in messages if one.role == "assistant" and one.content]
     return TaskView(
         _STATUSES[newest.status],
         asked[-1] if asked else None,
@@ -128,7 +128,7 @@ async def list_tasks(session: AsyncSession, principal: Principal, session_id: st
     Raises:
         SessionNotFound: the caller has no such session.
     """
-    thread = await store.find_thread(session, principal, session_id)
+    thread = await threads.find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
     query = (

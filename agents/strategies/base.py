@@ -26,6 +26,7 @@ from agents.events import (
     Usage,
 )
 from agents.journal import Journal
+from agents.mcp.remote_tools import RemoteTool
 from agents.models.port import ChatModel, Message, ModelUsage
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
@@ -107,6 +108,7 @@ class StrategyInput:
         reflections: Those of earlier runs of the thread, oldest first.
         sight: The pictures of the question.
         rules: How freely tools may be called.
+        remote_tools: Those of MCP servers.
     """
 
     question: str
@@ -126,6 +128,7 @@ class StrategyInput:
     reflections: tuple[str, ...] = ()
     sight: Sight = field(default_factory=Sight)
     rules: ToolRules = field(default_factory=ToolRules)
+    remote_tools: tuple[RemoteTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ class ToolStrategy(Strategy):
             calendar=inputs.calendar,
             memory=inputs.memory,
             rules=inputs.rules,
+            remote_tools=inputs.remote_tools,
         )
 
     @property

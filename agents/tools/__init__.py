@@ -11,6 +11,7 @@ from agents.tools import (
     people,
     read_document,
     recall_memory,
+    remote,
     save_memory,
     search_knowledge_base,
 )
@@ -26,6 +27,7 @@ TOOL_MODULES = (
     recall_memory,
     save_memory,
     people,
+    remote,
     client_tools,
 )
 

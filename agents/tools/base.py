@@ -6,25 +6,27 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
-from referencing.exceptions import Unresolvable
 
 from agents.calendar.book import CalendarBook
 from agents.citations import DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.evidence import Evidence
 from agents.json_shapes import parse
+from agents.mcp.remote_tools import RemoteTool
 from agents.models.port import ToolSpec
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool
+from agents.tools.schemas import schema_fault
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
 from core.tool_policies import ToolPolicy
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
+LONGEST_OUTPUT = 20_000
+"""Characters of a result that a model is given, where a tool does not say otherwise."""
+
 _call_id: ContextVar[str] = ContextVar("call_id", default="")
 
 _log = get_logger(__name__)
@@ -65,7 +67,7 @@ class Tool:
     parameters: dict[str, JsonValue]
     invoke: Callable[[str], Awaitable[str]]
     timeout_seconds: float = 30
-    output_characters: int = 20_000
+    output_characters: int = LONGEST_OUTPUT
     approval: ToolPolicy = "auto"
     idempotent: bool = False
     in_order: bool = False
@@ -110,6 +112,7 @@ class ToolScope:
         calendar: the user's; None where a run has none.
         memory: None when the run's owner does not allow it.
         rules: how freely they may be called.
+        remote_tools: of MCP servers.
     """
 
     retriever: Retriever | None
@@ -121,6 +124,7 @@ class ToolScope:
     calendar: CalendarBook | None = None
     memory: LongTermMemory | None = None
     rules: ToolRules = field(default_factory=ToolRules)
+    remote_tools: tuple[RemoteTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +242,7 @@ class Toolbox:
         except Exception as error:  # noqa: BLE001
             _log.error("tool.failed", tool=name, error=type(error).__name__)
             return ToolOutput(f"The tool {name} failed.", failure=AgentexError())
-        return ToolOutput(_capped(content, tool.output_characters))
+        return ToolOutput(capped(content, tool.output_characters))
 
 
 def current_call_id() -> str:
@@ -253,22 +257,8 @@ def argument_fault(tool: str, fault: InvalidRequest) -> ValidationError:
     return ValidationError.from_exception_data(tool, [details])
 
 
-def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
-    """The first thing that keeps a value from fitting a JSON Schema, without the value.
-
-    A schema that is none itself, as a caller's may be, lets everything through.
-    """
-    try:
-        found = Draft202012Validator(schema).iter_errors(value)  # pyright: ignore[reportUnknownMemberType]
-        faults = sorted(found, key=lambda fault: fault.json_path)
-    except (SchemaError, Unresolvable, RecursionError):
-        return ""
-    if not faults:
-        return ""
-    return f"{faults[0].json_path}: does not fit {faults[0].validator!r}"
-
-
-def _capped(content: str, limit: int) -> str:
+def capped(content: str, limit: int = LONGEST_OUTPUT) -> str:
+    """A tool's result as models are given it: never empty, and cut where it is too long."""
     if not content:
         return "(no output)"
     if len(content) <= limit:

@@ -12,11 +12,11 @@ from core.tool_policies import ToolPolicy
 NAME = "save_memory"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 _LONGEST = 500
-_NOT_SAID = (
+NOT_SAID = (
     "Not saved: the user said nothing of the kind in this conversation. Only what the user states "
     "is remembered, in the user's own words and language."
 )
-_CONFIDENTIAL = "Not saved: passwords and keys are not remembered."
+CONFIDENTIAL = "Not saved: passwords and keys are not remembered."
 
 
 class SaveArguments(BaseModel):
@@ -42,9 +42,9 @@ def tools(scope: ToolScope) -> list[Tool]:
         try:
             kept = await memory.save(arguments.text)
         except NotTheUsersWords:
-            return _NOT_SAID
+            return NOT_SAID
         except NamesASecret:
-            return _CONFIDENTIAL
+            return CONFIDENTIAL
         status = "saved" if kept.is_new else "known already"
         return json.dumps({"status": status, "memory_id": kept.memory_id})
 

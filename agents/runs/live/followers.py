@@ -51,6 +51,10 @@ class Followers:
         tail = self._fed[run_key] = self._tails.setdefault(run_key, Tail())
         tail.begin(last_seq)
 
+    def is_fed(self, run_key: str) -> bool:
+        """Whether a run is driven here, or about to be."""
+        return run_key in self._fed
+
     def release(self, run_key: str) -> None:
         """Say that a run is not driven here any more."""
         if (tail := self._fed.pop(run_key, None)) is not None:

@@ -24,7 +24,7 @@ class Tail:
         self.is_fed = False
         self.doubts = 0
         self._entries: deque[LogEntry] = deque(maxlen=_KEPT)
-        self._changed = asyncio.Event()
+        self._waiting: set[asyncio.Future[bool]] = set()
 
     def begin(self, last_seq: int) -> None:
         """Say that all from behind a number on will be told."""
@@ -63,12 +63,22 @@ class Tail:
 
     async def changed(self, seconds: float) -> bool:
         """Wait until something is told, at most so long; whether it was."""
+        # Thousands wait here: an event and a timeout would each hold more than this does.
+        clock = asyncio.get_running_loop()
+        waiting: asyncio.Future[bool] = clock.create_future()
+        self._waiting.add(waiting)
+        late = clock.call_later(seconds, _answer, waiting, False)
         try:
-            async with asyncio.timeout(seconds):
-                return await self._changed.wait()
-        except TimeoutError:
-            return False
+            return await waiting
+        finally:
+            late.cancel()
+            self._waiting.discard(waiting)
 
     def _wake(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+        for waiting in self._waiting:
+            _answer(waiting, True)
+
+
+def _answer(waiting: asyncio.Future[bool], outcome: bool) -> None:
+    if not waiting.done():
+        waiting.set_result(outcome)

@@ -1,0 +1,211 @@
+"""Accounts that are deleted: what becomes of all that their owners leave behind."""
+
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import ColumnElement, delete, func, update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import SQLModel, col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.calendar.tables import CalendarEvent, CalendarFeed
+from agents.mcp.tables import McpConnection
+from agents.memory import store as memories
+from agents.policies.tables import ChosenPolicy
+from agents.tables import AgentRun, ChatSession
+from core.accounts import administration
+from core.accounts.access import Principal
+from core.accounts.models import ApiKey, User, UserStatus
+from core.accounts.sharing import forget_subject
+from core.audit import AuditAction, note
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import InvalidRequest, UserNotFound, UserOwnsThings
+from core.logging import get_logger
+from kb_service import owners
+from kb_service.attached_images import Attachment
+from kb_service.models import RetrievalRecord
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What is to become of an account's belongings; at most one of both.
+
+    Args:
+        transfer_to: the account that takes over its knowledge bases; what is private is erased.
+        erase: whether everything is erased.
+    """
+
+    transfer_to: str | None = None
+    erase: bool = False
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """How many things of each kind an account owns."""
+
+    knowledge_bases: int
+    documents: int
+    sessions: int
+    memories: int
+    calendar_events: int
+    images: int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """An account that was deleted, and what became of its belongings.
+
+    Args:
+        user_id: of the account.
+        username: as it was.
+        heir_id: who owns its knowledge bases now; None where they were erased.
+        belongings: what it owned; all but the knowledge bases of an heir is erased.
+        api_keys: how many keys it had.
+    """
+
+    user_id: str
+    username: str
+    heir_id: str | None
+    belongings: Belongings
+    api_keys: int
+
+
+async def delete_account(
+    work: UnitOfWork, principal: Principal, user_id: str, fate: Fate
+) -> Departure:
+    """Delete an account in one transaction.
+
+    From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
+    next pulse. The row stays, without name and address, until :func:`finish` finds that nothing
+    needs it any more.
+
+    Raises:
+        InvalidRequest: both fates, or an heir who is no active account.
+        LastAdministrator: nobody could administer accounts any more.
+        PermissionDenied: the account may do what the caller may not.
+        UserNotFound: there is none.
+        UserOwnsThings: it owns things and no fate is named for them.
+    """
+    session = work.session
+    user, role = await administration.held_account(session, principal, user_id)
+    heir = await _heir(session, user, fate)
+    belongings = await count(session, user.id)
+    if heir is None and not fate.erase and any(asdict(belongings).values()):
+        raise UserOwnsThings(**asdict(belongings))
+    keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
+    departure = Departure(
+        user.id,
+        user.username,
+        None if heir is None else heir.id,
+        belongings,
+        (await session.exec(keys)).one(),
+    )
+    note(
+        session,
+        AuditAction.USER_DELETED,
+        administration.target_of(user),
+        details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
+    )
+    if heir is not None:
+        await owners.hand_over(work, user.id, heir.id, label=user.username)
+    await administration.retire(session, user, role)
+    await _erase(work, user.id)
+    return departure
+
+
+async def count(session: AsyncSession, user_id: str) -> Belongings:
+    """What an account owns."""
+    holdings = await owners.count(session, user_id)
+    images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
+    return Belongings(
+        holdings.knowledge_bases,
+        holdings.documents,
+        await _count(session, ChatSession, ChatSession.owner_id == user_id),
+        await memories.count(session, user_id),
+        await _count(session, CalendarEvent, CalendarEvent.owner_id == user_id),
+        await _count(session, Attachment, *images),
+    )
+
+
+async def _count(
+    session: AsyncSession, table: type[SQLModel], *conditions: ColumnElement[bool] | bool
+) -> int:
+    return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
+
+
+async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
+    if fate.transfer_to is None:
+        return None
+    if fate.erase:
+        raise InvalidRequest("erase", "Name either transfer_to or erase, not both")
+    try:
+        heir, _ = await administration.find_account(session, fate.transfer_to)
+    except UserNotFound:
+        raise InvalidRequest("transfer_to", "No such account") from None
+    if heir.id == user.id or heir.status != UserStatus.ACTIVE:
+        raise InvalidRequest("transfer_to", "Name another active account")
+    return heir
+
+
+async def finish(database: Database) -> int:
+    """Erase what deleted accounts still had in use when they were deleted, and then their rows.
+
+    Returns:
+        How many rows went.
+    """
+    async with database.reading() as session:
+        query = select(User.id).where(User.status == UserStatus.DELETED.value)
+        departed = (await session.exec(query)).all()
+    gone = 0
+    for user_id in departed:
+        try:
+            async with unit_of_work(database) as work:
+                gone += await _finish(work, user_id)
+        except IntegrityError:
+            # Something new refers to it at this moment: the next round finds that.
+            log.info("account.still_needed", user_id=user_id)
+    if gone:
+        log.info("accounts.erased", count=gone)
+    return gone
+
+
+async def _finish(work: UnitOfWork, user_id: str) -> bool:
+    await _erase(work, user_id)
+    session = work.session
+    in_use = (
+        (Attachment, Attachment.owner_id == user_id),
+        (ChatSession, ChatSession.owner_id == user_id),
+        (AgentRun, AgentRun.owner_id == user_id),
+    )
+    if await owners.are_left(session, user_id):
+        return False
+    for table, condition in in_use:
+        if await _count(session, table, condition):
+            return False
+    await session.exec(delete(User).where(col(User.id) == user_id))
+    return True
+
+
+async def _erase(work: UnitOfWork, user_id: str) -> None:
+    """Erase what an account owns, but for sessions whose runs are under way; twice is once."""
+    session = work.session
+    await owners.erase(work, user_id)
+    await forget_subject(work, user_id)
+    await memories.delete_all(work, user_id)
+    for statement in (
+        delete(RetrievalRecord).where(col(RetrievalRecord.user_id) == user_id),
+        delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),
+        delete(CalendarFeed).where(col(CalendarFeed.owner_id) == user_id),
+        delete(McpConnection).where(col(McpConnection.owner_id) == user_id),
+        delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == user_id),
+    ):
+        await session.exec(statement)
+    images = update(Attachment).where(
+        col(Attachment.owner_id) == user_id, col(Attachment.deleted_at).is_(None)
+    )
+    await session.exec(images.values(deleted_at=utc_now()))
+    idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
+    await session.exec(delete(ChatSession).where(*idle))

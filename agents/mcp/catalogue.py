@@ -1,0 +1,93 @@
+"""The tools of an MCP server as they are kept: bounded, and named so that models can call them."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import mcp_types
+from pydantic import JsonValue, TypeAdapter
+
+from agents.mcp.limits import McpLimits
+
+PREFIX = "mcp__"
+_LONGEST_NAME = 64
+_LONGEST_SERVER = 24
+_LONGEST_TOOL = 256
+_DIGEST = 6
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool as its server describes it.
+
+    Attributes:
+        input_schema: JSON Schema of the arguments, as it came.
+        is_read_only: the server says that a call changes nothing.
+        is_idempotent: the server says that a repeated call changes nothing more.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, JsonValue]
+    is_read_only: bool = False
+    is_idempotent: bool = False
+
+
+_TOOLS = TypeAdapter(tuple[McpTool, ...])
+
+
+def kept(tools: Iterable[mcp_types.Tool], limits: McpLimits) -> list[McpTool]:
+    """Those of a server's tools that are kept, without what is beyond the limits."""
+    found: dict[str, McpTool] = {}
+    for tool in tools:
+        is_known = tool.name in found or not 0 < len(tool.name) <= _LONGEST_TOOL
+        if is_known or len(json.dumps(tool.input_schema)) > limits.schema_characters:
+            continue
+        if len(found) == limits.tools:
+            break
+        said = tool.annotations or mcp_types.ToolAnnotations()
+        reads = bool(said.read_only_hint)
+        found[tool.name] = McpTool(
+            tool.name,
+            (tool.description or tool.title or "")[: limits.description_characters],
+            tool.input_schema,
+            is_read_only=reads,
+            is_idempotent=reads or bool(said.idempotent_hint),
+        )
+    return list(found.values())
+
+
+def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
+    """The tools for a JSON column."""
+    return _TOOLS.dump_python(tuple(tools), mode="json")
+
+
+def from_json(stored: list[JsonValue] | None) -> tuple[McpTool, ...]:
+    """The tools of a JSON column."""
+    return _TOOLS.validate_python(stored or ())
+
+
+def callable_name(connection_name: str, tool_name: str) -> str:
+    """The name under which a model calls a tool: ``mcp__<connection>__<tool>``.
+
+    Follows from the two names alone, has at most 64 characters of those that all providers take,
+    and differs where they differ: what had to be changed or cut carries a digest of it.
+    """
+    server = _clean(connection_name, _LONGEST_SERVER)
+    if "__" in server or server.startswith("_") or server.endswith("_"):
+        server = _marked(server.strip("_").replace("__", "_"), connection_name, _LONGEST_SERVER)
+    return PREFIX + server + "__" + _clean(tool_name, _LONGEST_NAME - len(PREFIX + server + "__"))
+
+
+def _clean(name: str, longest: int) -> str:
+    cleaned = _FOREIGN.sub("_", name).strip("_") if _FOREIGN.search(name) else name
+    return name if cleaned == name and len(name) <= longest else _marked(cleaned, name, longest)
+
+
+def _marked(cleaned: str, name: str, longest: int) -> str:
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
+    start = cleaned[: longest - _DIGEST - 1].rstrip("_")
+    return f"{start}_{digest}" if start else digest

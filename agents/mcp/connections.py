@@ -1,0 +1,233 @@
+"""People's MCP connections in the database; the owner is part of every query."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import JsonValue
+from sqlalchemy import delete as delete_rows
+from sqlalchemy import func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.mcp import catalogue
+from agents.mcp.catalogue import McpTool
+from agents.mcp.faults import McpFault
+from agents.mcp.tables import McpConnection, McpStatus, McpToolList
+from core.accounts.access import Principal
+from core.database.paging import Page, paged
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import (
+    McpConnectionNotFound,
+    McpConnectionsFull,
+    McpNameTaken,
+    PermissionDenied,
+)
+from kb_service.documents.quota import take_turn
+
+SORT_FIELDS = ("created_at", "updated_at", "name")
+MOST_CONNECTIONS = 100
+
+
+@dataclass(frozen=True)
+class ConnectionFields:
+    """What an owner says of a connection, checked, the token sealed."""
+
+    name: str
+    type: str
+    url: str
+    auth_type: str
+    sealed_token: str | None = field(repr=False)
+    config: Mapping[str, JsonValue]
+    enabled: bool
+
+
+@dataclass(frozen=True)
+class ConnectionListing:
+    """One page of connections and how many there are in all."""
+
+    items: Sequence[McpConnection]
+    total: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """A connection with the tools that its server listed last; ``listed_at`` is None for never."""
+
+    row: McpConnection
+    tools: tuple[McpTool, ...]
+    listed_at: datetime | None
+
+
+async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
+    """Keep a new connection.
+
+    Raises:
+        McpNameTaken: the owner has another one of this name.
+        McpConnectionsFull: the owner has as many as are kept.
+    """
+    # Two at once must not both find room for the last one, nor the name free.
+    await take_turn(work.session, owner_id)
+    await _require_free_name(work.session, owner_id, fields.name)
+    if await _count(work.session, owner_id) >= MOST_CONNECTIONS:
+        raise McpConnectionsFull(limit=MOST_CONNECTIONS)
+    row = McpConnection(
+        owner_id=owner_id,
+        name=fields.name,
+        type=fields.type,
+        url=fields.url,
+        auth_type=fields.auth_type,
+    )
+    _say(row, fields)
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def change(
+    work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields
+) -> McpConnection:
+    """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
+
+    Raises:
+        McpConnectionNotFound: the owner has none of this id.
+        McpNameTaken: the owner has another one of this name.
+    """
+    await take_turn(work.session, owner_id)
+    row = await get(work.session, owner_id, connection_id)
+    await _require_free_name(work.session, owner_id, fields.name, besides=row.id)
+    if (row.type, row.url) != (fields.type, fields.url):
+        mine = col(McpToolList.connection_id) == row.id
+        await work.session.exec(delete_rows(McpToolList).where(mine))
+        row.tool_count = 0
+    _say(row, fields)
+    row.version += 1
+    row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
+    row.updated_at = utc_now()
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
+    """Load one of an owner's connections.
+
+    Raises:
+        McpConnectionNotFound: the owner has none of this id.
+    """
+    mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
+    found = (await session.exec(select(McpConnection).where(*mine))).first()
+    if found is None:
+        raise McpConnectionNotFound
+    return found
+
+
+async def list_page(session: AsyncSession, owner_id: str, page: Page) -> ConnectionListing:
+    """One page of an owner's connections."""
+    columns = {
+        "created_at": col(McpConnection.created_at),
+        "updated_at": col(McpConnection.updated_at),
+        "name": col(McpConnection.name),
+    }
+    mine = select(McpConnection).where(col(McpConnection.owner_id) == owner_id)
+    query = paged(mine, page, columns=columns, tie=col(McpConnection.id))
+    return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
+
+
+async def known(
+    session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
+) -> list[Known]:
+    """An owner's connections with their tools, oldest first.
+
+    Args:
+        session: to read with.
+        owner_id: whose.
+        ids: which; None for all.
+
+    Raises:
+        McpConnectionNotFound: the owner has none of one of the ids.
+    """
+    query = select(McpConnection, McpToolList).join(
+        McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
+    )
+    query = query.where(col(McpConnection.owner_id) == owner_id)
+    if ids is not None:
+        query = query.where(col(McpConnection.id).in_(list(ids)))
+    query = query.order_by(col(McpConnection.created_at), col(McpConnection.id))
+    pairs: Sequence[tuple[McpConnection, McpToolList | None]] = (await session.exec(query)).all()
+    if ids is not None and {row.id for row, _ in pairs} != set(ids):
+        raise McpConnectionNotFound
+    return [_known(row, listed) for row, listed in pairs]
+
+
+def require_use(principal: Principal, connection_id: str) -> None:
+    """Pass who may use a connection; its owner may not where the account is limited to others.
+
+    Raises:
+        PermissionDenied: it is not among those that the account is limited to.
+    """
+    if principal.mcp_access is not None and connection_id not in principal.mcp_access:
+        raise PermissionDenied(limit="mcp_access")
+
+
+async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
+    """Delete a connection with its token.
+
+    Raises:
+        McpConnectionNotFound: the owner has none of this id.
+    """
+    mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
+    if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
+        raise McpConnectionNotFound
+
+
+async def note_tools(work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool]) -> None:
+    """Keep what a server has just listed, unless the connection was changed meanwhile."""
+    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(tools)}
+    if not await _note(work, row, values):
+        return
+    listed = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
+    listed.tools, listed.listed_at = catalogue.to_json(tools), utc_now()
+    work.session.add(listed)
+
+
+async def note_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
+    """Keep that a server could not be used; the tools that are known stay."""
+    await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
+
+
+async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
+    place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
+    statement = update(McpConnection).where(*place).values(**values, checked_at=utc_now())
+    statement = statement.execution_options(synchronize_session=False)
+    return (await work.session.exec(statement)).rowcount > 0
+
+
+def _say(row: McpConnection, fields: ConnectionFields) -> None:
+    row.name, row.type, row.url = fields.name, fields.type, fields.url
+    row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
+    row.config, row.enabled = dict(fields.config), fields.enabled
+
+
+def _known(row: McpConnection, listed: McpToolList | None) -> Known:
+    if listed is None:
+        return Known(row, (), None)
+    return Known(row, catalogue.from_json(listed.tools), listed.listed_at)
+
+
+async def _count(session: AsyncSession, owner_id: str) -> int:
+    query = select(func.count()).select_from(McpConnection)
+    return (await session.exec(query.where(col(McpConnection.owner_id) == owner_id))).one()
+
+
+async def _require_free_name(
+    session: AsyncSession, owner_id: str, name: str, *, besides: str = ""
+) -> None:
+    query = select(McpConnection.id).where(
+        McpConnection.owner_id == owner_id,
+        McpConnection.name == name,
+        McpConnection.id != besides,
+    )
+    if (await session.exec(query)).first() is not None:
+        raise McpNameTaken(field="name", name=name)

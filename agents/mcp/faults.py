@@ -1,0 +1,81 @@
+"""What goes wrong with MCP servers, in our own words: theirs are never shown as ours."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.errors import AgentexError, McpResultTooLarge, McpUnavailable
+
+
+class McpFault(StrEnum):
+    """Why a server could not be used; the value is for people."""
+
+    NOT_ALLOWED = "its address is not allowed"
+    UNREACHABLE = "it can't be reached"
+    NO_ANSWER = "it did not answer in time"
+    UNAUTHORISED = "it does not accept the credentials"
+    REFUSED = "it refused the request"
+    REDIRECTED = "it redirects to another address, which is not followed"
+    NOT_MCP = "it does not speak the protocol"
+    BROKE_OFF = "the connection broke off"
+    TOO_LARGE = "its answer is too large"
+    PAUSED = "it failed before and is left alone for a while"
+    CLOSED = "Agentex closed the connection"
+
+
+_ZH = {
+    McpFault.NOT_ALLOWED: "不允许访问其地址",
+    McpFault.UNREACHABLE: "无法连接",
+    McpFault.NO_ANSWER: "没有及时响应",
+    McpFault.UNAUTHORISED: "不接受凭据",
+    McpFault.REFUSED: "拒绝了请求",
+    McpFault.REDIRECTED: "重定向到其他地址，未跟随",
+    McpFault.NOT_MCP: "不符合 MCP 协议",
+    McpFault.BROKE_OFF: "连接中断",
+    McpFault.TOO_LARGE: "响应过大",
+    McpFault.PAUSED: "此前连接失败，暂停重试",
+    McpFault.CLOSED: "连接已由 Agentex 关闭",
+}
+
+
+def failure_of(fault: McpFault) -> AgentexError:
+    """The error that a caller gets for a fault."""
+    if fault is McpFault.TOO_LARGE:
+        return McpResultTooLarge(reason="tool_result_too_large")
+    return McpUnavailable(reason=fault.value, reason_zh=_ZH[fault], fault=fault.name.lower())
+
+
+@dataclass(slots=True)
+class Note:
+    """Where a transport leaves word of what it saw, for whoever made the request."""
+
+    fault: McpFault | None = None
+
+
+_current: ContextVar[Note | None] = ContextVar("mcp_note", default=None)
+
+
+def take_notes() -> Note:
+    """A new note for the requests that this task makes from now on."""
+    note = Note()
+    _current.set(note)
+    return note
+
+
+def note_fault(fault: McpFault) -> None:
+    """Leave word of a fault, for the request in whose context this runs."""
+    note = _current.get()
+    if note is not None:
+        note.fault = fault
+
+
+class McpRefusal(Exception):
+    """The server answered a request with an error of its own (JSON-RPC), which is data.
+
+    Args:
+        text: its words, cut.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("the server answered with an error")
+        self.text = text

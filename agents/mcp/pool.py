@@ -1,0 +1,147 @@
+"""The sessions of a process: one for each connection, and servers that fail left alone for a while."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from agents.mcp.catalogue import McpTool
+from agents.mcp.faults import McpFault, failure_of
+from agents.mcp.limits import McpLimits
+from agents.mcp.live_session import LiveSession
+from agents.mcp.target import McpTarget
+from core.errors import AgentexError
+from core.outgoing.guard import OutgoingGuard
+
+_SWEEP_SECONDS = 30
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of one connection.
+
+    Attributes:
+        turn: whoever opens a session has it, so that many who wait share one attempt.
+        failures: in a row.
+        open_again: when a server that failed too often is tried again (loop time).
+        used: when it was last asked for (loop time).
+    """
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    session: LiveSession | None = None
+    tools: tuple[McpTool, ...] = ()
+    failures: int = 0
+    open_again: float = 0
+    used: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A usable session.
+
+    Attributes:
+        tools: those that the server listed when it was opened.
+        is_new: whether it was opened just now.
+    """
+
+    session: LiveSession
+    tools: tuple[McpTool, ...]
+    is_new: bool
+
+
+class McpPool:
+    """Opens sessions, keeps them while they are used, and closes them.
+
+    Args:
+        guard: judges each connection.
+        limits: of all sessions.
+    """
+
+    def __init__(self, guard: OutgoingGuard, limits: McpLimits) -> None:
+        self._guard = guard
+        self._limits = limits
+        self._places: dict[str, _Place] = {}
+        self._is_closed = False
+
+    async def session(self, target: McpTarget, *, insists: bool = False) -> Opened:
+        """The session of a connection, opened and with its tools listed if there is none.
+
+        Args:
+            target: where; another one than before closes the session that is there.
+            insists: a person asks: the server is tried even if it failed just now.
+
+        Raises:
+            McpUnavailable, McpResultTooLarge: there is none to be had.
+        """
+        if self._is_closed:
+            raise failure_of(McpFault.CLOSED)
+        place = self._places.setdefault(target.connection_id, _Place())
+        place.used = _now()
+        async with place.turn:
+            present = place.session
+            if present is not None and present.is_usable and present.target == target:
+                return Opened(present, place.tools, is_new=False)
+            if present is not None:
+                place.session = None
+                present.retire()
+            if place.open_again > _now() and not insists:
+                raise failure_of(McpFault.PAUSED)
+            try:
+                return await self._open(place, target)
+            except AgentexError:
+                self.failed(target)
+                raise
+
+    async def _open(self, place: _Place, target: McpTarget) -> Opened:
+        session = LiveSession(target, self._guard, self._limits)
+        try:
+            await session.opened()
+            tools = tuple(await session.list_tools())
+        except BaseException:
+            session.retire()
+            raise
+        place.session, place.tools = session, tools
+        self.worked(target)
+        return Opened(session, tools, is_new=True)
+
+    def worked(self, target: McpTarget) -> None:
+        """Forget the failures of a server that has answered."""
+        place = self._places.get(target.connection_id)
+        if place is not None:
+            place.failures, place.open_again = 0, 0
+
+    def failed(self, target: McpTarget) -> None:
+        """Count a failure; after some in a row the server is left alone, ever longer."""
+        place = self._places.get(target.connection_id)
+        if place is None:
+            return
+        place.failures += 1
+        beyond = place.failures - max(1, target.max_retries)
+        if beyond >= 0:
+            pause = target.pause_seconds * 2 ** min(beyond, 20)
+            place.open_again = _now() + min(pause, self._limits.most_pause_seconds)
+
+    async def forget(self, connection_id: str) -> None:
+        """Close the session of a connection that was changed or deleted."""
+        place = self._places.pop(connection_id, None)
+        if place is not None and place.session is not None:
+            await place.session.close()
+
+    async def sweep(self) -> None:
+        """Close sessions that nobody uses, round after round, until cancelled."""
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            before = _now() - self._limits.idle_seconds
+            for place in list(self._places.values()):
+                if place.session is not None and place.used < before:
+                    place.session.retire()
+                    place.session = None
+
+    async def close(self) -> None:
+        """Close all sessions; no other is opened after this."""
+        self._is_closed = True
+        sessions = [place.session for place in self._places.values() if place.session]
+        self._places.clear()
+        await asyncio.gather(*(session.close() for session in sessions))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

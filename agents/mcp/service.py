@@ -1,0 +1,207 @@
+"""MCP connections of a process: contact with their servers, and what is kept of it."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic import JsonValue
+
+from agents.mcp import connections
+from agents.mcp.catalogue import McpTool
+from agents.mcp.connections import Known
+from agents.mcp.faults import McpFault, McpRefusal
+from agents.mcp.limits import McpLimits
+from agents.mcp.pool import McpPool
+from agents.mcp.results import McpResult, read_result
+from agents.mcp.tables import McpConnection, McpStatus
+from agents.mcp.target import McpTarget, McpType
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError, McpSwitchedOff
+from core.logging import get_logger
+from core.outgoing.guard import OutgoingGuard
+from core.security.secrets import Vault
+
+log = get_logger(__name__)
+
+PURPOSE = "MCP tokens"
+_MILLISECONDS = 1000
+FIRST_LOOK_SECONDS = 2
+"""How long a run waits for a server that was never seen."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """How a contact with a server went; ``failure`` is None where it went well."""
+
+    tools: tuple[McpTool, ...]
+    failure: AgentexError | None = None
+
+
+class McpService:
+    """Talks to the servers of people's connections.
+
+    Args:
+        database: where the connections are.
+        vault: reads their tokens.
+        guard: judges where they lead.
+        limits: of time and size.
+    """
+
+    def __init__(
+        self, database: Database, vault: Vault, guard: OutgoingGuard, limits: McpLimits
+    ) -> None:
+        self._database = database
+        self._limits = limits
+        self._pool = McpPool(guard, limits)
+        self._looking: dict[tuple[str, int], asyncio.Task[Contact]] = {}
+        self._sweeping = asyncio.create_task(self._pool.sweep())
+        self.vault = vault
+        self.guard = guard
+
+    @property
+    def call_seconds(self) -> float:
+        """How long one call may take, connecting included."""
+        limits = self._limits
+        return limits.connect_seconds + limits.list_seconds + limits.call_seconds
+
+    async def look(self, row: McpConnection, *, insists: bool = True) -> Contact:
+        """Connect if need be, ask for the tools, and keep what comes of it.
+
+        Args:
+            row: the connection.
+            insists: a person asks: a server that failed just now is tried again.
+        """
+        contact = await self._look(row, insists=insists)
+        await self._note(row, contact)
+        return contact
+
+    async def _look(self, row: McpConnection, *, insists: bool) -> Contact:
+        target = self._target(row)
+        try:
+            opened = await self._pool.session(target, insists=insists)
+            if opened.is_new:
+                return Contact(opened.tools)
+            tools = tuple(await opened.session.list_tools())
+        except AgentexError as failure:
+            return Contact((), failure)
+        self._pool.worked(target)
+        return Contact(tools)
+
+    def look_soon(self, row: McpConnection) -> asyncio.Task[Contact]:
+        """Begin to look, beside whoever asks; one look at a time for each connection."""
+        key = (row.id, row.version)
+        if key not in self._looking:
+            task = asyncio.create_task(self.look(row, insists=False))
+            self._looking[key] = task
+            task.add_done_callback(lambda done: self._looked(key, done))
+        return self._looking[key]
+
+    def _looked(self, key: tuple[str, int], task: asyncio.Task[Contact]) -> None:
+        del self._looking[key]
+        # Nobody need be waiting for it; the next look finds the same and says it.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("mcp.not_looked", error=type(error).__name__)
+
+    def look_beside(self, present: Sequence[Known]) -> set[asyncio.Task[Contact]]:
+        """Before a run: begin to look at servers that nobody has looked at for a while.
+
+        A server that is down holds nothing up: it was seen to be, and its last list is used.
+
+        Args:
+            present: the connections that the run may use.
+
+        Returns:
+            The looks at servers that were never seen, which are worth waiting for.
+        """
+        enabled = [one for one in present if one.row.enabled]
+        before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
+        stale = [one for one in enabled if one.listed_at is None or one.listed_at < before]
+        looks = {one.row.id: self.look_soon(one.row) for one in stale}
+        return {looks[one.row.id] for one in stale if one.row.status == McpStatus.UNKNOWN.value}
+
+    async def call(
+        self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]
+    ) -> McpResult:
+        """Call a tool, once: a call that failed may have taken effect and is not repeated.
+
+        Args:
+            row: an enabled connection.
+            tool: the server's name of it.
+            arguments: checked against its schema.
+
+        Raises:
+            McpSwitchedOff: the connection is not enabled.
+            McpRefusal: the server answered with an error of the protocol's.
+            McpUnavailable, McpResultTooLarge: it gave no usable answer.
+        """
+        if not row.enabled:
+            raise McpSwitchedOff
+        target = self._target(row)
+        try:
+            opened = await self._pool.session(target)
+        except AgentexError as failure:
+            await self._note(row, Contact((), failure))
+            raise
+        if opened.is_new:
+            await self._note(row, Contact(opened.tools))
+        try:
+            result = await opened.session.call(tool, arguments)
+        except McpRefusal:
+            self._pool.worked(target)
+            raise
+        except AgentexError as failure:
+            self._pool.failed(target)
+            await self._note(row, Contact((), failure))
+            raise
+        self._pool.worked(target)
+        return await asyncio.to_thread(read_result, result)
+
+    async def forget(self, connection_id: str) -> None:
+        """Close what is open to a connection that was changed or deleted."""
+        await self._pool.forget(connection_id)
+
+    async def close(self) -> None:
+        """Close everything."""
+        beside = {self._sweeping, *self._looking.values()}
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
+        await self._pool.close()
+
+    async def _note(self, row: McpConnection, contact: Contact) -> None:
+        if contact.failure is None:
+            async with unit_of_work(self._database) as work:
+                await connections.note_tools(work, row, contact.tools)
+            return
+        fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
+        if fault in (McpFault.PAUSED, McpFault.CLOSED):
+            return
+        async with unit_of_work(self._database) as work:
+            await connections.note_fault(work, row, fault)
+
+    def _target(self, row: McpConnection) -> McpTarget:
+        kind = McpType(row.type)
+        heartbeat = _number(row.config, "heartbeat_interval", 30_000) / _MILLISECONDS
+        return McpTarget(
+            row.id,
+            kind,
+            row.url,
+            self.vault.decrypt(row.sealed_token) if row.sealed_token else "",
+            heartbeat_seconds=heartbeat if kind is McpType.WEBSOCKET else None,
+            pause_seconds=_number(row.config, "reconnect_delay", 5000) / _MILLISECONDS,
+            max_retries=int(_number(row.config, "max_retries", 3)),
+        )
+
+
+def latency_since(start: float) -> int:
+    """Whole milliseconds since a moment of ``time.monotonic``."""
+    return round((time.monotonic() - start) * _MILLISECONDS)
+
+
+def _number(config: dict[str, JsonValue], name: str, default: float) -> float:
+    value = config.get(name)
+    return float(value) if isinstance(value, int | float) else default

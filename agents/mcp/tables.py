@@ -1,0 +1,60 @@
+"""Tables of MCP connections and of the tools that their servers listed last."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+from sqlalchemy import JSON, Index, Text
+from sqlmodel import Field
+
+from core.database.table import Table
+from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.outgoing.guard import LONGEST_URL
+
+LONGEST_NAME = 100
+
+
+class McpStatus(StrEnum):
+    """How the last contact with a server went."""
+
+    UNKNOWN = "unknown"
+    CONNECTED = "connected"
+    ERROR = "error"
+
+
+class McpConnection(Table, table=True):
+    """A person's connection to an MCP server, seen and used by its owner only.
+
+    ``sealed_token`` can be read with the installation's secret key only. ``fault`` is the last
+    contact's, in a word; ``version`` counts changes by the owner, so that what was learned of the
+    server that was meant before is not kept for the one that is meant now.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    name: str = Field(max_length=LONGEST_NAME)
+    type: str = Field(max_length=20)
+    url: str = Field(max_length=LONGEST_URL)
+    auth_type: str = Field(max_length=20)
+    sealed_token: str | None = Field(default=None, sa_type=Text)
+    config: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
+    enabled: bool = True
+    version: int = 1
+    status: str = Field(default=McpStatus.UNKNOWN.value, max_length=20)
+    fault: str | None = Field(default=None, max_length=40)
+    tool_count: int = 0
+    checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (Index("uq_mcp_connection_owner_name", "owner_id", "name", unique=True),)
+
+
+class McpToolList(Table, table=True):
+    """The last good list of a server's tools: runs offer these also while the server is down."""
+
+    connection_id: str = Field(
+        primary_key=True, foreign_key="mcp_connection.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    tools: list[JsonValue] = Field(default_factory=list, sa_type=JSON)
+    listed_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -1,0 +1,46 @@
+"""The limits of runs that begin now, which administrators may change at any time."""
+
+from dataclasses import replace
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.strategies.base import Limits, limits_within
+from core.settings import Settings
+from core.system_config import LiveSettings
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What a run may spend by these settings."""
+    return limits_within(
+        settings.run_timeout_seconds,
+        max_turns=settings.run_max_turns,
+        max_tokens=settings.run_max_tokens,
+    )
+
+
+class RunLimits:
+    """What runs that begin now may spend.
+
+    Args:
+        standing: what holds for as long as the process runs: the policies, and everything where
+            there are no live settings.
+        live: what administrators may change.
+    """
+
+    def __init__(self, standing: Limits, live: LiveSettings | None = None) -> None:
+        self.standing = standing
+        self._live = live
+
+    async def now(self) -> Limits:
+        """The limits of a run that begins or goes on at this moment.
+
+        Raises:
+            DatabaseUnavailable: nobody knows.
+        """
+        if self._live is None:
+            return self.standing
+        return replace(limits_of(await self._live.now()), policies=self.standing.policies)
+
+    async def most_sessions(self, session: AsyncSession) -> int:
+        """How many sessions a user may have; 0 for any number."""
+        return (await self._live.read(session)).max_sessions_per_user if self._live else 0

@@ -1,0 +1,163 @@
+"""What a run that begins will be: read from its request, its thread and its owner's account."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.model_registry.choosing import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
+from agents.policies import chosen
+from agents.requests import RunRequest
+from agents.runs.continuing import Continuation, Nothing
+from agents.strategies import DEFAULT_AGENT_TYPE, require_known
+from agents.tables import ChatSession
+from core.accounts.access import Principal
+from core.accounts.users import get_user
+from core.errors import InvalidRunInput, ModelNotFound
+from core.tool_policies import ServerPolicies
+from kb_service import knowledge_bases
+from kb_service.models import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class RunLease:
+    """Who drives a run, and for how many seconds without another word."""
+
+    driver: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run that begins will be.
+
+    Args:
+        agent_type: which strategy.
+        lease: the driver's.
+        model: that which answers.
+        knowledge_base_ids: those it searches.
+        continues: the task it goes on with, and the answers that it waited for.
+        asks_nothing: leaves whatever the thread waits for as it is.
+        waits_for: the run on which the thread waited when that was decided.
+        most_sessions: that its owner may have, where it begins one; 0 for any number.
+    """
+
+    agent_type: str
+    lease: RunLease
+    model: ModelRef
+    knowledge_base_ids: tuple[str, ...] = ()
+    continues: Continuation | None = None
+    asks_nothing: bool = False
+    waits_for: str | None = None
+    most_sessions: int = 0
+
+    @property
+    def own_events(self) -> int:
+        """Events of the strategy that come again before anything is new."""
+        return self.continues.own_events if self.continues else 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, on which thread, and what that means for what the thread waits for."""
+
+    request: RunRequest
+    thread: ChatSession | None
+    decided: Continuation | Nothing | None
+
+    @property
+    def config(self) -> dict[str, JsonValue]:
+        """The settings of the thread's session."""
+        return {} if self.thread is None else self.thread.config
+
+
+def agent_type_of(request: RunRequest, thread: ChatSession | None) -> str:
+    """The strategy that the request names, else its session, else the usual one.
+
+    Raises:
+        UnknownAgentType: there is none of this name.
+        InvalidRunInput: another option can't be met.
+    """
+    config = {} if thread is None else thread.config
+    options = request.options
+    agent_type = require_known(options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE)
+    if options.skill_ids:
+        raise InvalidRunInput(field="forwardedProps.skill_ids", error="no such id")
+    return agent_type
+
+
+async def knowledge_bases_of(
+    session: AsyncSession, principal: Principal, asked: Asked
+) -> Sequence[KnowledgeBase]:
+    """Those of the request, else of the session, else all that the caller sees.
+
+    Raises:
+        KnowledgeBaseNotFound: one of them is not there for the caller.
+    """
+    if asked.decided is not None:
+        # A run of answers searches what its task began with; that one of those is gone
+        # must not keep anybody from answering.
+        return ()
+    wanted = asked.request.options.knowledge_base_ids
+    configured = asked.config.get("knowledge_base_ids")
+    if not wanted and isinstance(configured, list):
+        wanted = tuple(str(value) for value in configured)
+    return await knowledge_bases.get_searchable(session, principal, list(wanted or ()) or None)
+
+
+async def model_of(
+    session: AsyncSession, models: Models, principal: Principal, asked: Asked
+) -> ChosenModel:
+    """The model that the request names, else its session, else the caller's default.
+
+    A run of answers has that of its task, whatever became of it.
+
+    Raises:
+        InvalidRunInput: there is none that the caller may use; the details name those there are.
+    """
+    if isinstance(asked.decided, Continuation):
+        return await models.again(session, principal.user_id, asked.decided.waiting.model)
+    if asked.decided is not None:
+        return await models.choose(session, principal, None)
+    field, named = "forwardedProps.model_id", asked.request.options.model_id
+    if not named:
+        field, named = "session.config.model_id", str(asked.config.get("model_id") or "")
+    try:
+        return await models.choose(session, principal, named)
+    except ModelNotFound:
+        usable = await models.usable(session, principal)
+        own = [one.model.name for one in usable.built_in]
+        known = [DEFAULT_MODEL_ID, *own, *(row.id for row in usable.registered)]
+        raise InvalidRunInput(field=field, error="unknown", known=known) from None
+
+
+async def with_time_zone(
+    session: AsyncSession, principal: Principal, request: RunRequest
+) -> RunRequest:
+    """The request with the time zone that the caller's account has set."""
+    account = await get_user(session, principal.user_id)
+    return replace(request, profile_timezone=account.time_zone)
+
+
+async def with_policies(
+    session: AsyncSession, principal: Principal, request: RunRequest, server: ServerPolicies
+) -> RunRequest:
+    """The request with the policies in force for the tools of the server itself."""
+    policies = await chosen.in_force(session, principal.user_id, server)
+    return replace(request, tool_policies=policies)
+
+
+def settle_plan(
+    plan: RunPlan, request: RunRequest, decided: Continuation | Nothing | None
+) -> tuple[RunPlan, RunRequest]:
+    """The plan and the request after what its thread waits for was looked at."""
+    match decided:
+        case Continuation():
+            agent_type = decided.waiting.run.agent_type
+            return replace(plan, agent_type=agent_type, continues=decided), request
+        case Nothing():
+            # Nothing is asked by it: what its messages say was said before.
+            return replace(plan, asks_nothing=True), replace(request, messages=())
+        case None:
+            return plan, request

@@ -1,0 +1,112 @@
+"""The MCP connections of a run: chosen when it begins, its tools bound when it is driven."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.mcp import connections
+from agents.mcp.remote_tools import RemoteTool, offered, policies_with
+from agents.mcp.service import Contact, McpService
+from agents.policies import chosen
+from agents.requests import RunRequest
+from agents.tables import ChatSession
+from agents.tools.base import ToolRules
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.tool_policies import ServerPolicies, ToolPolicy
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What a run can call on MCP servers, and how freely it may call its tools."""
+
+    tools: tuple[RemoteTool, ...]
+    rules: ToolRules
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A request with what it reaches.
+
+    Args:
+        request: with its connections and policies.
+        looks: at servers that were never seen: with what they find, more can be chosen.
+    """
+
+    request: RunRequest
+    looks: set[asyncio.Task[Contact]] = field(default_factory=set[asyncio.Task[Contact]])
+
+
+class Reaching:
+    """Gives runs the tools of their owners' connections.
+
+    Args:
+        database: where the connections are.
+        mcp: None for none.
+        policies: the server's.
+    """
+
+    def __init__(
+        self, database: Database, mcp: McpService | None, policies: ServerPolicies
+    ) -> None:
+        self._database = database
+        self._mcp = mcp
+        self._policies = policies
+
+    async def choose(
+        self,
+        session: AsyncSession,
+        principal: Principal,
+        request: RunRequest,
+        thread: ChatSession | None,
+    ) -> Chosen:
+        """The connections that the run uses, and the policies in force now.
+
+        Raises:
+            McpConnectionNotFound: one that the request or its session names is not the caller's.
+            PermissionDenied: the caller's account is limited to others.
+        """
+        wanted = _wanted(request, thread)
+        present = await connections.known(session, principal.user_id, wanted)
+        if wanted is not None:
+            for one in present:
+                connections.require_use(principal, one.row.id)
+        limit = principal.mcp_access
+        usable = [one for one in present if limit is None or one.row.id in limit]
+        enabled = [one for one in usable if one.row.enabled] if self._mcp else []
+        server = policies_with(self._policies, enabled)
+        policies = await chosen.in_force(session, principal.user_id, server)
+        ids = tuple(one.row.id for one in enabled)
+        options = replace(request.options, mcp_connection_ids=ids)
+        request = replace(request, options=options, tool_policies=policies)
+        return Chosen(request, self._mcp.look_beside(enabled)) if self._mcp else Chosen(request)
+
+    async def reach(self, owner_id: str, request: RunRequest) -> Reached:
+        """What a run may call; connections that are gone since it began are left out.
+
+        Args:
+            owner_id: the run's.
+            request: as ``choose`` gave it when the run began.
+        """
+        ids = request.options.mcp_connection_ids or ()
+        if self._mcp is None or not ids:
+            return Reached((), ToolRules(request.tool_policies, self._policies.forbidden))
+        async with self._database.reading() as session:
+            present = await connections.known(session, owner_id)
+        chosen_ones = [one for one in present if one.row.id in ids]
+        server = policies_with(self._policies, chosen_ones)
+        tools = offered(self._mcp, self._database, chosen_ones)
+        # A tool that the server lists only since then begins with what the server's policies say.
+        new: dict[str, ToolPolicy] = {one.name: server.in_force(one.name, None) for one in tools}
+        return Reached(tools, ToolRules({**new, **request.tool_policies}, server.forbidden))
+
+
+def _wanted(request: RunRequest, thread: ChatSession | None) -> list[str] | None:
+    """Those of the request, else of the session, else (None) all that the caller has."""
+    if request.options.mcp_connection_ids:
+        return list(request.options.mcp_connection_ids)
+    configured = None if thread is None else thread.config.get("mcp_connection_ids")
+    if isinstance(configured, list) and configured:
+        return [str(value) for value in configured]
+    return None

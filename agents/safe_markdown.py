@@ -1,0 +1,117 @@
+"""Markdown of others made harmless: nothing of it runs, is loaded or points where it may not."""
+
+import html
+import re
+from collections.abc import Iterable
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_RUN_OF_TICKS = re.compile(r"`+")
+_CONTROLS = {
+    code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"
+}
+# A definition may be anywhere in a file, and every [1] of the file becomes its link.
+_ALWAYS = (
+    (re.compile(r"\\?<"), "&lt;"),
+    (re.compile(r"!\["), "&#33;["),
+    (re.compile(r"\]:"), "]&#58;"),
+)
+_LINKS = re.compile(r"\\?\[")
+_SAFE_TARGET = re.compile(r"(?:https?://|mailto:|#)[^\s]*|[^:\s]*(?:[/?#][^\s]*)?", re.IGNORECASE)
+_INLINE_SIGNS = re.compile(r"([\\`*_\[\]|~$!])")
+
+
+def _reader() -> MarkdownIt:
+    """Reads a text as it is once its HTML and its definitions are none any more."""
+    reader = MarkdownIt("commonmark", {"html": False})
+    reader.disable(["reference", "html_block", "html_inline", "autolink"])
+    # All links are to be seen here, above all the bad ones.
+    reader.validateLink = lambda url: True
+    return reader
+
+
+_READER = _reader()
+
+
+def plain(text: str) -> str:
+    """A text in one line that stands for itself wherever Markdown stands in a line."""
+    line = " ".join(text.split()).translate(_CONTROLS)
+    return html.escape(_INLINE_SIGNS.sub(r"\\\1", line), quote=False)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text as a block of code that it can't end itself."""
+    longest = max((len(run) for run in _RUN_OF_TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.translate(_CONTROLS)}\n{fence}"
+
+
+def quoted(text: str) -> str:
+    """Markdown as a quotation, so that it can't pass for what stands around it.
+
+    It keeps its looks; of what could do harm it loses the effect: HTML shows as text, also in
+    code that is not told apart for sure, images are links, definitions of links are text, and
+    links of a paragraph with a target such as ``javascript:`` are text.
+    """
+    lines = re.sub(r"\r\n?", "\n", text).translate(_CONTROLS).split("\n")
+    lines = [f"> {line}" if line else ">" for line in lines]
+    tokens = _READER.parse("\n".join(lines))
+    harmless = [_harmless(line) for line in lines]
+    for token in tokens:
+        start, end = token.map or (0, 0)
+        if token.type == "fence":
+            harmless[start + 1 : end] = lines[start + 1 : end]
+        elif token.type == "inline":
+            harmless[start:end] = _paragraph(lines[start:end], token.children or [])
+    return "\n".join(harmless)
+
+
+def _paragraph(lines: list[str], inside: list[Token]) -> list[str]:
+    targets = [str(token.attrGet("href") or token.attrGet("src") or "") for token in inside]
+    has_links = all(_SAFE_TARGET.fullmatch(target) for target in targets)
+    spans = [_code_spans(line) for line in lines]
+    count = sum(token.type == "code_inline" for token in inside)
+    # Where the reader and a mere look at the signs agree on every span, there is no doubt.
+    if None in spans or sum(len(of_line or ()) for of_line in spans) != count:
+        spans = [()] * len(lines)
+    return [
+        _harmless(line, of_line or (), has_links=has_links)
+        for line, of_line in zip(lines, spans, strict=True)
+    ]
+
+
+def _code_spans(line: str) -> tuple[tuple[int, int], ...] | None:
+    """Where code stands in a line; None where it is not told apart for sure.
+
+    Cells of tables are read one by one, and a backslash may be a sign of code or not.
+    """
+    runs = list(_RUN_OF_TICKS.finditer(line))
+    if runs and ("|" in line or "\\`" in line):
+        return None
+    spans: list[tuple[int, int]] = []
+    while runs:
+        opening = runs.pop(0)
+        lengths = [len(run.group()) for run in runs]
+        if len(opening.group()) not in lengths:
+            return None
+        closing = runs[lengths.index(len(opening.group()))]
+        runs = runs[runs.index(closing) + 1 :]
+        spans.append((opening.start(), closing.end()))
+    return tuple(spans)
+
+
+def _harmless(line: str, spans: Iterable[tuple[int, int]] = (), *, has_links: bool = True) -> str:
+    """A line without effects; what is code for sure stays as it is."""
+    pieces: list[str] = []
+    place = 0
+    for start, end in spans:
+        pieces += (_disarm(line[place:start], has_links=has_links), line[start:end])
+        place = end
+    return "".join([*pieces, _disarm(line[place:], has_links=has_links)])
+
+
+def _disarm(text: str, *, has_links: bool) -> str:
+    for sign, instead in _ALWAYS:
+        text = sign.sub(instead, text)
+    return text if has_links else _LINKS.sub("&#91;", text)

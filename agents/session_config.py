@@ -1,0 +1,43 @@
+"""What a session may be set to: agents that exist, and things that its owner may use."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.json_shapes import as_list, as_text
+from agents.mcp import connections
+from agents.strategies import require_known
+from core.accounts.access import Principal
+from core.errors import InvalidRequest
+from kb_service import knowledge_bases
+
+
+async def require_usable(
+    session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]
+) -> None:
+    """Refuse a configuration that no run of the session could use.
+
+    What the owner may not see is refused as what is not there. A later change, such as a
+    deletion, is told by the run that finds it.
+
+    Args:
+        session: to read from.
+        principal: whose session it is.
+        config: of seed 002, section 5.2; what is left out is not checked.
+
+    Raises:
+        UnknownAgentType: no such strategy.
+        KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
+        McpConnectionNotFound: one of the MCP connections is not the caller's.
+        InvalidRequest: another id names nothing; the details say which field.
+    """
+    if (agent_type := config.get("agent_type")) is not None:
+        require_known(as_text(agent_type))
+    ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
+    await knowledge_bases.get_searchable(session, principal, ids)
+    chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
+    await connections.known(session, principal.user_id, chosen)
+    # As for runs: there are none that could be named.
+    if config.get("skill_ids"):
+        raise InvalidRequest("config.skill_ids", "no such id")
