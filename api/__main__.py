@@ -1,6 +1,7 @@
 """The API process: ``python -m api``."""
 
 import asyncio
+import resource
 import socket
 import sys
 from typing import cast
@@ -39,6 +40,7 @@ class DrainingServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                forwarded_allow_ips=settings.trusted_proxies,
                 # Before the supervisor's patience ends, so that connections are closed in order.
                 timeout_graceful_shutdown=max(1, int(settings.drain_seconds * 3 / 4)),
             )
@@ -53,10 +55,21 @@ class DrainingServer(uvicorn.Server):
         await asyncio.wait({draining})
 
 
+def raise_open_files() -> None:
+    """Let the process open as many files as it may.
+
+    A run has a connection of its reader and one of its model: the soft limit of most systems,
+    1,024, is that of programs that wait with ``select``, and would end at some 500 runs.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def main() -> None:
     """Serve until SIGTERM, then let requests and runs finish."""
     settings = get_settings()
     configure_logging(settings, part="api")
+    raise_open_files()
     server = DrainingServer(create_app(settings), settings)
     server.run()
     if not server.started:

@@ -1,14 +1,16 @@
 """The application: middleware, routers, and the services they share."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
+from starlette.middleware.cors import CORSMiddleware
 
 from api.errors import error_responses, install_error_handlers
+from api.metrics import Measured, Metrics
 from api.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
 from api.openapi import install_openapi
 from api.routers import ROUTERS
@@ -21,10 +23,11 @@ _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
 
 Resources answer with an envelope `{code, message, data}`; the protocols of agents (`agent`, `ag-ui`,
 `asynchronous runs`, `agent tasks`) answer in the shapes of their own documents, streams and files as
-what they are. Every error is `{code, message, details}` with the HTTP status `code // 100`. Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
+what they are. Every error is `{code, message, details}` with the HTTP status `code // 100`.
+Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
 """
 
-_EVERYWHERE = error_responses(
+_EVERYWHERE = (
     ErrorCode.INVALID_REQUEST,
     ErrorCode.NOT_AUTHENTICATED,
     ErrorCode.INVALID_TOKEN,
@@ -32,6 +35,7 @@ _EVERYWHERE = error_responses(
     ErrorCode.ACCOUNT_DISABLED,
     ErrorCode.PERMISSION_DENIED,
     ErrorCode.REQUEST_TOO_LARGE,
+    ErrorCode.TOO_MANY_REQUESTS,
     ErrorCode.INTERNAL,
     ErrorCode.DATABASE_UNAVAILABLE,
 )
@@ -56,16 +60,40 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
         static_url=DOCS_ASSETS,
         generate_unique_id_function=_operation_id,
-        responses=_EVERYWHERE,
+        responses=error_responses(*_EVERYWHERE),
     )
     install_error_handlers(app)
-    install_openapi(app)
+    install_openapi(app, _EVERYWHERE)
     for router in ROUTERS:
         app.include_router(router)
     app.add_middleware(BodyLimit, max_bytes=settings.max_request_bytes)
     app.add_middleware(Authentication, services=lambda: app.state.services)
+    if settings.allowed_origins:
+        _open_to_pages(app, settings.allowed_origins)
     app.add_middleware(RequestContext)
+    app.state.metrics = metrics = Metrics()
+    app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+def _open_to_pages(app: FastAPI, origins: Sequence[str]) -> None:
+    """Let pages of these origins call the API; without any, browsers refuse all but our own.
+
+    Never with cookies: there are none, and a credential is sent by who has it.
+    """
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=[
+            "Authorization",
+            "Content-Type",
+            "Last-Event-ID",
+            "X-API-Key",
+            "X-Request-ID",
+        ],
+        expose_headers=["Content-Disposition", "Retry-After", "X-Request-ID"],
+    )
 
 
 def _operation_id(route: APIRoute) -> str:

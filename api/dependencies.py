@@ -13,6 +13,7 @@ from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidPagination, NotAuthenticated
+from core.settings import Settings
 
 MAX_PAGE_SIZE = 100
 _MAX_PAGE = 1_000_000
@@ -37,6 +38,14 @@ def principal_of(request: Request) -> Principal:
 
 CurrentServices = Annotated[Services, Depends(services_of)]
 CurrentPrincipal = Annotated[Principal, Depends(principal_of)]
+
+
+async def _settings_now(services: CurrentServices) -> Settings:
+    return await services.live.now()
+
+
+CurrentSettings = Annotated[Settings, Depends(_settings_now)]
+"""The settings at this moment, with what administrators changed since the start."""
 
 
 def requires(permission: Permission) -> Callable[[Principal], Principal]:

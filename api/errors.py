@@ -15,7 +15,7 @@ from core.logging import get_logger
 
 log = get_logger(__name__)
 
-_RETRY_SECONDS = {503: "2", 502: "2"}
+_RETRY_SECONDS = {429: 2, 502: 2, 503: 2}
 _BY_STATUS = {
     # What FastAPI raises for a body that it can't decode.
     400: ErrorCode.MALFORMED_JSON,
@@ -32,7 +32,9 @@ def error_response(
     """The answer for an error code (seed 002, section 1.3), in Chinese where that is preferred."""
     headers: dict[str, str] = {}
     if code.status in _RETRY_SECONDS:
-        headers["Retry-After"] = _RETRY_SECONDS[code.status]
+        # RFC 9110, section 10.2.3; a rate limit knows better.
+        seconds = (details or {}).get("retry_after", _RETRY_SECONDS[code.status])
+        headers["Retry-After"] = str(seconds)
     if code.status == ErrorCode.NOT_AUTHENTICATED.status:
         headers["WWW-Authenticate"] = "Bearer"
     body = error_body(code, details, language=language)
@@ -53,11 +55,16 @@ def error_responses(*codes: ErrorCode) -> dict[int | str, dict[str, object]]:
     """OpenAPI entries for the errors of a route, grouped by HTTP status."""
     by_status: dict[int | str, dict[str, object]] = {}
     for code in codes:
-        line = f"`{int(code)}` {code.message}"
+        line = error_line(code)
         entry = by_status.setdefault(code.status, {"model": ErrorBody, "description": ""})
         present = str(entry["description"])
         entry["description"] = f"{present}; {line}" if present else line
     return by_status
+
+
+def error_line(code: ErrorCode) -> str:
+    """How OpenAPI names an error."""
+    return f"`{int(code)}` {code.message}"
 
 
 def _language(request: Request) -> str:

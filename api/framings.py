@@ -1,7 +1,7 @@
 """How the events of a run become bytes: server-sent events, or protobuf messages."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol, cast
 
 import orjson
@@ -10,8 +10,15 @@ from agents.agui.protobuf.encoder import encode
 from agents.event_log import LogEntry
 from agents.events import WireEvent
 from api.cursors import format_cursor
+from api.event_stream import EventStream
 from api.negotiation import EVENT_STREAM
 
+STREAM_HEADERS = {
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+    "Connection": "keep-alive",
+}
+"""Of streamed answers: nothing in between keeps or holds back what is sent."""
 Speller = Callable[[WireEvent], WireEvent]
 
 
@@ -115,3 +122,15 @@ def framing_of(
     if media_type == EVENT_STREAM:
         return SseFraming(spell, respelled)
     return ProtobufFraming(media_type)
+
+
+def stream(
+    pieces: AsyncGenerator[bytes], framing: Framing = SseFraming(), farewell: bytes = b""
+) -> EventStream:
+    """The answer that streams frames; an empty piece says that nothing has happened for a while.
+
+    ``farewell`` goes to a reader whose access ends.
+    """
+    # As a header, because a media type would get a charset that clients do not expect.
+    headers = {"Content-Type": framing.media_type, **STREAM_HEADERS}
+    return EventStream(pieces, headers, framing.keep_alive, farewell)

@@ -20,6 +20,7 @@ from core.errors import (
     QuotaExceeded,
     ReadOnly,
 )
+from core.settings import Settings
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, Upload
@@ -63,8 +64,11 @@ class Intake:
     kb_id: str
     on_conflict: OnConflict
 
-    async def check(self) -> None:
+    async def check(self) -> Settings:
         """Refuse before anything is read what can't be taken in anyway.
+
+        Returns:
+            The settings at this moment: how large a file may be.
 
         Raises:
             KnowledgeBaseNotFound: there is none for the caller.
@@ -72,6 +76,7 @@ class Intake:
         """
         async with self.services.database.reading() as session:
             await knowledge_bases.get(session, self.principal, self.kb_id, Action.WRITE)
+            return await self.services.live.read(session)
 
     async def take(self, file: UploadFile, fields: Mapping[str, str]) -> UploadAnswer:
         """Make a file a document, or a revision of one.
@@ -84,10 +89,9 @@ class Intake:
         attributes = None if sent is None else documents.parse_attributes(sent)
         name = documents.clean_name(file.filename or "")
         found = detect(name, await read_head(file), file.size or 0)
+        settings = await self.services.live.now()
         stored = await documents.store_upload(
-            self.services.store,
-            read_blocks(file),
-            max_bytes=self.services.settings.max_upload_bytes,
+            self.services.store, read_blocks(file), max_bytes=settings.max_upload_bytes
         )
         kind = FileType(found.name, found.file_type)
         return await self.write_down(Upload(name, stored, kind, choice, attributes))
@@ -99,9 +103,9 @@ class Intake:
             AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
         """
         services = self.services
-        quota = services.settings.user_quota_bytes
         try:
             async with unit_of_work(services.database, services.queue.push) as work:
+                quota = (await services.live.read(work.session)).user_quota_bytes
                 # Once more: the knowledge base may have gone while the bytes came in.
                 row = await knowledge_bases.get(
                     work.session, self.principal, self.kb_id, Action.WRITE

@@ -12,10 +12,14 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import error_response
+from api.metrics import scraper
+from api.open_streams import OPEN_STREAMS
+from api.request_limits import address_of
 from api.services import Services
 from api.uploads import MULTIPART, STREAMS_BODY
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_api_key, touch_api_key
+from core.audit import Actor, Origin, acting, coming_from
 from core.database.types import new_id
 from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, NotAuthenticated
 from core.logging import get_logger
@@ -28,6 +32,7 @@ OPEN_PATHS = frozenset(
         "/healthz",
         "/readyz",
         "/openapi.json",
+        "/.well-known/jwks.json",
         "/docs",
         "/",
         "/api/v1/auth/register",
@@ -48,7 +53,15 @@ _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
+    # No answer is a page but those that set a policy of their own.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
 }
+# Swagger UI begins with a script in its page, which holds nothing that anybody wrote.
+_DOCS_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_ONE_YEAR = 31_536_000
 
 
 def is_open(path: str) -> bool:
@@ -74,9 +87,13 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
-        answer = _Answer(given if _REQUEST_ID.fullmatch(given) else new_id(), scope["path"], send)
+        answer = _Answer(given if _REQUEST_ID.fullmatch(given) else new_id(), scope, send)
         started = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=answer.request_id):
+        origin = Origin(answer.request_id, address_of(scope))
+        with (
+            structlog.contextvars.bound_contextvars(request_id=answer.request_id),
+            coming_from(origin),
+        ):
             try:
                 await self._app(scope, receive, answer.send)
             except ClientDisconnect:
@@ -100,10 +117,14 @@ class RequestContext:
 class _Answer:
     """Puts the headers on one answer and remembers its status (0: none was sent)."""
 
-    def __init__(self, request_id: str, path: str, send: Send) -> None:
+    def __init__(self, request_id: str, scope: Scope, send: Send) -> None:
+        path: str = scope["path"]
         self.request_id = request_id
         self.status = 0
-        self._is_api = path.startswith("/api/")
+        self._is_private = path.startswith("/api/") or not is_open(path)
+        self._is_docs = path == "/docs"
+        # As the proxy in front says, if it is believed (RFC 6797, section 7.2: not over HTTP).
+        self._is_https = scope.get("scheme") == "https"
         self._send = send
 
     async def send(self, message: Message) -> None:
@@ -112,10 +133,14 @@ class _Answer:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = self.request_id
+            if self._is_docs:
+                headers["Content-Security-Policy"] = _DOCS_POLICY
             for name, value in _SAFE_HEADERS.items():
                 headers.setdefault(name, value)
-            if self._is_api:
+            if self._is_private:
                 headers.setdefault("Cache-Control", "no-store")
+            if self._is_https:
+                headers["Strict-Transport-Security"] = f"max-age={_ONE_YEAR}"
         await self._send(message)
 
 
@@ -133,20 +158,44 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or is_open(scope["path"]):
+        if scope["type"] != "http" or scope["path"] in _PROBES:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         try:
-            principal = await authenticate(self._services(), headers)
+            principal = await self._admitted(scope, headers)
         except AgentexError as error:
             language = headers.get("accept-language", "")
             answer = error_response(error.code, error.details, language=language)
             await answer(scope, receive, send)
             return
-        scope.setdefault("state", {})["principal"] = principal
-        with structlog.contextvars.bound_contextvars(user_id=principal.user_id):
+        if principal is None:
             await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["principal"], state[OPEN_STREAMS] = principal, self._services().open_streams
+        with (
+            structlog.contextvars.bound_contextvars(user_id=principal.user_id),
+            acting(Actor(principal.user_id, principal.username)),
+        ):
+            await self._app(scope, receive, send)
+
+    async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
+        """Who asks; None where nobody needs to say. Each request counts for who sends it."""
+        services = self._services()
+        if is_open(scope["path"]):
+            await services.limits.admit_stranger(scope)
+            return None
+        try:
+            principal = scraper(scope, headers, services.settings)
+            principal = principal or await authenticate(services, headers)
+        except DatabaseUnavailable:
+            raise
+        except AgentexError:
+            await services.limits.admit_stranger(scope)
+            raise
+        await services.limits.admit(principal)
+        return principal
 
 
 async def authenticate(services: Services, headers: Headers) -> Principal:

@@ -1,11 +1,14 @@
 """The OpenAPI document: how to authenticate, and the errors that are really sent."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api.errors import error_line
 from api.middleware import is_open
+from core.errors import ErrorCode
 
 _SCHEMES = {
     "bearer": {
@@ -18,18 +21,23 @@ _SCHEMES = {
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 
-def install_openapi(app: FastAPI) -> None:
-    """Make ``app.openapi`` give the completed document."""
+def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
+    """Make ``app.openapi`` give the completed document.
+
+    Args:
+        app: whose routes are described.
+        everywhere: the errors that any closed route may answer with.
+    """
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _complete(app)
+            app.openapi_schema = _complete(app, everywhere)
         return app.openapi_schema
 
     app.openapi = openapi
 
 
-def _complete(app: FastAPI) -> dict[str, Any]:
+def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
@@ -49,7 +57,19 @@ def _complete(app: FastAPI) -> dict[str, Any]:
                 del operation["responses"]["422"]
             if is_open(path):
                 operation["security"] = []
+                continue
+            has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
+            more = (ErrorCode.MALFORMED_JSON,) if has_json else ()
+            _add_errors(operation["responses"], (*everywhere, *more))
     return document
+
+
+def _add_errors(described: dict[str, Any], codes: Sequence[ErrorCode]) -> None:
+    """Name errors beside those of the route's own, which stand in their place otherwise."""
+    for code in codes:
+        response = described[str(code.status)]
+        if f"`{int(code)}`" not in response["description"]:
+            response["description"] += f"; {error_line(code)}"
 
 
 def _is_framework_answer(response: dict[str, Any]) -> bool:

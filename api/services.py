@@ -1,35 +1,52 @@
 """Everything that a request may need, opened once per process."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import httpx
 from redis.asyncio import Redis
 
 from agents.attachments.links import Links
 from agents.attachments.service import AttachmentLimits, Attachments
+from agents.departures import finish
+from agents.mcp.limits import mcp_limits
+from agents.mcp.service import PURPOSE as MCP_TOKENS
+from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
 from agents.memory.memories import Memories
+from agents.model_registry.adapters import PURPOSE as MODEL_KEYS
+from agents.model_registry.adapters import Adapters
+from agents.model_registry.choosing import Models
+from agents.model_registry.registry import ModelRegistry
 from agents.models import configured_model, open_client
 from agents.policies.chosen import server_policies
 from agents.runs.launcher import Belongings, Launcher
+from agents.runs.limits import RunLimits, limits_of
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
-from agents.strategies.base import Limits, limits_within
+from api.figures import SystemFigures
+from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
+from api.request_limits import RequestLimits
 from core.accounts.authentication import Authenticator
-from core.accounts.signing_keys import PURPOSE, load_token_issuer
+from core.accounts.login_throttle import LoginThrottle
+from core.accounts.signing_keys import PURPOSE, SigningKeys
+from core.audit.reading import forget_older
 from core.database.engine import Database, open_database
 from core.errors import AgentexError
 from core.jobs import JobQueue
 from core.logging import get_logger
+from core.outgoing.guard import OutgoingGuard
 from core.redis import open_redis
+from core.security.rate_limits import LocalRateLimiter, SharedRateLimiter
 from core.security.secrets import Vault, load_secret_key
 from core.security.signed_urls import UrlSigner
 from core.settings import Settings
+from core.system_config import LiveSettings
 from core.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
 from kb_service.object_storage.open import open_object_store
@@ -43,28 +60,53 @@ log = get_logger(__name__)
 
 _REAP_SECONDS = 5
 _SWEEP_SECONDS = 30
+_KEYS_SECONDS = 5
+_FORGET_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class Services:
-    """The open connections of the API process."""
+    """The open connections of the API process; ``settings`` are those it was started with."""
 
     settings: Settings
+    live: LiveSettings
+    figures: SystemFigures
     database: Database
     redis: Redis
     queue: JobQueue
     authenticator: Authenticator
+    limits: RequestLimits
+    login_throttle: LoginThrottle
+    open_streams: OpenStreams
     store: ObjectStore
     engine: EngineClient
     spaces: Spaces
     searcher: Searcher
     runs: RunService
     memories: Memories
+    mcp: McpService
     distiller: Distiller
     previews: SplitPreviewer
     feeds: ProgressFeeds
     attachments: Attachments
     tool_policies: ServerPolicies
+    models: Models
+    model_registry: ModelRegistry
+
+
+@dataclass(frozen=True)
+class Clients:
+    """The HTTP clients of a process.
+
+    Args:
+        own: for endpoints of the operator's settings.
+        guarded: for those that others name.
+        guard: judges where it may connect to.
+    """
+
+    own: httpx.AsyncClient
+    guarded: httpx.AsyncClient
+    guard: OutgoingGuard
 
 
 @asynccontextmanager
@@ -78,47 +120,65 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     # Each end is reached whatever goes wrong at another one; the last opened goes first.
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(open_client())
-        services = await _open(settings, http)
+        guard = OutgoingGuard(settings.allowed_private_targets)
+        guarded = await stack.enter_async_context(open_client(guard))
+        keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
+        services = await _open(settings, Clients(http, guarded, guard), keys)
         for close in (
             services.database.close,
             services.redis.aclose,
             services.engine.close,
             services.spaces.close,
             services.previews.close,
+            services.mcp.close,
         ):
             stack.push_async_callback(close)
         beside = {
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
-            asyncio.create_task(_sweep_attachments(services.attachments)),
+            asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
+            asyncio.create_task(_sweep("accounts", partial(finish, services.database))),
             asyncio.create_task(services.distiller.run()),
+            asyncio.create_task(services.open_streams.watch()),
+            asyncio.create_task(
+                _follow_signing_keys(services.database, keys, services.authenticator)
+            ),
+            asyncio.create_task(_forget_old_audit(services)),
         }
         stack.push_async_callback(_cancel, beside)
         stack.push_async_callback(services.runs.drain, settings.drain_seconds / 2)
         yield services
 
 
-async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
+async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Services:
     database, redis = open_database(settings), open_redis(settings)
+    # A Redis of this installation's own serves one API process: it can count by itself.
+    limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
+    live = LiveSettings(database, settings)
     engine = EngineClient(settings.effective_engine_socket)
     spaces = open_spaces(settings, engine)
     searcher = Searcher(
         database,
         spaces,
         max_query_characters=settings.max_query_characters,
-        rerankers=open_rerankers(settings, http),
+        rerankers=open_rerankers(settings, clients.own),
     )
-    model = configured_model(settings, http)
-    store = open_object_store(settings)
-    attachments = _attachments(settings, database, store)
-    limits = _run_limits(settings)
+    adapters = Adapters(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
+    models = Models(configured_model(settings, clients.own), adapters)
+    store, mcp = open_object_store(settings), _mcp(settings, database)
+    attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
     memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
     return Services(
         settings=settings,
+        live=live,
+        figures=SystemFigures(settings, database, redis, spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
-        authenticator=await _open_authenticator(settings, database),
+        authenticator=await _open_authenticator(settings, database, keys),
+        limits=RequestLimits(limiter, settings),
+        login_throttle=LoginThrottle(limiter, settings),
+        open_streams=OpenStreams(database),
         store=store,
         engine=engine,
         spaces=spaces,
@@ -126,26 +186,31 @@ async def _open(settings: Settings, http: httpx.AsyncClient) -> Services:
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, model, limits, Belongings(memories, attachments)),
+            Launcher(database, searcher, models, limits, Belongings(memories, attachments, mcp)),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
         ),
-        tool_policies=limits.policies,
+        tool_policies=limits.standing.policies,
         memories=memories,
-        distiller=Distiller(database, memories, model),
+        mcp=mcp,
+        distiller=Distiller(database, memories, models),
         previews=SplitPreviewer(settings),
         attachments=attachments,
+        models=models,
+        model_registry=ModelRegistry(database, adapters, clients.guard),
     )
 
 
-def _run_limits(settings: Settings) -> Limits:
-    limits = limits_within(
-        settings.run_timeout_seconds,
-        max_turns=settings.run_max_turns,
-        max_tokens=settings.run_max_tokens,
-    )
-    return replace(limits, policies=server_policies(settings.tool_policies))
+def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
+    policies = server_policies(settings.tool_policies)
+    return RunLimits(replace(limits_of(settings), policies=policies), live)
+
+
+def _mcp(settings: Settings, database: Database) -> McpService:
+    vault = Vault(load_secret_key(settings), MCP_TOKENS)
+    guard = OutgoingGuard(settings.allowed_private_targets)
+    return McpService(database, vault, guard, mcp_limits(settings.mcp_call_seconds))
 
 
 def _attachments(settings: Settings, database: Database, store: ObjectStore) -> Attachments:
@@ -158,15 +223,31 @@ def _attachments(settings: Settings, database: Database, store: ObjectStore) -> 
     )
 
 
-async def _open_authenticator(settings: Settings, database: Database) -> Authenticator:
-    vault = Vault(load_secret_key(settings), PURPOSE)
+async def _open_authenticator(
+    settings: Settings, database: Database, keys: SigningKeys
+) -> Authenticator:
     async with database.reading() as session:
-        issuer = await load_token_issuer(session, vault)
+        issuer = await keys.issuer(session)
     return Authenticator(
         issuer,
         access_seconds=settings.access_token_seconds,
         refresh_seconds=settings.refresh_token_seconds,
     )
+
+
+async def _follow_signing_keys(
+    database: Database, keys: SigningKeys, authenticator: Authenticator
+) -> None:
+    while True:
+        await asyncio.sleep(_KEYS_SECONDS)
+        try:
+            async with database.reading() as session:
+                authenticator.issuer = await keys.issuer(session)
+        except AgentexError as error:
+            log.warning("signing_keys.not_read", code=int(error.code))
+        except Exception:
+            # Whatever it is, the next round must come; the known keys stay.
+            log.exception("signing_keys.look_crashed")
 
 
 async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
@@ -187,16 +268,29 @@ async def _take_up_lost_runs(runs: RunService) -> None:
         await asyncio.sleep(_REAP_SECONDS)
 
 
-async def _sweep_attachments(attachments: Attachments) -> None:
+async def _sweep(what: str, once: Callable[[], Awaitable[object]]) -> None:
     while True:
         try:
-            await attachments.sweep()
+            await once()
         except (AgentexError, OSError) as error:
-            log.warning("attachments.not_swept", cause=type(error).__name__)
+            log.warning("sweep.failed", what=what, cause=type(error).__name__)
         except Exception:
             # Whatever it is, the next round must come.
-            log.exception("attachments.sweep_crashed")
+            log.exception("sweep.crashed", what=what)
         await asyncio.sleep(_SWEEP_SECONDS)
+
+
+async def _forget_old_audit(services: Services) -> None:
+    while True:
+        try:
+            days = (await services.live.now()).audit_retention_days
+            await forget_older(services.database, days=days)
+        except AgentexError as error:
+            log.warning("audit.not_swept", code=int(error.code))
+        except Exception:
+            # Whatever it is, the next round must come.
+            log.exception("audit.sweep_crashed")
+        await asyncio.sleep(_FORGET_SECONDS)
 
 
 async def _warm_up(searcher: Searcher) -> None:

@@ -64,6 +64,7 @@ class Stopped(BaseModel):
             ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
             ErrorCode.SESSION_NOT_FOUND,
             ErrorCode.THREAD_BUSY,
+            ErrorCode.SESSION_ARCHIVED,
             ErrorCode.RUN_ID_TAKEN,
             ErrorCode.INTERRUPTS_OPEN,
             ErrorCode.SHUTTING_DOWN,

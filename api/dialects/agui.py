@@ -8,14 +8,14 @@ from fastapi import APIRouter, Body, Depends
 from pydantic import JsonValue
 
 from agents.agui.incoming import read_run_request
+from agents.async_runs.tool_results import read_outcome
 from agents.events import WireEvent
-from agents.json_shapes import as_object
 from agents.runs.continuing import Refusal
 from agents.strategies import ROUTED, STRATEGIES
-from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.errors import error_responses
 from api.event_stream import EventStream
-from api.framings import framing_of
+from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
@@ -50,15 +50,33 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
-_WITH_ERROR = frozenset({"RUN_ERROR"})
+_WITH_ERROR = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
 
 
 def with_error(event: WireEvent) -> WireEvent:
-    """The event as seed 001 has it: a ``RUN_ERROR`` also carries ``error``."""
-    if event["type"] != "RUN_ERROR":
-        return event
-    code = str(event.get("code") or "")
-    return {**event, "error": {"code": _NAMES.get(code, code), "message": event["message"]}}
+    """The event as seed 001 has it: what failed also carries ``error``.
+
+    A failing tool fails no run: the agent hears of it and may go another way.
+    """
+    match event["type"], event.get("content"):
+        case "RUN_ERROR", _:
+            code = str(event.get("code") or "")
+            return {**event, "error": {"code": _NAMES.get(code, code), "message": event["message"]}}
+        case "TOOL_CALL_RESULT", str(content):
+            outcome = read_outcome(content)
+            if outcome.error is None:
+                return event
+            code = "TOOL_NOT_FOUND" if outcome.is_unknown else "TOOL_EXECUTION_ERROR"
+            return {**event, "error": {"code": code, "message": outcome.error}}
+        case _:
+            return event
+
+
+def _framing(media_type: str, version: JsonValue) -> Framing:
+    """What a stream is made of; who names a version of AG-UI gets that and nothing beside it."""
+    if version is not None:
+        return framing_of(media_type)
+    return framing_of(media_type, with_error, _WITH_ERROR)
 
 
 async def run_agent(
@@ -71,12 +89,13 @@ async def run_agent(
 
     `resume` answers the interrupts of the thread; tool messages answer the calls that the last
     run left to the frontend. A question where answers are waited for is a run that ends in the
-    error `INTERRUPTS_OPEN`. The run goes on when the connection breaks.
+    error `INTERRUPTS_OPEN`. The run goes on when the connection breaks. Who sends no
+    `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
     run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
     place = RunPlace(run_key, request.run_id)
-    return stream_run(services.runs, place, framing_of(media_type, with_error, _WITH_ERROR))
+    return stream_run(services.runs, place, _framing(media_type, request.declared_version))
 
 
 async def join_thread(
@@ -90,15 +109,17 @@ async def join_thread(
     The answer is a stream of its own that a stock client takes: a live run is followed to its
     end, a finished thread is told as a run that is over, open interrupts included.
     """
-    thread_id = as_object(body).get("threadId")
+    thread_id = body.get("threadId")
     if not isinstance(thread_id, str) or not thread_id:
         raise InvalidRunInput(field="threadId", error="must be the id of a thread")
     joined = await services.runs.join(principal, thread_id)
     place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
-    return stream_run(services.runs, place, framing_of(media_type, with_error, _WITH_ERROR))
+    return stream_run(services.runs, place, _framing(media_type, body.get("protocolVersion")))
 
 
-async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:
+async def get_capabilities(
+    services: CurrentServices, settings: CurrentSettings
+) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
     given: dict[str, Any] = {
         "identity": {
@@ -126,8 +147,8 @@ async def get_capabilities(services: CurrentServices) -> dict[str, JsonValue]:
         "multimodal": {"input": {}, "output": {}},
         "execution": {
             "codeExecution": False,
-            "maxExecutionTime": int(services.settings.run_timeout_seconds * 1000),
-            "maxIterations": services.settings.run_max_turns,
+            "maxExecutionTime": int(settings.run_timeout_seconds * 1000),
+            "maxIterations": settings.run_max_turns,
         },
         "humanInTheLoop": {
             "supported": True,
@@ -149,6 +170,7 @@ _RUN_ERRORS = error_responses(
     ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
     ErrorCode.SESSION_NOT_FOUND,
     ErrorCode.THREAD_BUSY,
+    ErrorCode.SESSION_ARCHIVED,
     ErrorCode.RUN_ID_TAKEN,
     ErrorCode.SHUTTING_DOWN,
 )

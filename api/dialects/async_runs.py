@@ -1,6 +1,7 @@
 """Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
 
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 import orjson
@@ -17,7 +18,7 @@ from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, req
 from api.envelope import Text
 from api.errors import error_responses
 from api.event_stream import EventStream
-from api.run_streams import stream
+from api.framings import stream
 from api.services import Services
 from api.uploads import STREAMS_BODY
 from core.accounts.access import Principal
@@ -170,7 +171,9 @@ async def _resolved(
             ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
             ErrorCode.SESSION_NOT_FOUND,
             ErrorCode.THREAD_BUSY,
+            ErrorCode.SESSION_ARCHIVED,
             ErrorCode.RUN_ID_TAKEN,
+            ErrorCode.INTERRUPTS_OPEN,
             ErrorCode.INVALID_LINK,
             ErrorCode.SHUTTING_DOWN,
         ),
@@ -206,10 +209,11 @@ def frame(told: Frame) -> bytes:
     return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(told.event) + b"\n\n"
 
 
-async def pieces(feed: AsyncIterable[list[Frame]]) -> AsyncGenerator[bytes]:
+async def pieces(feed: AsyncGenerator[list[Frame]]) -> AsyncGenerator[bytes]:
     """The frames of a feed; an empty piece where nothing happened for a while."""
-    async for frames in feed:
-        yield b"".join(map(frame, frames))
+    async with aclosing(feed):
+        async for frames in feed:
+            yield b"".join(map(frame, frames))
 
 
 @router.get(

@@ -7,10 +7,9 @@ from uuid import uuid4
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field, JsonValue
 
-from agents import sessions
 from agents.memory.store import MemoryDraft
 from agents.requests import ContextItem, RunRequest, UserMessage
-from agents.runs import tasks
+from agents.runs import removal, tasks
 from agents.runs.continuing import Refusal
 from agents.runs.tasks import TaskStatus, TaskView
 from api.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
@@ -18,13 +17,15 @@ from api.envelope import Body, Text
 from api.errors import error_responses
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
+from core.accounts.models import User
 from core.accounts.permissions import ADMIN_ROLE, Permission
 from core.accounts.users import find_user_by_login
 from core.database.engine import Database
 from core.errors import (
+    AccountDisabled,
     ErrorCode,
     InterruptNotOpen,
-    InvalidToken,
+    PermissionDenied,
     UserNotFound,
 )
 
@@ -137,21 +138,38 @@ class Deleted(BaseModel):
 
 
 async def person(database: Database, principal: Principal, user_id: str) -> Principal:
-    """Who is meant: the caller by id or name, or anybody where an administrator asks.
+    """Whose tasks are meant: the caller's, by id or name, or anybody's where an administrator asks.
 
     Raises:
-        UserNotFound: there is no such account, or it is not the caller's.
+        UserNotFound: there is no such account, it is switched off, or it is not the caller's.
     """
     if user_id in {principal.user_id, principal.username}:
         return principal
     if principal.role != ADMIN_ROLE:
         raise UserNotFound
     async with database.reading() as session:
-        named = await find_user_by_login(session, user_id)
+        # By id first: somebody may have taken it for a name.
+        known = await session.get(User, user_id) or await find_user_by_login(session, user_id)
+        if known is None:
+            raise UserNotFound
         try:
-            return await principal_of_user(session, named.id if named else user_id)
-        except InvalidToken as error:
+            return await principal_of_user(session, known.id)
+        except AccountDisabled as error:
+            # It is not the caller whose credentials are of no use.
             raise UserNotFound from error
+
+
+async def oneself(database: Database, principal: Principal, user_id: str) -> Principal:
+    """The caller, who alone acts in their own name; what a task finds and remembers is theirs.
+
+    Raises:
+        UserNotFound: as for :func:`person`.
+        PermissionDenied: an administrator means somebody else.
+    """
+    meant = await person(database, principal, user_id)
+    if meant.user_id != principal.user_id:
+        raise PermissionDenied(field="user_id", reason="nobody acts in another person's name")
+    return meant
 
 
 async def invoke(
@@ -161,7 +179,7 @@ async def invoke(
 
     The task id is the id of its first run, so the streams of runs follow it.
     """
-    owner = await person(services.database, principal, body.user_id)
+    owner = await oneself(services.database, principal, body.user_id)
     context: tuple[ContextItem, ...] = ()
     if body.system_message:
         context = (ContextItem("How the caller wants the task to be done", body.system_message),)
@@ -175,7 +193,7 @@ async def resume(
     body: InterruptResponse, principal: CurrentPrincipal, services: CurrentServices
 ) -> TaskIds:
     """Answer what a task waits for; it goes on at once."""
-    owner = await person(services.database, principal, body.user_id)
+    owner = await oneself(services.database, principal, body.user_id)
     async with services.database.reading() as session:
         _, newest = await tasks.find_task(session, owner, body.session_id, body.task_id)
         answers = await tasks.answers_for(session, newest, body.response_type, body.args or {})
@@ -271,7 +289,7 @@ async def write_longterm(
     body: LongMemRequest, principal: CurrentPrincipal, services: CurrentServices, work: Writing
 ) -> Remembered:
     """Remember something about a user."""
-    owner = await person(services.database, principal, body.user_id)
+    owner = await oneself(services.database, principal, body.user_id)
     saved = await services.memories.save(work, owner.user_id, MemoryDraft(body.memory_info))
     return Remembered(memory_id=saved.row.id)
 
@@ -281,12 +299,10 @@ async def delete_session(
     session_id: Text,
     principal: CurrentPrincipal,
     services: CurrentServices,
-    work: Writing,
 ) -> Deleted:
-    """Delete a session with everything in it."""
+    """Delete a session with everything in it; a run that is under way is stopped first."""
     owner = await person(services.database, principal, user_id)
-    row = await sessions.get(work.session, owner, session_id)
-    await sessions.delete(work, row)
+    await removal.delete_session(services.database, services.runs, owner, session_id)
     return Deleted(message=f"用户 {user_id}:{session_id} 的会话已删除")
 
 
@@ -304,30 +320,43 @@ async def delete_task(
 
 
 _TASK = "/session/{user_id}/{session_id}"
-_MISSING = (ErrorCode.SESSION_NOT_FOUND, ErrorCode.RUN_NOT_FOUND, ErrorCode.USER_NOT_FOUND)
-_BEGIN = (ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY, ErrorCode.SHUTTING_DOWN)
-_INVOKE = (*_BEGIN, ErrorCode.USER_NOT_FOUND, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
+_OF_USER = (ErrorCode.USER_NOT_FOUND,)
+_OF_SESSION = (*_OF_USER, ErrorCode.SESSION_NOT_FOUND)
+_OF_TASK = (*_OF_SESSION, ErrorCode.RUN_NOT_FOUND)
+_BEGIN = (
+    *_OF_SESSION,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.THREAD_BUSY,
+    ErrorCode.SESSION_ARCHIVED,
+    ErrorCode.SHUTTING_DOWN,
+)
+_INVOKE = (*_BEGIN, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
 _RESUME = (
     *_BEGIN,
-    ErrorCode.USER_NOT_FOUND,
     ErrorCode.RUN_NOT_FOUND,
     ErrorCode.INTERRUPT_NOT_OPEN,
+    ErrorCode.INTERRUPT_ANSWERED,
     ErrorCode.INTERRUPT_ANSWER_INVALID,
 )
 _SAVE = (ErrorCode.MEMORY_FULL, ErrorCode.USER_NOT_FOUND)
-_BUSY = (*_MISSING, ErrorCode.THREAD_BUSY)
 # Method, path below `/agent`, what answers, which permission, which errors: the document's table.
 _ROUTES = (
     ("POST", "/agent/invoke", invoke, Run, _INVOKE),
     ("POST", "/agent/resume", resume, Run, _RESUME),
     ("GET", "/system/info", system_info, View, ()),
-    ("GET", "/agent/active/sessionid/{user_id}", active_session, View, _MISSING),
-    ("GET", "/agent/sessionids/{user_id}", session_ids, View, _MISSING),
-    ("GET", "/agent/tasks/{user_id}/{session_id}", task_ids, View, _MISSING),
-    ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _MISSING),
+    ("GET", "/agent/active/sessionid/{user_id}", active_session, View, _OF_USER),
+    ("GET", "/agent/sessionids/{user_id}", session_ids, View, _OF_USER),
+    ("GET", "/agent/tasks/{user_id}/{session_id}", task_ids, View, _OF_SESSION),
+    ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _OF_USER),
     ("POST", "/agent/write/longterm", write_longterm, Remember, _SAVE),
-    ("DELETE", f"/agent{_TASK}", delete_session, Write, _BUSY),
-    ("DELETE", f"/agent{_TASK}/{{task_id}}", delete_task, Write, _BUSY),
+    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ErrorCode.THREAD_BUSY)),
+    (
+        "DELETE",
+        f"/agent{_TASK}/{{task_id}}",
+        delete_task,
+        Write,
+        (*_OF_TASK, ErrorCode.THREAD_BUSY),
+    ),
 )
 for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):
     for _method, _path, _answer, _permission, _errors in _ROUTES:

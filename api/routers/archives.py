@@ -80,8 +80,8 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated.
     """
     intake = Intake(services, principal, kb_id, on_conflict)
-    await intake.check()
-    async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
+    settings = await intake.check()
+    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else documents.parse_attributes(sent)
@@ -121,10 +121,11 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = documents.clean_name(member.name)
+            settings = await self._services.live.now()
             stored = await documents.store_upload(
                 self._services.store,
                 self._archive.read(member),
-                max_bytes=self._services.settings.max_upload_bytes,
+                max_bytes=settings.max_upload_bytes,
             )
             kind = FileType(found.name, found.file_type)
             choice = self._intake.on_conflict

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from agents.attachments.links import Claim
 from agents.attachments.pictures import MIME_TYPES
+from agents.attachments.service import AttachmentLimits
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
@@ -102,10 +103,11 @@ async def create_attachment(
     request: Request, principal: CurrentPrincipal, services: CurrentServices
 ) -> AttachmentAnswer:
     """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
-    max_bytes = services.settings.max_attachment_bytes
-    async with one_file(request, max_bytes=max_bytes) as form:
-        content = await form.file.read(max_bytes + 1)
-    row = await services.attachments.add(principal, content)
+    settings = await services.live.now()
+    limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
+    async with one_file(request, max_bytes=limits.max_bytes) as form:
+        content = await form.file.read(limits.max_bytes + 1)
+    row = await services.attachments.add(principal, content, limits)
     link = services.attachments.link(row)
     return AttachmentAnswer(
         attachment_id=row.id,

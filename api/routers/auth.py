@@ -3,17 +3,30 @@
 from datetime import datetime
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from api.dependencies import CurrentPrincipal, CurrentServices, Writing
+from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
 from api.envelope import Body, Empty, Envelope, Secret, Text
 from api.errors import error_responses
-from core.accounts.authentication import Tokens, check_password, revoke_family
+from api.request_limits import address_of
+from core.accounts.authentication import (
+    Tokens,
+    check_password,
+    note_failed_login,
+    revoke_family,
+)
 from core.accounts.permissions import DEFAULT_ROLE
 from core.accounts.users import create_user, draft_user, get_role
+from core.audit import Actor, AuditAction, Target, note
 from core.database.unit_of_work import unit_of_work
-from core.errors import ErrorCode, RegistrationDisabled, TokenReused
+from core.errors import (
+    AccountDisabled,
+    ErrorCode,
+    InvalidCredentials,
+    RegistrationDisabled,
+    TokenReused,
+)
 
 router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
 
@@ -84,13 +97,18 @@ class LoginAnswer(TokenPair):
         ErrorCode.EMAIL_TAKEN,
     ),
 )
-async def register(body: RegisterBody, services: CurrentServices) -> Envelope[RegisteredUser]:
+async def register(
+    body: RegisterBody, request: Request, services: CurrentServices, settings: CurrentSettings
+) -> Envelope[RegisteredUser]:
     """Make an account with the default role."""
-    if not services.settings.registration_enabled:
+    if not settings.registration_enabled:
         raise RegistrationDisabled
+    await services.login_throttle.register(address_of(request.scope))
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(services.database) as work:
         user = await create_user(work.session, draft, role=DEFAULT_ROLE)
+        target, actor = Target("user", user.id, user.username), Actor(user.id, user.username)
+        note(work.session, AuditAction.USER_CREATED, target, actor=actor)
     return Envelope(
         data=RegisteredUser(
             id=user.id,
@@ -105,15 +123,29 @@ async def register(body: RegisterBody, services: CurrentServices) -> Envelope[Re
 @router.post(
     "/login",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_CREDENTIALS, ErrorCode.ACCOUNT_DISABLED
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_CREDENTIALS,
+        ErrorCode.ACCOUNT_DISABLED,
+        ErrorCode.TOO_MANY_REQUESTS,
+        ErrorCode.TOO_MANY_LOGINS,
     ),
 )
-async def login(body: LoginBody, services: CurrentServices) -> Envelope[LoginAnswer]:
-    """Exchange a password for tokens."""
-    checked = await check_password(services.database, login=body.username, password=body.password)
-    async with unit_of_work(services.database) as work:
-        user, tokens = await services.authenticator.begin_login(work.session, checked)
-        role = await get_role(work.session, user.role_id)
+async def login(
+    body: LoginBody, request: Request, services: CurrentServices
+) -> Envelope[LoginAnswer]:
+    """Exchange a password for tokens; after many wrong ones, 42902 says when to come again."""
+    throttle, address = services.login_throttle, address_of(request.scope)
+    try:
+        async with throttle.attempt(body.username, address):
+            checked = await check_password(
+                services.database, login=body.username, password=body.password
+            )
+        async with unit_of_work(services.database) as work:
+            user, tokens = await services.authenticator.begin_login(work.session, checked)
+            role = await get_role(work.session, user.role_id)
+    except (InvalidCredentials, AccountDisabled):
+        await note_failed_login(services.database, body.username)
+        raise
     return Envelope(
         data=LoginAnswer(
             access_token=tokens.access_token,

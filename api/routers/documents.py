@@ -103,8 +103,8 @@ async def upload_document(
     other bytes become its next revision, and what was indexed before is found until that is.
     """
     intake = Intake(services, principal, kb_id, on_conflict)
-    await intake.check()
-    async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
+    settings = await intake.check()
+    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
 
@@ -132,8 +132,7 @@ async def upload_documents(
     answer; one that is refused does not stop the others.
     """
     intake = Intake(services, principal, kb_id, on_conflict)
-    await intake.check()
-    limit = services.settings.max_upload_bytes
+    limit = (await intake.check()).max_upload_bytes
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 

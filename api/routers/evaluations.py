@@ -21,6 +21,8 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_body, error_responses
+from api.framings import STREAM_HEADERS
+from api.negotiation import EVENT_STREAM
 from api.services import Services
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
@@ -45,7 +47,6 @@ router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/evaluations", tags=["
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
-_EVENT_STREAM = "text/event-stream"
 _PROGRESS_SECONDS = 0.25
 _READ_ERRORS = error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND)
 
@@ -155,7 +156,7 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
             ErrorCode.VECTOR_INDEX_UNAVAILABLE,
             ErrorCode.ENGINE_UNAVAILABLE,
         ),
-        200: {"content": {_EVENT_STREAM: {"schema": {"type": "string"}}}},
+        200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
 async def evaluate_knowledge_base(
@@ -181,10 +182,10 @@ async def evaluate_knowledge_base(
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
     task = _Task(services, principal, row, options)
-    if _EVENT_STREAM in request.headers.get("accept", ""):
+    if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
         events = _told(_events(task, asked), language)
-        return StreamingResponse(events, media_type=_EVENT_STREAM)
+        return StreamingResponse(events, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
     results: list[QuestionResult] = []
     async for result in ask_all(task.ask, asked):
         results.append(result)

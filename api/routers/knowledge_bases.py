@@ -5,12 +5,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
-from core.accounts.access import Action, Principal, may
+from core.accounts.access import Access, Action, Principal
 from core.accounts.permissions import Permission
+from core.accounts.sharing import accesses
 from core.database.paging import Page
 from core.errors import ErrorCode
 from kb_service import knowledge_bases, reindexing
@@ -47,6 +49,7 @@ class KnowledgeBaseAnswer(BaseModel):
     is_public: bool
     enabled: bool
     owner_id: str
+    access: Access
     can_write: bool
     created_at: datetime
     updated_at: datetime
@@ -87,13 +90,23 @@ class CreateBody(ChangeBody):
     name: Text = Field(max_length=200, examples=["技术文档知识库"])  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] # required here, optional there
 
 
-def _fields(row: KnowledgeBase, principal: Principal, document_count: int) -> dict[str, object]:
+def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> dict[str, object]:
     return {
         **row.model_dump(exclude={"name_key", "deleted_at"}),
         "document_count": document_count,
         "reindexing": row.target is not None,
-        "can_write": may(principal, Action.WRITE, row),
+        "access": access,
+        "can_write": access is not None and access.allows(Action.WRITE),
     }
+
+
+async def _answer(
+    session: AsyncSession, principal: Principal, row: KnowledgeBase
+) -> Envelope[KnowledgeBaseAnswer]:
+    counts = await knowledge_bases.count_documents(session, [row.id])
+    access = (await accesses(session, principal, [row]))[row.id]
+    fields = _fields(row, access, counts.get(row.id, 0))
+    return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
 
 @router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
@@ -102,11 +115,11 @@ async def list_knowledge_bases(
     session: Reading,
     page: Annotated[Page, Depends(paging(*knowledge_bases.SORT_FIELDS))],
 ) -> Envelope[Items[KnowledgeBaseAnswer]]:
-    """One's own and the public knowledge bases."""
+    """One's own knowledge bases, those shared with the caller, and the public ones."""
     listing = await knowledge_bases.list_visible(session, principal, page)
     items = [
-        KnowledgeBaseAnswer.model_validate(_fields(row, principal, count))
-        for row, count in listing.items
+        KnowledgeBaseAnswer.model_validate(_fields(row, access, count))
+        for row, count, access in listing.items
     ]
     return page_of(items, page, total=listing.total)
 
@@ -136,7 +149,7 @@ async def create_knowledge_base(
         notices.append(Notice(code="embedding_model_replaced", message=message))
     return Envelope(
         data=NewKnowledgeBaseAnswer.model_validate(
-            {**_fields(row, principal, 0), "notices": notices}
+            {**_fields(row, Access.OWNER, 0), "notices": notices}
         )
     )
 
@@ -151,9 +164,7 @@ async def read_knowledge_base(
 ) -> Envelope[KnowledgeBaseAnswer]:
     """One knowledge base."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    counts = await knowledge_bases.count_documents(session, [row.id])
-    fields = _fields(row, principal, counts.get(row.id, 0))
-    return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
+    return await _answer(session, principal, row)
 
 
 @router.put(
@@ -162,6 +173,7 @@ async def read_knowledge_base(
     responses=error_responses(
         ErrorCode.INVALID_REQUEST,
         ErrorCode.READ_ONLY,
+        ErrorCode.OWNER_ONLY,
         ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
         ErrorCode.UNKNOWN_EMBEDDING_MODEL,
         ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
@@ -177,20 +189,22 @@ async def change_knowledge_base(
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
     """
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    if body.is_public not in {None, row.is_public}:
+        row = await knowledge_bases.get(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.change(work, row, body.draft())
     await reindexing.request(work, row, body.draft())
-    counts = await knowledge_bases.count_documents(work.session, [row.id])
-    fields = _fields(row, principal, counts.get(row.id, 0))
-    return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
+    return await _answer(work.session, principal, row)
 
 
 @router.delete(
     "/{kb_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses=error_responses(
+        ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    ),
 )
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
-    row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    row = await knowledge_bases.get(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
     return Empty()

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.document_answers import DocumentAnswer, answer
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.event_stream import EventStream
+from api.framings import stream
 from api.middleware import authenticate
+from api.negotiation import EVENT_STREAM
 from api.progress_feed import Follower
 from api.services import Services
 from core.accounts.access import Action
@@ -28,10 +30,8 @@ from kb_service.models import Document, KnowledgeBase
 router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 
-_EVENT_STREAM = "text/event-stream"
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_KEEP_ALIVE_SECONDS = 15.0
 _CHECK_SECONDS = 10.0
+_WAIT_SECONDS = 1.0
 _MOST_SHOWN = 100
 UntilQuiet = Annotated[
     bool, Query(description="End the stream when nothing waits or is in work any more.")
@@ -81,7 +81,7 @@ def _answer(progress: Progress) -> ProgressAnswer:
     response_model=Envelope[ProgressAnswer],
     responses={
         **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
-        200: {"content": {_EVENT_STREAM: {"schema": {"type": "string"}}}},
+        200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
 async def read_progress(
@@ -90,9 +90,9 @@ async def read_progress(
     principal: CurrentPrincipal,
     services: CurrentServices,
     until_quiet: UntilQuiet = False,
-) -> Envelope[ProgressAnswer] | StreamingResponse:
+) -> Envelope[ProgressAnswer] | EventStream:
     """How far a knowledge base is; with ``Accept: text/event-stream`` as it goes on."""
-    if _EVENT_STREAM in request.headers.get("accept", ""):
+    if EVENT_STREAM in request.headers.get("accept", ""):
         return await stream_progress(kb_id, request, principal, services, until_quiet)
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
@@ -102,10 +102,10 @@ async def read_progress(
 @router.get(
     "/stream",
     dependencies=[View],
-    response_class=StreamingResponse,
+    response_class=EventStream,
     responses={
         **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
-        200: {"content": {_EVENT_STREAM: {}}, "description": "snapshot, progress, document, end"},
+        200: {"content": {EVENT_STREAM: {}}, "description": "snapshot, progress, document, end"},
     },
 )
 async def stream_progress(
@@ -114,7 +114,7 @@ async def stream_progress(
     principal: CurrentPrincipal,
     services: CurrentServices,
     until_quiet: UntilQuiet = False,
-) -> StreamingResponse:
+) -> EventStream:
     """Server-sent events: a snapshot, then every change, until the caller may no longer look.
 
     Events are ``snapshot``, ``progress``, ``document``, ``removed`` and ``end``, whose ``reason``
@@ -123,7 +123,7 @@ async def stream_progress(
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     events = _events(request, services, base.id, until_quiet=until_quiet)
-    return StreamingResponse(events, media_type=_EVENT_STREAM, headers=_HEADERS)
+    return stream(events, farewell=_end("access"))
 
 
 async def _events(
@@ -136,22 +136,25 @@ async def _events(
             return
         yield _frame("snapshot", await _snapshot(services, follower))
         clock = asyncio.get_running_loop().time
-        checked = spoken = clock()
+        checked, seen_by = clock(), _seen_by(follower)
         while True:
             if reason := _reason_to_end(follower, until_quiet=until_quiet):
                 yield _end(reason)
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(follower.news.wait(), _CHECK_SECONDS)
-            if clock() - checked >= _CHECK_SECONDS:
-                checked = clock()
+                await asyncio.wait_for(follower.news.wait(), _WAIT_SECONDS)
+            if clock() - checked >= _CHECK_SECONDS or seen_by != _seen_by(follower):
+                checked, seen_by = clock(), _seen_by(follower)
                 if not await _may_look(request, services, kb_id):
                     yield _end("access")
                     return
-            news = _news(follower)
-            if news or clock() - spoken >= _KEEP_ALIVE_SECONDS:
-                spoken = clock()
-                yield news or b": keep-alive\n\n"
+            yield _news(follower)
+
+
+def _seen_by(follower: Follower) -> tuple[str, bool] | None:
+    """What decides who may look at the knowledge base; None where it is gone."""
+    base = follower.base
+    return None if base is None else (base.owner_id, base.is_public)
 
 
 def _reason_to_end(follower: Follower, *, until_quiet: bool) -> str:

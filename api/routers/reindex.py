@@ -6,7 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentSettings,
+    Reading,
+    Writing,
+    requires,
+)
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from core.accounts.access import Action
@@ -215,8 +221,8 @@ async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> 
     return row
 
 
-def _kept_for(services: CurrentServices) -> timedelta:
-    return timedelta(hours=services.settings.reindex_keep_hours)
+def _kept_for(settings: CurrentSettings) -> timedelta:
+    return timedelta(hours=settings.reindex_keep_hours)
 
 
 KeptFor = Annotated[timedelta, Depends(_kept_for)]

@@ -51,7 +51,8 @@ async def _search(
 ) -> Envelope[SearchAnswer]:
     async with services.database.reading() as session:
         rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
-    request = services.searcher.resolve(rows, body.query, body, filters=body.filters)
+        most = (await services.live.read(session)).search_top_k
+    request = services.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
     result = await services.searcher.search(rows, request, explain=body.explain)
     return Envelope(data=search_answer(result, explain=body.explain))
 

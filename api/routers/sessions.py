@@ -1,17 +1,36 @@
 """Sessions and their messages (seed 002, section 5)."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue, StringConstraints
+from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents import sessions
-from agents.strategies import STRATEGIES, require_known
-from agents.tables import ChatMessage, ChatSession
-from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from agents import session_config, sessions
+from agents.runs import removal
+from agents.session_limit import check_room
+from agents.strategies import STRATEGIES
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    CurrentSettings,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.services import Services
+from api.session_answers import (
+    ListedSession,
+    MessageList,
+    SessionAnswer,
+    listed_session,
+    message_answer,
+    session_answer,
+)
+from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import ErrorCode
@@ -20,6 +39,8 @@ router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
 Write = Depends(requires(Permission.SESSION_WRITE))
 _MAX_MESSAGES = 200
+# Blanks alone are no title: the first question gives one then.
+Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
 class SessionConfig(Body):
@@ -35,91 +56,75 @@ class SessionConfig(Body):
 class SessionBody(Body):
     """A new session."""
 
-    title: Text = Field(default="", max_length=200, examples=["新对话"])
+    title: Title = Field(default="", examples=["新对话"])
     config: SessionConfig = SessionConfig()
 
 
 class SessionChangeBody(Body):
     """What may be changed; what is left out stays."""
 
-    title: Text | None = Field(default=None, max_length=200)
+    title: Title | None = None
     config: SessionConfig | None = None
     is_archived: bool | None = None
 
 
-class SessionAnswer(BaseModel):
-    """A session; ``thread_id`` is what runs name it by."""
-
-    id: str
-    thread_id: str
-    title: str
-    message_count: int
-    last_message_at: datetime | None
-    config: dict[str, JsonValue]
-    is_archived: bool
-    created_at: datetime
-    updated_at: datetime
+async def _config(
+    services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
+) -> dict[str, JsonValue]:
+    given = config.model_dump(exclude_none=True)
+    await session_config.require_usable(session, principal, given)
+    if config.model_id:
+        await services.models.choose(session, principal, config.model_id)
+    return given
 
 
-class MessageAnswer(BaseModel):
-    """A message; ``metadata`` has citations, usage and the tools that were called."""
-
-    id: str
-    role: str
-    content: str
-    content_type: str
-    metadata: dict[str, JsonValue]
-    run_id: str | None
-    created_at: datetime
-
-
-class MessageList(BaseModel):
-    """Messages, oldest first."""
-
-    items: list[MessageAnswer]
-    has_more: bool
-
-
-def _answer(row: ChatSession) -> SessionAnswer:
-    return SessionAnswer.model_validate(row.model_dump())
-
-
-def _message(row: ChatMessage) -> MessageAnswer:
-    fields = row.model_dump(exclude={"id"})
-    return MessageAnswer.model_validate({**fields, "id": row.message_id, "metadata": row.details})
-
-
-def _config(config: SessionConfig) -> dict[str, JsonValue]:
-    if config.agent_type is not None:
-        require_known(config.agent_type)
-    return config.model_dump(exclude_none=True)
-
-
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get(
+    "",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+)
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
     is_archived: bool | None = None,
-) -> Envelope[Items[SessionAnswer]]:
-    """One's own sessions."""
-    listing = await sessions.list_sessions(session, principal, page, is_archived=is_archived)
-    items = [_answer(row) for row in listing.items]
+    search: Annotated[
+        Text,
+        Query(max_length=200, description="Words as they stand in the title or in a message"),
+    ] = "",
+) -> Envelope[Items[ListedSession]]:
+    """One's own sessions, all of them or those in which something was said."""
+    listing = await sessions.list_sessions(
+        session, principal, page, is_archived=is_archived, search=search.strip()
+    )
+    items = [listed_session(row, listing.matches.get(row.id)) for row in listing.items]
     return page_of(items, page, total=listing.total)
 
 
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_AGENT_TYPE),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_AGENT_TYPE,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        ErrorCode.SESSIONS_FULL,
+    ),
 )
 async def create_session(
-    body: SessionBody, principal: CurrentPrincipal, work: Writing
+    body: SessionBody,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    services: CurrentServices,
+    work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
-    config = _config(body.config)
+    config = await _config(services, work.session, principal, body.config)
+    await check_room(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
-    return Envelope(data=_answer(row))
+    return Envelope(data=session_answer(row))
 
 
 @router.get(
@@ -129,29 +134,35 @@ async def read_session(
     session_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[SessionAnswer]:
     """One session, by its id or its thread id."""
-    return Envelope(data=_answer(await sessions.get(session, principal, session_id)))
+    return Envelope(data=session_answer(await sessions.get(session, principal, session_id)))
 
 
 @router.put(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_AGENT_TYPE, ErrorCode.SESSION_NOT_FOUND
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_AGENT_TYPE,
+        ErrorCode.SESSION_NOT_FOUND,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.MCP_CONNECTION_NOT_FOUND,
     ),
 )
 async def change_session(
-    session_id: Text, body: SessionChangeBody, principal: CurrentPrincipal, work: Writing
+    session_id: Text,
+    body: SessionChangeBody,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Change a session's title, settings or archive mark."""
     row = await sessions.get(work.session, principal, session_id)
-    await sessions.change(
-        work,
-        row,
-        title=body.title,
-        config=None if body.config is None else _config(body.config),
-        is_archived=body.is_archived,
-    )
-    return Envelope(data=_answer(row))
+    config = None
+    if body.config is not None:
+        config = await _config(services, work.session, principal, body.config)
+    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+    return Envelope(data=session_answer(row))
 
 
 @router.delete(
@@ -159,9 +170,11 @@ async def change_session(
     dependencies=[Write],
     responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
 )
-async def delete_session(session_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
-    """Delete a session with its messages; one with an active run must be stopped first."""
-    await sessions.delete(work, await sessions.get(work.session, principal, session_id))
+async def delete_session(
+    session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Delete a session with its messages; a run that is under way is stopped first."""
+    await removal.delete_session(services.database, services.runs, principal, session_id)
     return Empty()
 
 
@@ -180,5 +193,5 @@ async def list_messages(
     """The newest messages of a session, oldest first."""
     row = await sessions.get(session, principal, session_id)
     listing = await sessions.list_messages(session, row, before_id=before_id, limit=limit)
-    items = [_message(message) for message in listing.items]
+    items = [message_answer(message) for message in listing.items]
     return Envelope(data=MessageList(items=items, has_more=listing.has_more))

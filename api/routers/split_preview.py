@@ -171,7 +171,8 @@ async def _stored(services: Services, document: Document) -> AsyncGenerator[tupl
 
 @asynccontextmanager
 async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
-    async with one_file(request, max_bytes=services.settings.max_upload_bytes) as form:
+    settings = await services.live.now()
+    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
         name = documents.clean_name(form.file.filename or "")
         found = detect(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:

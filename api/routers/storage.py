@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
 from api.envelope import Envelope
 from core.accounts.permissions import Permission
 from kb_service import documents
@@ -26,13 +26,13 @@ class StorageAnswer(BaseModel):
 
 @router.get("", dependencies=[View])
 async def read_storage(
-    principal: CurrentPrincipal, services: CurrentServices, session: Reading
+    principal: CurrentPrincipal, settings: CurrentSettings, session: Reading
 ) -> Envelope[StorageAnswer]:
     """How many bytes of files the caller keeps, and how many are allowed."""
     storage = await documents.storage_of(session, principal.user_id)
     answer = StorageAnswer(
         used_bytes=storage.used_bytes,
-        limit_bytes=services.settings.user_quota_bytes or None,
+        limit_bytes=settings.user_quota_bytes or None,
         documents=storage.documents,
         image_bytes=storage.image_bytes,
     )

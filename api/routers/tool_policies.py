@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.mcp.remote_tools import with_own_tools
 from agents.policies import chosen
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Text
@@ -29,7 +30,7 @@ class ToolPolicyAnswer(BaseModel):
 
 
 class ToolPolicyList(BaseModel):
-    """All tools of the server."""
+    """All tools of the server, and those of one's own MCP connections."""
 
     items: list[ToolPolicyAnswer]
     total: int
@@ -46,6 +47,7 @@ class ToolPoliciesBody(Body):
 async def _list(
     session: AsyncSession, principal: Principal, server: ServerPolicies
 ) -> Envelope[ToolPolicyList]:
+    server = await with_own_tools(session, principal.user_id, server)
     rows = await chosen.view(session, principal.user_id, server)
     items = [ToolPolicyAnswer(**asdict(row)) for row in rows]
     return Envelope(data=ToolPolicyList(items=items, total=len(items)))
@@ -64,7 +66,8 @@ async def choose_my_tool_policies(
     body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
 ) -> Envelope[ToolPolicyList]:
     """Choose for some tools; runs that begin from now on keep to it."""
-    await chosen.choose(work, principal.user_id, services.tool_policies, body.policies)
+    server = await with_own_tools(work.session, principal.user_id, services.tool_policies)
+    await chosen.choose(work, principal.user_id, server, body.policies)
     return await _list(work.session, principal, services.tool_policies)
 
 

@@ -5,13 +5,13 @@ from contextlib import aclosing
 from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated
-from urllib.parse import quote
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from api.attachment_names import content_disposition
 from api.dependencies import (
     CurrentPrincipal,
     CurrentServices,
@@ -130,7 +130,7 @@ async def export_knowledge_base(
     blocks = write(LiveSource(_stores(services), row), product=version("agentex"))
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
-    name = f"attachment; filename=\"knowledge-base.akb\"; filename*=UTF-8''{quote(row.name)}.akb"
+    name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
     return StreamingResponse(
         _continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name}
     )
@@ -169,7 +169,7 @@ async def import_knowledge_base(
     says how far it is. Where the file's embedding model is not served here, its documents are
     embedded anew. A form field ``name`` gives it another name.
     """
-    settings = services.settings
+    settings = await services.live.now()
     async with one_file(request, max_bytes=settings.max_import_bytes) as form:
         name = form.fields.get("name") or None
         if name is not None and len(name) > NAME_LENGTH:
@@ -198,8 +198,8 @@ async def import_knowledge_base(
 async def _begin(
     services: Services, principal: Principal, planned: Arrival, cargo: Cargo
 ) -> Envelope[TransferAnswer]:
-    quota = services.settings.user_quota_bytes
     async with unit_of_work(services.database, services.queue.push) as work:
+        quota = (await services.live.read(work.session)).user_quota_bytes
         if quota:
             await documents.take_turn(work.session, principal.user_id)
         row = await arrival.create(work, principal, planned)

@@ -2,16 +2,19 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Request
+from pydantic import AwareDatetime, BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Secret, Text
 from api.errors import error_responses
+from api.request_limits import address_of
 from core.accounts import api_keys, users
 from core.accounts.access import Principal
 from core.accounts.authentication import change_password
+from core.accounts.permissions import Permission
+from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidCredentials
 from core.security.passwords import check_strength, hash_password, verify_password
@@ -76,9 +79,18 @@ class PasswordBody(Body):
 
 
 class ApiKeyBody(Body):
-    """A name to tell keys apart."""
+    """A name to tell keys apart, and what bounds the key."""
 
     name: Text = Field(min_length=1, max_length=100, examples=["生产环境"])
+    scopes: list[Permission] | None = Field(
+        default=None,
+        max_length=len(Permission),
+        description="The only permissions that the key has; left out, all of the account",
+        examples=[["kb:view", "agent:run"]],
+    )
+    expires_at: AwareDatetime | None = Field(
+        default=None, description="When the key ends; left out, never"
+    )
 
 
 class ApiKeyAnswer(BaseModel):
@@ -87,7 +99,9 @@ class ApiKeyAnswer(BaseModel):
     id: str
     name: str
     key_prefix: str
+    scopes: list[str] | None
     last_used_at: datetime | None
+    expires_at: datetime | None
     created_at: datetime
 
 
@@ -104,6 +118,8 @@ class NewApiKey(BaseModel):
     id: str
     name: str
     key: str
+    scopes: list[str] | None
+    expires_at: datetime | None
     created_at: datetime
 
 
@@ -135,6 +151,7 @@ async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
     """Change one's name, picture or settings, or what may be remembered."""
+    principal.require_whole()
     user = await users.get_user(work.session, principal.user_id)
     await users.update_profile(
         work.session, user, username=body.username, avatar_url=body.avatar_url
@@ -152,17 +169,24 @@ async def change_me(
 
 @router.put(
     "/password",
-    responses=error_responses(ErrorCode.INVALID_CREDENTIALS, ErrorCode.WEAK_PASSWORD),
+    responses=error_responses(
+        ErrorCode.INVALID_CREDENTIALS,
+        ErrorCode.WEAK_PASSWORD,
+        ErrorCode.TOO_MANY_REQUESTS,
+        ErrorCode.TOO_MANY_LOGINS,
+    ),
 )
 async def change_my_password(
-    body: PasswordBody, principal: CurrentPrincipal, services: CurrentServices
+    body: PasswordBody, request: Request, principal: CurrentPrincipal, services: CurrentServices
 ) -> Empty:
     """Change one's password; all other logins end."""
+    principal.require_whole()
     async with services.database.reading() as session:
         before = await users.get_user(session, principal.user_id)
     # Hashes take long: no transaction is open while they are made.
-    if not await verify_password(body.old_password, before.password_hash):
-        raise InvalidCredentials(field="old_password")
+    async with services.login_throttle.attempt(before.username, address_of(request.scope)):
+        if not await verify_password(body.old_password, before.password_hash):
+            raise InvalidCredentials(field="old_password")
     check_strength(body.new_password, username=before.username)
     password_hash = await hash_password(body.new_password)
     async with unit_of_work(services.database) as work:
@@ -175,6 +199,8 @@ async def change_my_password(
             password_hash=password_hash,
             keep_family_id=principal.family_id,
         )
+        target = Target("user", user.id, user.username)
+        note(work.session, AuditAction.PASSWORD_CHANGED, target)
     return Empty()
 
 
@@ -187,7 +213,9 @@ async def list_my_api_keys(principal: CurrentPrincipal, session: Reading) -> Env
             id=row.id,
             name=row.name,
             key_prefix=row.key_prefix,
+            scopes=row.scopes,
             last_used_at=row.last_used_at,
+            expires_at=row.expires_at,
             created_at=row.created_at,
         )
         for row in rows
@@ -195,17 +223,37 @@ async def list_my_api_keys(principal: CurrentPrincipal, session: Reading) -> Env
     return Envelope(data=ApiKeyList(items=items, total=len(items)))
 
 
-@router.post("/api-keys", responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post(
+    "/api-keys",
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED),
+)
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NewApiKey]:
-    """Make an API key; this answer is the only one that shows it."""
-    row, key = await api_keys.create_api_key(work.session, principal.user_id, name=body.name)
-    return Envelope(data=NewApiKey(id=row.id, name=row.name, key=key, created_at=row.created_at))
+    """Make an API key; this answer is the only one that shows it.
+
+    Nobody makes a key with more than they have: one made with a key has no more permissions than that
+    one and ends no later.
+    """
+    draft = api_keys.ApiKeyDraft(body.name, body.scopes, body.expires_at)
+    row, key = await api_keys.make_api_key(work.session, principal, draft)
+    return Envelope(
+        data=NewApiKey(
+            id=row.id,
+            name=row.name,
+            key=key,
+            scopes=row.scopes,
+            expires_at=row.expires_at,
+            created_at=row.created_at,
+        )
+    )
 
 
-@router.delete("/api-keys/{key_id}", responses=error_responses(ErrorCode.API_KEY_NOT_FOUND))
+@router.delete(
+    "/api-keys/{key_id}",
+    responses=error_responses(ErrorCode.API_KEY_NOT_FOUND, ErrorCode.PERMISSION_DENIED),
+)
 async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
-    """Revoke an API key; it stops working at once."""
-    await api_keys.revoke_api_key(work.session, principal.user_id, key_id)
+    """Revoke an API key; it stops working at once, and its open streams end within seconds."""
+    await api_keys.revoke_api_key(work.session, principal, key_id)
     return Empty()

@@ -1,0 +1,157 @@
+"""The figures of the whole system, counted at most once in a while for all who ask."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import func, text
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.runs.figures import count_runs, count_sessions
+from core.accounts.models import User, UserStatus
+from core.database.engine import Database
+from core.errors import AgentexError
+from core.heartbeats import living_workers
+from core.jobs import queue_depth
+from core.settings import Settings
+from kb_service.figures import count_documents, count_knowledge_bases
+from kb_service.spaces import Spaces
+
+# A scraper asks every 15 seconds or so, a page of the console whenever somebody looks.
+_FRESH_SECONDS = 10.0
+_PATIENCE_SECONDS = 3.0
+_FLOAT_BYTES = 4
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was counted; None where the part that knows did not answer.
+
+    Args:
+        users: accounts that are not deleted.
+        sessions: everybody's.
+        knowledge_bases: that are not deleted.
+        documents: by status.
+        runs: by state.
+        database: product and version.
+        database_bytes: on disk.
+        points: of all vector indexes.
+        vector_bytes: on disk; of a Qdrant server's the raw vectors alone.
+        queue_depth: jobs that wait or run.
+        workers: names of those that gave a sign of life lately.
+    """
+
+    users: int
+    sessions: int
+    knowledge_bases: int
+    documents: dict[str, int]
+    runs: dict[str, int]
+    database: str
+    database_bytes: int
+    points: int | None
+    vector_bytes: int | None
+    queue_depth: int | None
+    workers: list[str] | None
+
+
+class SystemFigures:
+    """Counts when somebody asks and what is known is older than some seconds.
+
+    Args:
+        settings: where the files are.
+        database: counts rows.
+        redis: the queue, and the signs of life.
+        spaces: the vector indexes.
+    """
+
+    def __init__(
+        self, settings: Settings, database: Database, redis: Redis, spaces: Spaces
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._redis = redis
+        self._spaces = spaces
+        self._lock = asyncio.Lock()
+        self._known: tuple[float, Figures] | None = None
+
+    async def now(self) -> Figures:
+        """The figures, at most some seconds old; who asks meanwhile waits for the same count.
+
+        Raises:
+            DatabaseUnavailable: the rows can't be counted.
+        """
+        async with self._lock:
+            if self._known is None or time.monotonic() - self._known[0] > _FRESH_SECONDS:
+                figures = await self._count()
+                self._known = (time.monotonic(), figures)
+            return self._known[1]
+
+    async def _count(self) -> Figures:
+        points = await _known(self._points)
+        async with self._database.reading() as session:
+            alive = col(User.status) != UserStatus.DELETED.value
+            users = select(func.count()).select_from(User).where(alive)
+            return Figures(
+                users=(await session.exec(users)).one(),
+                sessions=await count_sessions(session),
+                knowledge_bases=await count_knowledge_bases(session),
+                documents=await count_documents(session),
+                runs=await count_runs(session),
+                database=await self._database_version(session),
+                database_bytes=await self._database_bytes(session),
+                points=points,
+                vector_bytes=await self._vector_bytes(points),
+                queue_depth=await _known(lambda: queue_depth(self._redis)),
+                workers=await _known(lambda: living_workers(self._redis)),
+            )
+
+    async def _database_version(self, session: AsyncSession) -> str:
+        is_sqlite = self._database.is_sqlite
+        ask = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
+        version = (await (await session.connection()).execute(text(ask))).scalar_one()
+        return f"{'SQLite' if is_sqlite else 'PostgreSQL'} {version}"
+
+    async def _database_bytes(self, session: AsyncSession) -> int:
+        if not self._database.is_sqlite:
+            ask = text("SELECT pg_database_size(current_database())")
+            return (await (await session.connection()).execute(ask)).scalar_one()
+        file = Path(self._database.engine.url.database or "")
+        parts = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
+        return await anyio.to_thread.run_sync(lambda: sum(map(_size, parts)))
+
+    async def _points(self) -> int:
+        return sum([await space.index.count() for space in self._spaces.values()])
+
+    async def _vector_bytes(self, points: int | None) -> int | None:
+        if self._settings.qdrant_url is None:
+            folder = self._settings.data_dir / "vectors"
+            return await anyio.to_thread.run_sync(lambda: sum(map(_size, folder.rglob("*"))))
+        if points is None:
+            return None
+        # A Qdrant server does not tell what it takes on disk: at least the vectors themselves.
+        return points * _FLOAT_BYTES * self._spaces.default.model.dimension
+
+
+async def _known(ask: Callable[[], Awaitable[T]]) -> T | None:
+    """What a part answers, None where it does not, or not soon."""
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return await ask()
+    except (AgentexError, RedisError, OSError, TimeoutError):
+        return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        # A file of an index may go at any moment.
+        return 0

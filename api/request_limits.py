@@ -1,0 +1,56 @@
+"""How many requests a caller may send: per user, per API key, and per address without either."""
+
+import math
+from collections.abc import Sequence
+
+from starlette.types import Scope
+
+from core.access_settings import AccessSettings
+from core.accounts.access import Principal
+from core.errors import TooManyRequests
+from core.security.rate_limits import Charge, Limit, RateLimiter, address_range
+
+_MINUTE = 60.0
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from, as far as its proxies are believed; empty over a socket file."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+class RequestLimits:
+    """Lets requests in, or says when to come again.
+
+    Args:
+        limiter: counts.
+        settings: say how many.
+    """
+
+    def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
+        self._limiter = limiter
+        self._general = Limit(settings.requests_per_minute, _MINUTE)
+        self._per_key = Limit(settings.key_requests_per_minute, _MINUTE)
+
+    async def admit(self, principal: Principal) -> None:
+        """Count a request of somebody who is known.
+
+        Raises:
+            TooManyRequests: the account or the key has used up its requests.
+        """
+        charges = [Charge(f"user:{principal.user_id}", self._general)]
+        if principal.key_id is not None:
+            charges.append(Charge(f"key:{principal.key_id}", self._per_key))
+        await self._take(charges)
+
+    async def admit_stranger(self, scope: Scope) -> None:
+        """Count a request without a valid credential; those of others behind one address do not count.
+
+        Raises:
+            TooManyRequests: the address has used up its requests.
+        """
+        await self._take([Charge(f"address:{address_range(address_of(scope))}", self._general)])
+
+    async def _take(self, charges: Sequence[Charge]) -> None:
+        if wait := await self._limiter.take(charges):
+            raise TooManyRequests(math.ceil(wait))

@@ -1,0 +1,90 @@
+"""A whole session as a file."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import StreamingResponse
+
+from agents import sessions
+from agents.session_batches import message_batches
+from agents.session_markdown import SessionMarkdown
+from agents.tables import ChatMessage, ChatSession
+from api.attachment_names import content_disposition
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.envelope import Text
+from api.errors import error_responses
+from api.session_answers import message_answer, session_answer
+from core.accounts.permissions import Permission
+from core.database.types import utc_now
+from core.errors import ErrorCode
+
+router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
+View = Depends(requires(Permission.SESSION_VIEW))
+Batches = AsyncGenerator[Sequence[ChatMessage]]
+_MEDIA_TYPES = {"markdown": "text/markdown; charset=utf-8", "json": "application/json"}
+_EXTENSIONS = {"markdown": "md", "json": "json"}
+_FORMAT = '"format":"agentex-session","version":1'
+
+
+@router.get(
+    "/{session_id}/export",
+    dependencies=[View],
+    response_class=StreamingResponse,
+    responses={
+        **error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+        200: {
+            "description": "The file, as an attachment",
+            "content": {
+                "text/markdown": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "object"}},
+            },
+        },
+    },
+)
+async def export_session(
+    session_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    file_format: Annotated[Literal["markdown", "json"], Query(alias="format")] = "markdown",
+) -> StreamingResponse:
+    """A whole session as a file: Markdown for people, JSON for programs.
+
+    Markdown folds tool calls, lists the sources of each answer, and has nothing in it that runs
+    or is loaded when it is shown; JSON has the messages as they are listed.
+    """
+    async with services.database.reading() as session:
+        row = await sessions.get(session, principal, session_id)
+    batches = message_batches(services.database, row.id)
+    pieces = _markdown(row, batches) if file_format == "markdown" else _json(row, batches)
+    disposition = content_disposition(
+        row.title, fallback="session", extension=_EXTENSIONS[file_format]
+    )
+    return StreamingResponse(
+        pieces,
+        media_type=_MEDIA_TYPES[file_format],
+        headers={"Content-Disposition": disposition},
+    )
+
+
+async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
+    writer = SessionMarkdown(row, now=utc_now())
+    yield writer.head()
+    async with aclosing(batches):
+        async for messages in batches:
+            for message in messages:
+                yield writer.message(message)
+
+
+async def _json(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
+    exported = utc_now().isoformat().replace("+00:00", "Z")
+    yield f'{{{_FORMAT},"exported_at":"{exported}",'
+    yield f'"session":{session_answer(row).model_dump_json()},"messages":['
+    separator = ""
+    async with aclosing(batches):
+        async for messages in batches:
+            for message in messages:
+                yield separator + message_answer(message).model_dump_json()
+                separator = ",\n"
+    yield "]}\n"
