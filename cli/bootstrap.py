@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.accounts.permissions import ADMIN_ROLE, Permission
-from core.accounts.signing_keys import PURPOSE, ensure_signing_key, load_token_issuer
+from core.accounts.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
 from core.accounts.users import create_user, draft_user, ensure_roles, get_role_by_name
 from core.database.engine import open_database
 from core.database.unit_of_work import UnitOfWork, unit_of_work
@@ -54,7 +54,7 @@ async def prepare(settings: Settings) -> None:
             if admin is not None and settings.documentation_enabled:
                 await _add_documentation(work, settings, admin)
         async with database.reading() as session:
-            await load_token_issuer(session, vault)
+            await SigningKeys(vault).issuer(session)
     finally:
         await database.close()
 

@@ -90,8 +90,8 @@ class ApiClient:
         known = await self.list_knowledge_bases()
         exact = [base for base in known if base.id == wanted]
         named = [base for base in known if _fold(base.name) == _fold(wanted)]
-        # One's own goes before another person's public one of the same name.
-        found = exact or [base for base in named if base.can_write] or named
+        # One's own goes before another person's of the same name.
+        found = exact or [base for base in named if base.access == "owner"] or named
         if not found:
             names = ", ".join(base.name for base in known[:_LISTED_NAMES]) or "-"
             raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=wanted, names=names)

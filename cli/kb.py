@@ -1,7 +1,6 @@
 """``agentex kb``: create, list, show and delete knowledge bases."""
 
 import shlex
-import sys
 from typing import Annotated
 
 import typer
@@ -9,13 +8,13 @@ import typer
 from cli import messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.confirming import confirmed
 from cli.messages import Language
 from cli.output import Output
 from cli.preview import preview
-from cli.problems import CommandFailed, ExitCode
+from cli.problems import ExitCode
 from cli.records import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.reindex import reindex
-from core.errors import InvalidRequest
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, show and delete knowledge bases.")
 
@@ -167,7 +166,8 @@ def delete(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         base = await client.find_knowledge_base(wanted)
-        if not yes and not _confirmed(output, base):
+        question = output.render(messages.KB_CONFIRM, name=base.name, count=base.document_count)
+        if not yes and not confirmed(output, question):
             output.say(messages.KB_KEPT)
             return ExitCode.FAILED
         await client.delete_knowledge_base(base.id)
@@ -176,13 +176,6 @@ def delete(
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
-
-
-def _confirmed(output: Output, base: KnowledgeBaseRecord) -> bool:
-    if output.json_only or not sys.stdin.isatty():
-        raise CommandFailed(InvalidRequest("yes", "required"), messages.CONFIRM_NEEDED)
-    question = output.render(messages.KB_CONFIRM, name=base.name, count=base.document_count)
-    return typer.confirm(question, err=True)
 
 
 def _yes(output: Output, value: bool) -> str:

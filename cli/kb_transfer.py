@@ -1,8 +1,6 @@
 """``agentex kb export``, ``import`` and ``copy``: move whole knowledge bases."""
 
 import asyncio
-import hashlib
-import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from rich.progress import (
 from cli import messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.downloads import download, require_free
 from cli.files import CountedFile, sha256
 from cli.kb import WantedArgument
 from cli.messages import PATH_MISSING, Language, Message
@@ -66,36 +65,16 @@ def export(
     """Write a knowledge base into one file: documents, passages, vectors, settings, questions."""
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        if file.exists() and not force:
-            raise CommandFailed(InvalidRequest("file", str(file)), messages.FILE_THERE, path=file)
+        require_free(file, force=force)
         base = await client.find_knowledge_base(wanted)
-        size, digest = await _download(output, client, base.id, file)
+        path = f"/api/v1/knowledge-bases/{base.id}/export"
+        with _drawn(output, messages.EXPORTING, total=None) as told:
+            size, digest = await download(client, path, file, told)
         output.say(messages.EXPORTED, name=base.name, path=file, size=size, sha256=digest)
         output.emit({"id": base.id, "file": str(file), "size": size, "sha256": digest})
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
-
-
-async def _download(output: Output, client: ApiClient, kb_id: str, file: Path) -> tuple[int, str]:
-    """Write the file beside its place first: a broken export must not look like a whole one."""
-    digest, size = hashlib.sha256(), 0
-    partial = file.with_name(f"{file.name}.part")
-    path = f"/api/v1/knowledge-bases/{kb_id}/export"
-    try:
-        with _drawn(output, messages.EXPORTING, total=None) as told, partial.open("wb") as target:
-            async with client.stream("GET", path) as response:
-                async for block in response.aiter_bytes():
-                    target.write(block)
-                    digest.update(block)
-                    size += len(block)
-                    told(size)
-            target.flush()
-            os.fsync(target.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-    return size, digest.hexdigest()
 
 
 def import_file(

@@ -1,6 +1,5 @@
 """``agentex login`` and ``agentex logout``."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -9,20 +8,17 @@ from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.credentials import Login
 from cli.messages import (
-    ASK_PASSWORD,
     ASK_USERNAME,
     BOOTSTRAPPED,
     LOGGED_IN,
     LOGGED_OUT,
     ONE_SECRET,
     PASSWORD_NEEDED,
-    SECRET_EMPTY,
     WAS_LOGGED_OUT,
-    Message,
 )
 from cli.output import Output
+from cli.passwords import ask_password, need_terminal, read_secret, usage
 from cli.problems import CommandFailed, ExitCode, ServerRefused
-from core.errors import InvalidRequest
 from core.settings import get_settings
 
 
@@ -48,14 +44,14 @@ def login(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         if password_stdin and api_key_stdin:
-            raise _usage("api_key_stdin", ONE_SECRET)
+            raise usage("api_key_stdin", ONE_SECRET)
         if api_key_stdin:
-            client.sign_in.login = Login(api_key=_read_secret())
+            client.sign_in.login = Login(api_key=read_secret())
         elif username is None and not password_stdin and await _log_in_as_first(output, client):
             pass
         else:
             name = username or _ask_username(output, client)
-            password = _read_secret() if password_stdin else _ask_password(output)
+            password = read_secret() if password_stdin else ask_password(output)
             await client.sign_in.log_in(client.transport, name, password)
         await _confirm(output, client, named=url is not None)
         return ExitCode.OK
@@ -119,30 +115,8 @@ async def _end(client: ApiClient, stored: Login) -> None:
 
 
 def _ask_username(output: Output, client: ApiClient) -> str:
-    _need_terminal("username", PASSWORD_NEEDED)
+    need_terminal("username", PASSWORD_NEEDED)
     stored = client.sign_in.store.load(client.sign_in.url)
     default = (stored.username if stored else "") or get_settings().admin_username
     answer: str = typer.prompt(output.render(ASK_USERNAME), default=default, err=True)
     return answer
-
-
-def _ask_password(output: Output) -> str:
-    _need_terminal("password", PASSWORD_NEEDED)
-    answer: str = typer.prompt(output.render(ASK_PASSWORD), hide_input=True, err=True)
-    return answer
-
-
-def _need_terminal(field: str, message: Message) -> None:
-    if not sys.stdin.isatty():
-        raise _usage(field, message)
-
-
-def _read_secret() -> str:
-    secret = sys.stdin.readline().rstrip("\r\n")
-    if not secret:
-        raise _usage("stdin", SECRET_EMPTY)
-    return secret
-
-
-def _usage(field: str, message: Message) -> CommandFailed:
-    return CommandFailed(InvalidRequest(field, message.en), message)

@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from cli import chat, doctor, evaluate, ingest, kb, kb_transfer, login, parts, search, serve
+from cli import (
+    admin,
+    chat,
+    doctor,
+    evaluate,
+    ingest,
+    kb,
+    kb_share,
+    kb_transfer,
+    login,
+    parts,
+    search,
+    serve,
+    sessions,
+)
 
 app = typer.Typer(
     name="agentex",
@@ -24,6 +38,7 @@ app.command()(parts.api)
 app.command()(parts.migrate)
 app.command()(login.login)
 app.command()(login.logout)
+kb.app.command()(kb_share.share)
 kb.app.command("export")(kb_transfer.export)
 kb.app.command("import")(kb_transfer.import_file)
 kb.app.command("copy")(kb_transfer.copy)
@@ -32,6 +47,8 @@ app.command()(ingest.ingest)
 app.command()(search.search)
 app.command("eval")(evaluate.evaluate)
 app.command()(chat.chat)
+app.add_typer(admin.app, name="admin")
+app.add_typer(sessions.app, name="sessions")
 app.command()(doctor.doctor)
 
 

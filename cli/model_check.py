@@ -6,18 +6,15 @@ A process of its own: the terminal client does not load what the server is made 
 import asyncio
 import json
 import sys
-from contextlib import aclosing, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, replace
 
 import httpx
 
+from agents.model_probe import probe
 from agents.models import configured_endpoint, open_model
-from agents.models.port import Message
-from core.errors import ModelFailed, UnusableSetting
+from core.errors import UnusableSetting
 from core.settings import Settings, get_settings
-
-_SECONDS = 30.0
-_QUESTION = (Message("user", "Say hello."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class _Probe:
 
 
 async def _probe(settings: Settings) -> _Probe:
-    """Ask the model of the settings for its first word, once, for at most half a minute.
+    """Ask the model of the settings for its first word.
 
     Raises:
         UnusableSetting: The settings name no usable model.
@@ -47,21 +44,10 @@ async def _probe(settings: Settings) -> _Probe:
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return _Probe()
-    hasty = replace(
-        endpoint,
-        attempts=1,
-        read_timeout_seconds=min(_SECONDS, endpoint.read_timeout_seconds),
-        call_seconds=min(_SECONDS, endpoint.call_seconds),
-    )
     found = _Probe(endpoint.provider, endpoint.model)
     async with httpx.AsyncClient(follow_redirects=False) as client:
-        try:
-            async with aclosing(open_model(hasty, client).events(_QUESTION)) as events:
-                await anext(events)
-        except ModelFailed as failure:
-            said = {name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")}
-            return replace(found, **said)
-    return found
+        came = await probe(open_model(endpoint, client))
+    return replace(found, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
 
 
 def main() -> None:

@@ -51,6 +51,7 @@ class KnowledgeBaseRecord(Record):
     chunk_overlap: int = 0
     document_count: int = 0
     is_public: bool = False
+    access: str = "owner"
     can_write: bool = True
     created_at: datetime | None = None
     notices: list[Notice] = []

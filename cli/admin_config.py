@@ -1,0 +1,107 @@
+"""``agentex admin config``: settings that change while the server runs."""
+
+import json
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from pydantic import JsonValue
+
+from cli import admin_messages as messages
+from cli.client import ApiClient
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.output import Output
+from cli.problems import ExitCode
+from cli.records import Record
+
+app = typer.Typer(no_args_is_help=True, help="Settings that change while the server runs.")
+_PATH = "/api/v1/admin/system/config"
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="As `list` shows it.")]
+
+
+class _Setting(Record):
+    key: str
+    value: JsonValue
+    description: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    source: str = ""
+    variable: str = ""
+
+
+class _Settings(Record):
+    items: list[_Setting]
+
+
+@app.command("list")
+def list_config(
+    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
+) -> None:
+    """List these settings with their values and what they mean."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        settings = client.read(_Settings, await client.call("GET", _PATH))
+        output.emit(settings.to_json())
+        columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
+        output.table(columns, [_row(output, one) for one in settings.items])
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command("set")
+def set_config(
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Give a setting another value, at once and in all processes."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        given = {"value": _parsed(value)}
+        answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
+        return _told(output, client.read(_Setting, answer))
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command("reset")
+def reset_config(
+    key: KeyArgument,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Go back to the value of the environment, or to the default."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
+        return _told(output, client.read(_Setting, answer))
+
+    run(Options(json_only, language, url), body)
+
+
+def _told(output: Output, setting: _Setting) -> ExitCode:
+    output.say(messages.CONFIG_SET, key=setting.key, value=_shown(setting.value))
+    output.emit(setting.to_json())
+    return ExitCode.OK
+
+
+def _row(output: Output, setting: _Setting) -> tuple[str, ...]:
+    known = messages.SOURCES.get(setting.source)
+    source = output.render(known) if known else setting.source
+    return setting.key, _shown(setting.value), source, setting.description
+
+
+def _shown(value: JsonValue) -> str:
+    return "-" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(value: str) -> JsonValue:
+    """The value that is meant; what is no JSON is sent as text, and the server says what it wants."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value

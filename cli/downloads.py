@@ -1,0 +1,53 @@
+"""Files that the server makes, written so that a broken one never looks like a whole one."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from cli import messages
+from cli.client import ApiClient
+from cli.problems import CommandFailed
+from core.errors import InvalidRequest
+
+
+def require_free(file: Path, *, force: bool) -> None:
+    """Refuse to write over a file unless that is wanted.
+
+    Raises:
+        CommandFailed: the file is there.
+    """
+    if file.exists() and not force:
+        raise CommandFailed(InvalidRequest("file", str(file)), messages.FILE_THERE, path=file)
+
+
+async def download(
+    client: ApiClient, path: str, file: Path, told: Callable[[int], None] = lambda _: None
+) -> tuple[int, str]:
+    """Write an answer beside its place first, and into its place when it is whole.
+
+    Args:
+        client: of the server.
+        path: of the request.
+        file: where to write it.
+        told: called with the bytes that came so far.
+
+    Returns:
+        Its size in bytes and its SHA-256 in hexadecimal.
+    """
+    digest, size = hashlib.sha256(), 0
+    partial = file.with_name(f"{file.name}.part")
+    try:
+        with partial.open("wb") as target:
+            async with client.stream("GET", path) as response:
+                async for block in response.aiter_bytes():
+                    target.write(block)
+                    digest.update(block)
+                    size += len(block)
+                    told(size)
+            target.flush()
+            os.fsync(target.fileno())
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return size, digest.hexdigest()

@@ -1,0 +1,105 @@
+"""``agentex kb share``: with whom a knowledge base is shared, and changing that."""
+
+from typing import Annotated
+
+import typer
+
+from cli import messages
+from cli.client import ApiClient
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.kb import WantedArgument
+from cli.output import Output
+from cli.problems import ExitCode
+from cli.records import JsonObject, Record
+
+UserOption = Annotated[
+    list[str] | None, typer.Option("--user", help="A person, by user name; may come many times.")
+]
+RoleOption = Annotated[
+    list[str] | None,
+    typer.Option("--role", help="All who have a role, such as developer; may come many times."),
+]
+
+
+class _User(Record):
+    username: str
+
+
+class _Role(Record):
+    name: str
+    display_name: str = ""
+
+
+class _Share(Record):
+    user: _User | None = None
+    role: _Role | None = None
+    access: str = "read"
+
+    def subject(self) -> tuple[str, str]:
+        """The field that names it in a request, and its name."""
+        if self.user is not None:
+            return "username", self.user.username
+        return "role", self.role.name if self.role else ""
+
+
+class _Shares(Record):
+    items: list[_Share]
+    total: int
+
+
+def share(
+    wanted: WantedArgument,
+    user: UserOption = None,
+    role: RoleOption = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="They may change what is in it, too.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it back from these.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Share a knowledge base with people or roles; without any, show with whom it is shared."""
+    chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        base = await client.find_knowledge_base(wanted)
+        path = f"/api/v1/knowledge-bases/{base.id}/shares"
+        shares = client.read(_Shares, await client.call("GET", path))
+        if chosen:
+            access = "write" if write else "read"
+            new = _changed(shares, chosen, None if remove else access)
+            shares = client.read(_Shares, await client.call("PUT", path, body={"shares": [*new]}))
+        output.emit(shares.to_json())
+        if not shares.items:
+            output.say(messages.KB_SHARED_WITH_NOBODY, name=base.name)
+            return ExitCode.OK
+        columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
+        output.table(columns, [_row(output, one) for one in shares.items])
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def _changed(
+    shares: _Shares, chosen: list[tuple[str, str]], access: str | None
+) -> list[JsonObject]:
+    """What is there with those chosen at this access, or without them."""
+    # Names are the same whatever their case.
+    keys = {(field, name.casefold()) for field, name in chosen}
+    subjects = [(one.subject(), one.access) for one in shares.items]
+    kept = [
+        (subject, present)
+        for subject, present in subjects
+        if (subject[0], subject[1].casefold()) not in keys
+    ]
+    added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
+    return [{field: name, "access": granted} for (field, name), granted in [*kept, *added]]
+
+
+def _row(output: Output, one: _Share) -> tuple[str, str]:
+    _, name = one.subject()
+    if one.role is not None:
+        name = output.render(messages.KB_ALL_OF_ROLE, role=one.role.display_name or name)
+    level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
+    return name, output.render(level)

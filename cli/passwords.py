@@ -1,0 +1,48 @@
+"""Passwords and keys from a terminal or from standard input."""
+
+import sys
+
+import typer
+
+from cli.messages import ASK_PASSWORD, PASSWORD_NEEDED, SECRET_EMPTY, Message
+from cli.output import Output
+from cli.problems import CommandFailed
+from core.errors import InvalidRequest
+
+
+def ask_password(output: Output, question: Message = ASK_PASSWORD, **values: object) -> str:
+    """Ask for a password at the terminal, without showing it.
+
+    Raises:
+        CommandFailed: there is no terminal.
+    """
+    need_terminal("password", PASSWORD_NEEDED)
+    answer: str = typer.prompt(output.render(question, **values), hide_input=True, err=True)
+    return answer
+
+
+def need_terminal(field: str, message: Message) -> None:
+    """Pass where somebody can be asked.
+
+    Raises:
+        CommandFailed: nobody can; ``message`` says what to do instead.
+    """
+    if not sys.stdin.isatty():
+        raise usage(field, message)
+
+
+def read_secret() -> str:
+    """The first line of standard input.
+
+    Raises:
+        CommandFailed: it is empty.
+    """
+    secret = sys.stdin.readline().rstrip("\r\n")
+    if not secret:
+        raise usage("stdin", SECRET_EMPTY)
+    return secret
+
+
+def usage(field: str, message: Message) -> CommandFailed:
+    """A command that was given wrongly."""
+    return CommandFailed(InvalidRequest(field, message.en), message)

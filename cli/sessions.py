@@ -1,0 +1,248 @@
+"""``agentex sessions``: list, find, read, export, archive and delete one's own conversations."""
+
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from cli import messages
+from cli import session_messages as said
+from cli.client import ApiClient, Query
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.confirming import confirmed
+from cli.downloads import download, require_free
+from cli.output import Output
+from cli.problems import ExitCode
+from cli.records import Record
+
+app = typer.Typer(no_args_is_help=True, help="List, find, read, export and delete conversations.")
+
+_PATH = "/api/v1/sessions"
+WantedArgument = Annotated[
+    str, typer.Argument(metavar="ID|THREAD", help="The id of the session, or of its thread.")
+]
+ArchivedOption = Annotated[
+    bool | None,
+    typer.Option("--archived/--active", help="Only those in the archive, or only the others."),
+]
+LimitOption = Annotated[int, typer.Option(min=1, max=100, help="How many at most.")]
+
+
+class FileFormat(StrEnum):
+    """What a session is exported as."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class _Match(Record):
+    role: str
+    excerpt: str
+
+
+class _Session(Record):
+    id: str
+    thread_id: str = ""
+    title: str = ""
+    message_count: int = 0
+    is_archived: bool = False
+    last_message_at: datetime | None = None
+    match: _Match | None = None
+
+
+class _Sessions(Record):
+    items: list[_Session]
+    total: int
+
+
+class _Said(Record):
+    role: str
+    content: str
+    created_at: datetime
+
+
+class _Messages(Record):
+    items: list[_Said]
+    has_more: bool
+
+
+@app.command("list")
+def list_sessions(
+    archived: ArchivedOption = None,
+    limit: LimitOption = 20,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """List your conversations, the latest first."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        return await _list(output, client, _query(archived, limit))
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command()
+def search(
+    words: Annotated[str, typer.Argument(help="Words as they stand in a title or a message.")],
+    archived: ArchivedOption = None,
+    limit: LimitOption = 20,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Find conversations by what was said in them."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        return await _list(output, client, {**_query(archived, limit), "search": words})
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command()
+def show(
+    wanted: WantedArgument,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many messages.")] = 50,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Show the newest messages of a conversation, the oldest of them first."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        row = await _find(client, wanted)
+        answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
+        listed = client.read(_Messages, answer)
+        output.emit({**row.to_json(), "messages": listed.to_json()})
+        output.print(_title(output, row), "bold")
+        if listed.has_more:
+            output.hint(said.OLDER)
+        for message in listed.items:
+            who = said.USER if message.role == "user" else said.ASSISTANT
+            output.print(f"\n{output.render(who)} · {_moment(message.created_at)}", "bold cyan")
+            output.print(message.content)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command()
+def export(
+    wanted: WantedArgument,
+    file: Annotated[Path, typer.Argument(help="Where to write it, such as talk.md or talk.json.")],
+    file_format: Annotated[
+        FileFormat | None,
+        typer.Option("--format", help="By default JSON for names in .json, else Markdown."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Write a whole conversation into a file, with its sources and tool calls."""
+    by_name = FileFormat.JSON if file.suffix.lower() == ".json" else FileFormat.MARKDOWN
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        require_free(file, force=force)
+        row = await _find(client, wanted)
+        path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
+        size, digest = await download(client, path, file)
+        output.say(said.EXPORTED, title=_title(output, row), path=file, size=size)
+        output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command()
+def archive(
+    wanted: WantedArgument,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Put a conversation away: it can be read, but not asked in."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        row = await _find(client, wanted)
+        answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
+        row = client.read(_Session, answer)
+        message = said.TAKEN_OUT if undo else said.PUT_AWAY
+        output.say(message, title=_title(output, row), id=row.id)
+        output.emit(row.to_json())
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+@app.command()
+def delete(
+    wanted: WantedArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Delete a conversation with everything in it; a running answer is stopped."""
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        row = await _find(client, wanted)
+        title = _title(output, row)
+        question = output.render(said.CONFIRM, title=title, count=row.message_count)
+        if not yes and not confirmed(output, question):
+            output.say(said.KEPT)
+            return ExitCode.FAILED
+        await client.call("DELETE", f"{_PATH}/{row.id}")
+        output.say(said.DELETED, title=title)
+        output.emit({"id": row.id, "deleted": True})
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+async def _find(client: ApiClient, wanted: str) -> _Session:
+    return client.read(_Session, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
+
+
+def _query(archived: bool | None, limit: int) -> dict[str, str | int]:
+    query: dict[str, str | int] = {"page_size": limit}
+    if archived is not None:
+        query["is_archived"] = str(archived).lower()
+    return query
+
+
+async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
+    listed = client.read(_Sessions, await client.call("GET", _PATH, query=query))
+    output.emit(listed.to_json())
+    if not listed.items and output.screen.is_terminal:
+        output.say(said.NONE)
+        return ExitCode.OK
+    columns = (said.TITLE, said.COUNT, said.LAST, said.ARCHIVED, said.ID)
+    found = (said.FOUND,) if "search" in query else ()
+    output.table((*columns, *found), [_row(output, row, bool(found)) for row in listed.items])
+    return ExitCode.OK
+
+
+def _row(output: Output, row: _Session, is_found: bool) -> tuple[str, ...]:
+    shown = (
+        _title(output, row),
+        str(row.message_count),
+        _moment(row.last_message_at),
+        output.render(messages.YES if row.is_archived else messages.NO),
+        row.id,
+    )
+    return (*shown, row.match.excerpt if row.match else "-") if is_found else shown
+
+
+def _title(output: Output, row: _Session) -> str:
+    return row.title or output.render(said.UNTITLED)
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
