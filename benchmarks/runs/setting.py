@@ -77,16 +77,16 @@ def running_setting(settings: Mapping[str, str] | None = None) -> Generator[Sett
     Args:
         settings: of the product, as environment variables, where it is not the default shape.
     """
-    with _program("benchmarks.runs.model", {}) as (port, _):
+    with program("benchmarks.runs.model", {}) as (port, _):
         model_url = f"http://127.0.0.1:{port}/v1"
         llm = {"AGENTEX_LLM_BASE_URL": model_url, "AGENTEX_LLM_MODEL": MODEL}
         with (
-            _program("benchmarks.runs.pass_through", {MODEL_URL: model_url}) as (other, baseline),
+            program("benchmarks.runs.pass_through", {MODEL_URL: model_url}) as (other, baseline),
             running_product(settings={**llm, **(settings or {})}) as product,
         ):
             yield Setting(
                 product,
-                _api_of(product),
+                api_of(product),
                 psutil.Process(baseline),
                 Address(f"{product.url}/api/v1/agent/run", _token(product)),
                 Address(f"http://127.0.0.1:{other}/stream"),
@@ -94,7 +94,8 @@ def running_setting(settings: Mapping[str, str] | None = None) -> Generator[Sett
             )
 
 
-def _api_of(product: Product) -> psutil.Process:
+def api_of(product: Product) -> psutil.Process:
+    """The process that answers requests."""
     children = psutil.Process(product.pid).children(recursive=True)
     return next(child for child in children if part_of(child.cmdline()) == _API)
 
@@ -107,7 +108,7 @@ def _token(product: Product) -> str:
 
 
 @contextmanager
-def _program(module: str, variables: Mapping[str, str]) -> Generator[tuple[int, int]]:
+def program(module: str, variables: Mapping[str, str]) -> Generator[tuple[int, int]]:
     """A program of the benchmarks' own that takes a port; gives that port and the process id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
