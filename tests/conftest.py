@@ -25,6 +25,7 @@ pytest_plugins = (
     "tests.fixtures.database",
     "tests.fixtures.server",
     "tests.fixtures.agents",
+    "tests.fixtures.things",
     "tests.fixtures.bench",
 )
 

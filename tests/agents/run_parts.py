@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import numpy as np
 from sqlmodel import select
 
@@ -16,9 +17,20 @@ from agents.agui.incoming import read_run_request
 from agents.agui.message_fold import MessageFold
 from agents.agui.verifier import verify
 from agents.json_shapes import as_object
-from agents.models.port import ChatModel, Message, ModelEnd, ModelEvent, ModelText, ToolSpec
+from agents.model_registry.adapters import PURPOSE, Adapters
+from agents.model_registry.choosing import Models
+from agents.models.port import (
+    ChatModel,
+    Message,
+    ModelEnd,
+    ModelEvent,
+    ModelText,
+    ModelToolCall,
+    ToolSpec,
+)
 from agents.requests import RunRequest
 from agents.runs.launcher import Launcher
+from agents.runs.limits import RunLimits
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
@@ -30,6 +42,7 @@ from core.accounts.models import User
 from core.accounts.users import ensure_roles, get_role_by_name
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
+from core.security.secrets import Vault
 from core.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.knowledge_bases import KnowledgeBaseDraft, create
@@ -112,6 +125,29 @@ class StubbornModel(HeldModel):
         yield ModelEnd("stop")
 
 
+class AskingModel:
+    """Asks a person, and is silent after the answer until it is let go on."""
+
+    name = provider = "asking"
+    is_extractive = False
+    sees_images = False
+
+    def __init__(self, *, is_silent: bool) -> None:
+        self._is_silent = is_silent
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        if messages[-1].role != "tool":
+            yield ModelToolCall("c", "request_input", '{"prompt": "Which address?"}', opens=True)
+            yield ModelEnd("tool_calls")
+            return
+        yield ModelText("Thanks")
+        if self._is_silent:
+            await asyncio.Event().wait()
+        yield ModelEnd("stop")
+
+
 class HangingEncoder:
     """Never answers."""
 
@@ -141,6 +177,12 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
     return searcher_of(database, space), encoder
 
 
+def models_of(configured: ChatModel) -> Models:
+    """The models of an installation that has registered none."""
+    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
+    return Models(configured, adapters)
+
+
 def service_of(
     database: Database,
     model: ChatModel,
@@ -153,7 +195,9 @@ def service_of(
     """A run engine, as one process has it; ``tools`` are its operator's bounds."""
     policies = ServerPolicies(DEFAULT_POLICIES, tools or {})
     limits = replace(limits_within(60), policies=policies)
-    launcher = Launcher(database, searcher or searcher_of(database), model, limits)
+    limits_now = RunLimits(limits)
+    models = models_of(model)
+    launcher = Launcher(database, searcher or searcher_of(database), models, limits_now)
     return RunService(database, launcher, Followers(database, fan_out), checks=checks)
 
 

@@ -22,11 +22,13 @@ from agents.events import (
 )
 from agents.evidence import Evidence
 from agents.models.extractive_wording import CHINESE, ENGLISH
+from agents.runs.continuing import NO_RESULT
 from agents.strategies.calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.strategies.channel import EventChannel
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
 from agents.tools.base import Tool, Toolbox, ToolScope, validated
+from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
 from core.errors import KnowledgeBaseNotFound
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import to_wire
@@ -214,12 +216,14 @@ async def test_every_failure_of_a_tool_is_told_as_one():
         await tool(refuse).call("f", "{}"),
         await tool(crash).call("f", "{}"),
         await tool(long, approval="ask").call("f", "{}"),
+        await tool(long, approval="never").call("f", "{}"),
         await reading.call("search_knowledge_base", '{"query": 7}'),
         await reading.call("read_document", '{"passage": 9}'),
         await clock.call("current_time", '{"timezone": "Mars"}'),
     ]
 
-    for content in (*(output.content for output in failures), DECLINED, LATE_CALL, UNKNOWN_OUTCOME):
+    sentences = (DECLINED, LATE_CALL, UNKNOWN_OUTCOME, NO_RESULT, NOT_SAID, CONFIDENTIAL)
+    for content in (*(output.content for output in failures), *sentences):
         outcome = read_outcome(content)
         assert (outcome.status, outcome.result) == ("failure", "")
         assert outcome.error == content

@@ -15,6 +15,7 @@ from agents.runs.service import RunService
 from agents.tables import LoggedEvent
 from core.accounts.access import Principal
 from core.database.engine import Database
+from core.errors import DatabaseUnavailable
 from tests.agents.run_parts import follow, register, service_of
 
 pytestmark = pytest.mark.anyio
@@ -117,3 +118,16 @@ async def test_nothing_is_checked_unless_it_is_asked_for(
     await follow(service_of(database, Extractive()), key)
 
     assert log.lines == []
+
+
+async def test_reader_is_served_unchecked_when_the_database_is_lost_at_its_beginning(
+    database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    runs = service_of(database, Extractive(), checks=True)
+    key, _ = await begin(runs, principal, **saying("hello"))
+
+    async def lost(*_: object) -> None:
+        raise DatabaseUnavailable
+
+    monkeypatch.setattr(checking, "_behind", lost)
+    assert (await follow(runs, key))[-1]["type"] == "RUN_FINISHED"

@@ -14,16 +14,21 @@ from agents import sessions
 from agents import tools as registry
 from agents.agui.incoming import read_run_request
 from agents.agui.verifier import verify
+from agents.async_runs.history import read_day
 from agents.async_runs.thread_feed import find_place, follow_thread
+from agents.model_registry.choosing import ModelRef
 from agents.models.extractive import Extractive
+from agents.runs import store
 from agents.runs.continuing import Refusal
+from agents.runs.planning import RunLease, RunPlan
 from agents.runs.service import RunService
-from agents.tables import AgentRun, ChatSession, RunInterrupt, RunStatus
+from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.accounts.access import Principal
 from core.database.engine import Database
-from core.errors import InterruptsOpen, ThreadBusy
-from tests.agents.run_parts import follow, register, service_of
+from core.database.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InterruptsOpen, ThreadBusy
+from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
 
 pytestmark = pytest.mark.anyio
 
@@ -99,6 +104,12 @@ class Talk:
         message = {"id": str(uuid4()), "role": "user", "content": text}
         return await self.run(messages=[message], **fields)
 
+    async def messages(self) -> list[ChatMessage]:
+        async with self.database.reading() as session:
+            thread = await sessions.get(session, self.principal, self.thread_id)
+            listed = await sessions.list_messages(session, thread, before_id=None, limit=10)
+        return list(listed.items)
+
     async def answer(self, interrupt: dict[str, Any], payload: Any) -> list[dict[str, Any]]:
         return await self.run(resume=[resolved(interrupt, payload)])
 
@@ -140,12 +151,51 @@ async def test_answer_of_a_person_is_the_result_of_the_call(database, principal,
     assert "outcome" not in events[-1]
     text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
     assert "a@example.com" in text
-    async with database.reading() as session:
-        thread = await sessions.get(session, principal, talk.thread_id)
-        listed = await sessions.list_messages(session, thread, before_id=None, limit=10)
-    (call,) = listed.items[-1].details["tool_calls"]
+    (call,) = (await talk.messages())[-1].details["tool_calls"]
     assert (call["tool"], call["input"]) == ("request_input", {"prompt": "Which address?"})
     assert call["output"] == {"input": "a@example.com"}
+
+
+@pytest.mark.parametrize(("command", "asks"), [(ASK_INPUT, True), ("/tool where_am_i {}", False)])
+async def test_who_comes_again_sees_what_was_called_and_asked(database, principal, command, asks):
+    talk = Talk(database, principal)
+    events = await talk.ask(command, tools=[WHERE])
+    (start,) = [event for event in events if event["type"] == "TOOL_CALL_START"]
+    asked, waiting = await talk.messages()
+    name = command.split()[1]
+
+    assert (asked.role, waiting.role, waiting.content) == ("user", "assistant", "")
+    assert waiting.message_id == start["parentMessageId"]
+    assert [call["tool"] for call in waiting.details["tool_calls"]] == [name]
+    told = [
+        {
+            "id": one["id"],
+            "reason": "input_required",
+            "message": "Which address?",
+            "tool_call_id": start["toolCallId"],
+        }
+        for one in (interrupts_of(events) if asks else ())
+    ]
+    assert waiting.details.get("interrupts", []) == told
+    # Others who read the thread are given what was said, and nobody said this.
+    async with database.reading() as session:
+        day = await read_day(session, principal, talk.thread_id, before=None)
+    assert [message.row.content for message in day.messages] == [command]
+
+
+async def test_model_is_given_no_message_without_text(database, principal):
+    talk = Talk(database, principal)
+    talk.runs = service_of(database, AskingModel(is_silent=False))
+    (interrupt,) = interrupts_of(await talk.ask("Write to me."))
+    await talk.answer(interrupt, {"input": "a@example.com"})
+    async with unit_of_work(database) as work:
+        thread = await sessions.get(work.session, principal, talk.thread_id)
+        plan = RunPlan("react", RunLease("me", 60), ModelRef("", ""))
+        request = asking("And now?", threadId=talk.thread_id)
+        run = await store.begin(work, principal, request, plan)
+
+    assert thread.message_count == 4
+    assert [message.content for message in run.history] == ["Write to me.", "Thanks"]
 
 
 async def test_call_is_run_once_a_person_agrees(database, principal, postbox):
@@ -247,6 +297,16 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
     assert "outcome" not in joined.prelude[-1]
 
 
+async def test_refusal_is_told_in_the_language_of_the_question(database, principal, postbox):
+    talk = Talk(database, principal)
+    await talk.ask(SEND)
+    refused = await talk.ask("端口是多少？", refusal=Refusal.RUN)
+    assert refused[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message_zh
+    # What only answers is told in the language of what was asked before.
+    answered = await talk.run(resume=[cancelled({"id": "?"})], refusal=Refusal.RUN)
+    assert answered[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message
+
+
 async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(
     database, principal, postbox
 ):
@@ -278,6 +338,40 @@ async def test_interrupt_can_always_be_cancelled(database, principal, postbox):
     assert postbox.sent == []
     again = await talk.run(resume=[cancelled({"id": "never asked"})])
     assert kinds_of(again) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
+
+
+async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_is_gone(
+    database, principal, postbox
+):
+    talk = Talk(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(SEND))
+    async with database.writing() as session:
+        thread = await sessions.get(session, principal, talk.thread_id)
+        thread.config = {"knowledge_base_ids": ["gone"]}
+        session.add(thread)
+    await talk.answer(interrupt, {"approved": True})
+
+    assert postbox.sent == ["a@example.com"]
+
+
+async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwhile(
+    database, principal, monkeypatch
+):
+    talk = Talk(database, principal)
+    plan = talk.runs._plan
+
+    async def while_another_asks(*given: Any) -> Any:
+        planned = await plan(*given)
+        monkeypatch.undo()
+        await talk.ask(ASK_CONFIRM)
+        return planned
+
+    await talk.ask("hello")
+    monkeypatch.setattr(talk.runs, "_plan", while_another_asks)
+    with pytest.raises(ThreadBusy):
+        await talk.ask("hello again")
+    with pytest.raises(InterruptsOpen):
+        await talk.ask("hello again")
 
 
 async def test_same_answer_twice_acts_once_and_another_one_is_refused(database, principal, postbox):
@@ -372,6 +466,49 @@ async def test_call_that_may_have_happened_is_not_made_again(
     assert postbox.sent == ["a@example.com"]
 
 
+async def answered_and_died(talk: Talk, *, at: str = "TEXT_MESSAGE_CONTENT") -> str:
+    """The run that goes on after an answer, whose process dies once its log has an event."""
+    (interrupt,) = interrupts_of(await talk.ask("Write to me."))
+    key = await talk.begin(resume=[resolved(interrupt, {"input": "a@example.com"})])
+    await until(talk.runs, key, at)
+    await talk.runs.drain(0)
+    return key
+
+
+async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(database, principal):
+    talk = Talk(database, principal)
+    talk.runs = service_of(database, AskingModel(is_silent=True))
+    key = await answered_and_died(talk)
+    successor = service_of(database, AskingModel(is_silent=False))
+    assert await successor.take_up_lost() >= 1
+    events = await follow(successor, key)
+
+    verify([*talk.log, *events], thread_id=talk.thread_id)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert results_of(events) == ['{"input": "a@example.com"}']
+
+
+@pytest.mark.parametrize("at", ["TEXT_MESSAGE_CONTENT", "RUN_STARTED"])
+async def test_answered_run_whose_process_dies_can_be_stopped(database, principal, monkeypatch, at):
+    talk = Talk(database, principal)
+    talk.runs = service_of(database, AskingModel(is_silent=True))
+    if at == "RUN_STARTED":
+        # Before it told anything of the call.
+        launch = talk.runs._launch
+        began = iter([launch, lambda course: None])
+        monkeypatch.setattr(talk.runs, "_launch", lambda course: next(began)(course))
+    key = await answered_and_died(talk, at=at)
+    successor = service_of(database, Extractive())
+    async with database.reading() as session:
+        run_id = (await session.get_one(AgentRun, key)).run_id
+    assert await successor.stop(principal, run_id)
+    events = await follow(successor, key)
+
+    verify([*talk.log, *events], thread_id=talk.thread_id)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert len(results_of(events)) == 1
+
+
 async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, principal):
     talk = Talk(database, principal)
     events = await talk.ask("/tool where_am_i {}", tools=[WHERE])
@@ -384,6 +521,24 @@ async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, princi
     assert results_of(went_on) == ["In Ulm."]
     assert went_on[-1]["type"] == "RUN_FINISHED"
     assert "outcome" not in went_on[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ({"content": "", "error": "denied"}, "The tool where_am_i failed: denied"),
+        ({"content": "In Ulm?", "error": "denied"}, "The tool where_am_i failed: denied\nIn Ulm?"),
+        ({"content": ""}, "(no output)"),
+        ({"content": "x" * 20_005}, "x" * 20_000 + "\n(cut: 5 more characters)"),
+    ],
+)
+async def test_frontend_that_fails_is_told_to_the_model(database, principal, said, result):
+    talk = Talk(database, principal)
+    events = await talk.ask("/tool where_am_i {}", tools=[WHERE])
+    (call_id,) = events[-1]["outcome"]["pendingToolCallIds"]
+    message = {"id": "t1", "role": "tool", "toolCallId": call_id, **said}
+
+    assert results_of(await talk.run(messages=[message], tools=[WHERE])) == [result]
 
 
 async def test_tool_message_answers_a_question_to_a_person(database, principal):

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -101,25 +103,41 @@ def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fan_out, "_BLOCK_MS", 3_600_000)
 
 
+@dataclass(frozen=True)
+class Followed:
+    """A run that has begun to speak, and its reader at another process."""
+
+    driving: RunService
+    reading: RunService
+    key: str
+    model: HeldModel
+    reader: asyncio.Task[list[dict[str, Any]]]
+
+
+async def followed(make: MakeProcess, principal: Principal) -> Followed:
+    model = HeldModel("Hello")
+    driving, reading = make(model), make(HeldModel())
+    request = asking()
+    key = await driving.begin(principal, request)
+    reader = asyncio.create_task(checked(reading, key, request))
+    await until(reading, key, "TEXT_MESSAGE_CONTENT")
+    return Followed(driving, reading, key, model, reader)
+
+
 @pytest.mark.usefixtures("never_looks")
 async def test_run_of_another_process_is_followed_live_over_redis(
     database: Database, principal: Principal, find_redis: Callable[[], str]
 ):
     async with processes(database, find_redis()) as make:
-        model = HeldModel("Hello")
-        driving, reading = make(model), make(HeldModel())
-        request = asking()
-        key = await driving.begin(principal, request)
-        early = asyncio.create_task(checked(reading, key, request))
-        await until(reading, key, "TEXT_MESSAGE_CONTENT")
+        run = await followed(make, principal)
         # Another one, while the first is waited for.
         second = asking()
         other = HeldModel("Other", " words")
         other.say(last=True)
         other_key = await make(other).begin(principal, second)
-        assert (await checked(reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
-        model.say(" there", last=True)
-        assert await early == await follow(driving, key)
+        assert (await checked(run.reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
+        run.model.say(" there", last=True)
+        assert await run.reader == await follow(run.driving, run.key)
 
 
 @pytest.mark.usefixtures("never_looks")
@@ -128,18 +146,13 @@ async def test_flushed_redis_leaves_no_gap(
 ):
     url = find_redis()
     async with processes(database, url) as make, Redis.from_url(url) as redis:
-        model = HeldModel("Hello")
-        driving, reading = make(model), make(HeldModel())
-        request = asking()
-        key = await driving.begin(principal, request)
-        reader = asyncio.create_task(checked(reading, key, request))
-        await until(reading, key, "TEXT_MESSAGE_CONTENT")
+        run = await followed(make, principal)
         await redis.flushdb()
-        model.say(" again")
-        await asyncio.wait_for(_grown(driving, key, "again"), 20)
+        run.model.say(" again")
+        await asyncio.wait_for(_grown(run.driving, run.key, "again"), 20)
         await redis.flushdb()
-        model.say(" and again", last=True)
-        assert await reader == await follow(driving, key)
+        run.model.say(" and again", last=True)
+        assert await run.reader == await follow(run.driving, run.key)
 
 
 async def _grown(runs: RunService, key: str, said: str) -> None:

@@ -1,21 +1,26 @@
 """What runs of one process do together: write their logs, keep their leases. On both databases."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.event_log import Addition, LogClosed
 from agents.journal import Effect
+from agents.model_registry.choosing import ModelRef
 from agents.runs import effects, pulse, store
 from agents.runs.log_writer import LogBatch, LogWriter, Written
+from agents.runs.planning import RunLease, RunPlan
 from agents.runs.pulse import Pulse
-from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.runs.store import BegunRun
 from core.accounts.access import Principal
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
+from core.errors import DatabaseUnavailable
 from tests.agents.run_parts import asking, logged, register, rows_of
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +35,7 @@ async def principal(database: Database) -> Principal:
 
 async def begin(database: Database, principal: Principal, driver: str = "me") -> BegunRun:
     """A run with an empty log, and a lease of a minute."""
-    plan = RunPlan("agentic_rag", RunLease(driver, 60))
+    plan = RunPlan("agentic_rag", RunLease(driver, 60), ModelRef("", ""))
     async with unit_of_work(database) as work:
         return await store.begin(work, principal, asking(), plan)
 
@@ -92,6 +97,27 @@ async def test_run_that_can_not_be_written_fails_alone(database: Database, princ
 
     assert [type(outcome) for outcome in outcomes] == [Written, IntegrityError, Written]
     assert [len(await logged(database, run.key)) for run in runs] == [1, 0, 1]
+
+
+async def test_nothing_is_written_twice_when_the_database_is_lost_at_its_commit(
+    database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    runs = [await begin(database, principal) for _ in range(2)]
+    batches = [LogBatch(Addition(run.key, [SAID]), run.task_id) for run in runs]
+    writing = database.writing
+
+    @asynccontextmanager
+    async def unheard(*, urgent: bool = False) -> AsyncGenerator[AsyncSession]:
+        async with writing(urgent=urgent) as session:
+            yield session
+        monkeypatch.undo()
+        raise DatabaseUnavailable
+
+    monkeypatch.setattr(database, "writing", unheard)
+    outcomes, _ = await write_at_once(database, batches)
+
+    assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 2
+    assert [len(await logged(database, run.key)) for run in runs] == [1, 1]
 
 
 async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(

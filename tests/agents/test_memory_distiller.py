@@ -24,7 +24,7 @@ from core.database.engine import Database
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
 from tests.agents.memory_parts import change_owner, memories_of, remember, texts_of
-from tests.agents.run_parts import HeldModel, asking, checked, register, service_of
+from tests.agents.run_parts import HeldModel, asking, checked, models_of, register, service_of
 from tests.fixtures.memory_scripts import INVENTED, IS_MEMORY_AGENT, SAID
 from tests.fixtures.model_server import ModelServer
 
@@ -75,7 +75,8 @@ async def finished(database: Database, owner: Principal, *said: str, **fields: A
 
 
 def distiller_of(database: Database, model: ChatModel | None = None, **fields: Any) -> Distiller:
-    return Distiller(database, memories_of(database, **fields), model or Extractive())
+    models = models_of(model or Extractive())
+    return Distiller(database, memories_of(database, **fields), models)
 
 
 def scripted(server: ModelServer, client: httpx.AsyncClient, script: str) -> ChatModel:
@@ -347,7 +348,7 @@ async def test_worker_goes_on_after_a_fault(
 
     memories = Faulty(database, memories_of(database)._recaller._encoder, most=9)
     await finished(database, principal, STATED)
-    working = asyncio.create_task(Distiller(database, memories, Extractive()).run())
+    working = asyncio.create_task(Distiller(database, memories, models_of(Extractive())).run())
     try:
         async with asyncio.timeout(20):
             while not await texts_of(database, principal.user_id):
@@ -385,5 +386,6 @@ async def test_tokens_of_the_memory_agent_are_counted(
     assert (run.memory_prompt_tokens, run.memory_completion_tokens) == (11 * calls, 7 * calls)
     assert (run.prompt_tokens, run.completion_tokens) == (0, 0)
     told = {message.role: message.details.get("memory_usage") for message in messages}
-    spent = {"prompt_tokens": 11 * calls, "completion_tokens": 7 * calls, "model_id": script}
+    spent = {"prompt_tokens": 11 * calls, "completion_tokens": 7 * calls}
+    spent |= {"model_id": run.model_id, "model": run.model}
     assert told == {"user": None, "assistant": spent}

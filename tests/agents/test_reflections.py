@@ -8,10 +8,12 @@ import pytest
 from agents import event_log
 from agents.agui.outgoing import EventMapper
 from agents.events import PatchOperation, StateDelta, StateSnapshot
+from agents.model_registry.choosing import ModelRef
 from agents.requests import RunRequest
 from agents.runs import endings, store
+from agents.runs.planning import RunLease, RunPlan
 from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
-from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.runs.store import BegunRun
 from agents.strategies import REFLECTING
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -31,7 +33,7 @@ async def reflected(
 ) -> BegunRun:
     """A run that is over and has reflected, one reflection after another."""
     async with unit_of_work(database) as work:
-        plan = RunPlan(agent_type, RunLease("gone", -1))
+        plan = RunPlan(agent_type, RunLease("gone", -1), ModelRef("", ""))
         run = await store.begin(work, principal, request, plan)
         mapper = EventMapper(run.thread_id, run.run_id, now=lambda: 1)
         told = [StateSnapshot({"reflections": ["sent by the caller"]})]

@@ -10,9 +10,10 @@ import pytest
 from agents.agui.verifier import verify
 from agents.models.extractive import Extractive
 from agents.models.port import ChatModel
+from agents.runs.live import followers
 from agents.runs.service import RunService
 from agents.tables import RunStatus
-from api import run_streams
+from api import event_stream, run_streams
 from api.framings import SseFraming
 from api.run_streams import RunPlace
 from core.accounts.access import Principal
@@ -41,6 +42,7 @@ from tests.agents.run_parts import (
     service_of,
     until,
 )
+from tests.fixtures.connection import Connection
 
 pytestmark = pytest.mark.anyio
 MakeService = Callable[..., RunService]
@@ -68,7 +70,7 @@ async def test_run_ends_with_its_answer_stored_and_the_thread_free(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking("Who are you?")
-    runs._launcher.model.say("I am ", "held.", last=True)
+    runs._launcher.models.built_in[0].model.say("I am ", "held.", last=True)
     key = await runs.begin(principal, request)
     events = await checked(runs, key, request)
 
@@ -307,7 +309,7 @@ async def test_draining_hands_runs_over_and_takes_no_new_ones(
 
     assert (await logged(database, key))[-1]["type"] == "TEXT_MESSAGE_CONTENT"
     successor = services(HeldModel("Hello again"))
-    successor._launcher.model.say(last=True)
+    successor._launcher.models.built_in[0].model.say(last=True)
     assert await successor.take_up_lost() == 1
     events = await checked(successor, key, request)
     assert events[-1].get("outcome") is None
@@ -340,7 +342,7 @@ async def test_crash_of_a_run_is_told_at_once(
     key = await runs.begin(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # No JSON can hold half a pair: writing the log fails in a way that nobody foresaw.
-    runs._launcher.model.say("\ud800")
+    runs._launcher.models.built_in[0].model.say("\ud800")
     events = await checked(runs, key, request)
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERNAL")
@@ -353,7 +355,7 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking()
-    runs._launcher.model.say("a\0b", last=True)
+    runs._launcher.models.built_in[0].model.say("a\0b", last=True)
     key = await runs.begin(principal, request)
     await checked(runs, key, request)
 
@@ -363,21 +365,24 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
 async def test_stream_is_kept_alive_while_a_run_is_silent(
     services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(run_streams, "_KEEP_ALIVE_SECONDS", 0)
+    monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
+    monkeypatch.setattr(followers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = services(model), asking()
     key = await runs.begin(principal, request)
-    frames: list[bytes] = []
-    async with asyncio.timeout(10):
-        events = run_streams.frames(runs, RunPlace(key, request.run_id), SseFraming())
-        async for piece in run_streams.kept_alive(events):
-            frames.append(piece)
-            if piece == b": keep-alive\n\n":
-                model.say("Hello", last=True)
 
-    assert b": keep-alive\n\n" in frames
-    assert b"RUN_FINISHED" in frames[-1]
-    assert all(frame.endswith(b"\n\n") for frame in frames)
+    def answer(piece: bytes) -> None:
+        if piece == SseFraming.keep_alive:
+            model.say("Hello", last=True)
+
+    connection = Connection(answer)
+    place = RunPlace(key, request.run_id)
+    async with asyncio.timeout(10):
+        await connection.serve(run_streams.stream_run(runs, place, SseFraming()))
+
+    assert SseFraming.keep_alive in connection.pieces
+    assert b"RUN_FINISHED" in connection.pieces[-1]
+    assert all(piece.endswith(b"\n\n") for piece in connection.pieces)
 
 
 async def test_log_is_not_written_after_the_end(
@@ -390,7 +395,7 @@ async def test_log_is_not_written_after_the_end(
     # As when the other process was taken for dead, but only slept.
     assert await here._close(key, AgentexError(), if_lost=False)
     closed = await logged(database, key)
-    there._launcher.model.say(" again", last=True)
+    there._launcher.models.built_in[0].model.say(" again", last=True)
     await asyncio.wait_for(there.drain(5), 10)
 
     assert await logged(database, key) == closed

@@ -5,16 +5,19 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import count
+from typing import Any
 
 import pytest
+from sqlmodel import select
 
 from agents import event_log, sessions
 from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import verify
-from agents.event_log import Addition, LogEntry
+from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import (
     PROGRESS,
     ActivityStarted,
+    Finished,
     RunEvent,
     StepStarted,
     TextDelta,
@@ -27,12 +30,17 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
+    Usage,
     WireEvent,
 )
+from agents.journal import Effect
+from agents.model_registry.choosing import ModelRef
 from agents.models.extractive import Extractive
-from agents.runs import endings, store
-from agents.runs.store import BegunRun, RunLease, RunPlan
+from agents.runs import effects, endings, store
+from agents.runs.planning import RunLease, RunPlan
+from agents.runs.store import BegunRun
 from agents.runs.taking_up import MOST_TAKEOVERS
+from agents.strategies.channel import Batch
 from agents.tables import AgentRun, LoggedEvent, RunStatus
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -93,7 +101,7 @@ async def begin(
 ) -> BegunRun:
     """A run of a process that is no more; its lease ends in so many seconds."""
     request = asking(question)
-    plan = RunPlan("agentic_rag", RunLease("gone", lease))
+    plan = RunPlan("agentic_rag", RunLease("gone", lease), ModelRef("", ""))
     async with unit_of_work(database) as unit:
         run = await store.begin(unit, principal, request, plan)
         row = await unit.session.get_one(AgentRun, run.key)
@@ -139,6 +147,7 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
     assert (announcement.message_id, announcement.content) == ("announcement", "I will look.")
     assert "stopped" not in announcement.details
     assert (answer.message_id, answer.content) == ("answer", "The port is")
+    assert answer.details.pop("duration") >= 0
     assert answer.details == {
         "agent_type": "agentic_rag",
         "citations": [],
@@ -229,6 +238,57 @@ async def test_own_run_is_left_alone_when_the_process_had_slept(
     assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
 
 
+async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launched(
+    database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    request, prepared = asking(), asyncio.Event()
+    runs = service_of(database, Extractive())
+    fresh, is_prepared = runs._launcher.fresh, asyncio.Event()
+
+    async def slowly(*given: Any) -> Any:
+        prepared.set()
+        await is_prepared.wait()
+        return await fresh(*given)
+
+    monkeypatch.setattr(runs._launcher, "fresh", slowly)
+    beginning = asyncio.create_task(runs.begin(principal, request))
+    await asyncio.wait_for(prepared.wait(), 10)
+    async with database.writing() as session:
+        (run,) = (
+            await session.exec(select(AgentRun).where(AgentRun.run_id == request.run_id))
+        ).all()
+        run.lease_until = utc_now() - timedelta(hours=1)
+    assert await runs.take_up_lost() == 0
+    is_prepared.set()
+
+    assert (await checked(runs, await beginning, request))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
+    database: Database, principal: Principal
+):
+    model, turn = HeldModel("Hel"), Effect(0, "turn:0", "done", {})
+    runs = service_of(database, model)
+    key = await runs.begin(principal, asking())
+    await until(runs, key, "TEXT_MESSAGE_CONTENT")
+    # Another process has taken it up, and written down the turn that is under way here.
+    async with database.writing() as session:
+        run = await session.get_one(AgentRun, key)
+        run.lease_owner = "another"
+        session.add(run)
+        await effects.write(session, run.task_id, [turn], stored=0)
+    before, driver = await logged(database, key), runs._drivers[key]
+    with pytest.raises(LogClosed):
+        await driver._store(before[-1:], Batch([Finished(Usage())], [turn], 0))
+    assert not await runs._close_own(key, RunLost())
+    model.say("lo", last=True)
+    async with asyncio.timeout(10):
+        await asyncio.gather(*runs._tasks)
+
+    assert await logged(database, key) == before
+    assert (await rows_of(database, key))[0].status == RunStatus.RUNNING
+
+
 async def test_lost_run_is_closed_once_when_many_sweep(database: Database, principal: Principal):
     lost = [await begin(database, principal) for _ in range(3)]
     sweepers = [service_of(database, Extractive()) for _ in range(4)]
@@ -251,6 +311,14 @@ async def test_other_lost_runs_are_closed_when_one_can_not_be(
     assert await service_of(database, Extractive()).take_up_lost() == 2
     statuses = [(await rows_of(database, run.key))[0].status for run in lost]
     assert statuses == [RunStatus.FAILED, RunStatus.RUNNING, RunStatus.FAILED]
+
+
+async def test_who_joins_while_a_run_ends_is_told_its_end(database: Database, principal: Principal):
+    # The row as it was read before the end was written.
+    ending = await begin(database, principal, (Finished(Usage()),), lease=60)
+    joined = await service_of(database, Extractive()).join(principal, ending.thread_id)
+
+    assert joined.prelude[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_loss_is_told_in_the_language_of_the_question(

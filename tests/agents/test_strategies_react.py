@@ -97,7 +97,7 @@ async def test_tokens_end_the_run(server, client):
 
 
 async def test_time_ends_the_run_while_the_model_hangs(server, client):
-    given = inputs(server, client, "react-hanging", limits=Limits(acting_seconds=6))
+    given = inputs(server, client, "react-hanging", limits=Limits(acting_seconds=3))
     events = await run(given, "react")
 
     assert text_of(events).startswith("Port 7070 [1].")
@@ -106,11 +106,11 @@ async def test_time_ends_the_run_while_the_model_hangs(server, client):
 
 
 async def test_answer_that_time_cuts_is_kept(server, client):
-    given = inputs(server, client, "react-slow", limits=Limits(acting_seconds=6))
+    given = inputs(server, client, "react-slow", limits=Limits(acting_seconds=3))
     events = await run(given, "react")
 
     assert text_of(events) == (
-        "The port\n\nThis answer is incomplete: the run used up its 6 seconds."
+        "The port\n\nThis answer is incomplete: the run used up its 3 seconds."
     )
 
 
@@ -121,7 +121,7 @@ async def test_run_says_what_ended_it_when_the_model_says_nothing(server, client
 
 
 async def test_last_answer_is_in_time_too(server, client):
-    limits = Limits(timeout_seconds=10, acting_seconds=0.5)
+    limits = Limits(timeout_seconds=4, acting_seconds=0.5)
     events = await run(inputs(server, client, "react-forever", limits=limits), "react")
 
     assert text_of(events) == "This answer is incomplete: the run used up its 0.5 seconds."

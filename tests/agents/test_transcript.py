@@ -108,7 +108,7 @@ def test_what_no_message_tells_is_carried_over_to_the_next_run(said, carried):
         ToolCallStarted("c2", "confirm", "m"),
     )
     transcript = Transcript()
-    transcript.carry_over(earlier)
+    transcript.carry_over(earlier, is_told=bool(earlier.messages))
     transcript.observe({"type": "RUN_STARTED", "timestamp": 1_800_000_000_000})
     result = {"type": "TOOL_CALL_RESULT", "toolCallId": "c2", "content": '{"confirmed": true}'}
     transcript.observe({**result, "timestamp": 1_800_000_000_007})

@@ -6,13 +6,16 @@ from types import SimpleNamespace
 import pytest
 
 from api.routers.auth import LoginBody, login
+from core.access_settings import AccessSettings
 from core.accounts import authentication
 from core.accounts.authentication import Authenticator
+from core.accounts.login_throttle import LoginThrottle
 from core.accounts.models import User
 from core.accounts.permissions import DEFAULT_ROLE
 from core.accounts.users import create_user, draft_user, ensure_roles, update_profile
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
+from core.security.rate_limits import LocalRateLimiter
 from core.security.tokens import TokenIssuer, generate_signing_key
 
 pytestmark = pytest.mark.anyio
@@ -37,9 +40,13 @@ async def test_writers_do_not_wait_for_logins_whose_hashes_are_being_made(
         return await inner(password, stored)
 
     monkeypatch.setattr(authentication, "verify_password", held_up)
-    services = SimpleNamespace(database=database, authenticator=authenticator)
+    throttle = LoginThrottle(LocalRateLimiter(), AccessSettings())
+    services = SimpleNamespace(
+        database=database, authenticator=authenticator, login_throttle=throttle
+    )
+    request = SimpleNamespace(scope={})
     body = LoginBody(username="heidi", password=PASSWORD)
-    logins = [asyncio.create_task(login(body, services)) for _ in range(3)]
+    logins = [asyncio.create_task(login(body, request, services)) for _ in range(3)]
     await begun.wait()
     # Where a login holds the only write turn of SQLite, this is refused after a while.
     async with unit_of_work(database) as work:

@@ -1,69 +1,65 @@
 """A streamed answer: everything in order, and nothing for who has left."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
 
 import pytest
 
 from api import event_stream
 from api.event_stream import EventStream
+from tests.fixtures.connection import Connection
 
 pytestmark = pytest.mark.anyio
 
+HEADERS = {"Content-Type": "text/event-stream"}
 
-class Reader:
-    """The server's side of a connection whose reader leaves when the test says so."""
 
-    def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
-        self.left = asyncio.Event()
+class Pieces:
+    """The pieces of a stream whose reader leaves before one of them."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
         self.is_closed = False
 
-    async def receive(self) -> dict[str, Any]:
-        await self.left.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: dict[str, Any]) -> None:
-        self.sent.append(message)
-
-    async def read(self, *pieces: bytes, leaves_at: int | None = None) -> list[bytes]:
-        """What was sent of these pieces, where the reader leaves before one of them."""
-
-        async def whole() -> AsyncGenerator[bytes]:
-            try:
-                for number, piece in enumerate(pieces):
-                    if number == leaves_at:
-                        self.left.set()
-                    yield piece
-            finally:
-                self.is_closed = True
-
-        answer = EventStream(whole(), {"Content-Type": "text/event-stream"})
-        await answer({"type": "http"}, self.receive, self.send)  # type: ignore[arg-type]
-        return [message["body"] for message in self.sent[1:]]
+    async def over(
+        self, connection: Connection, leaves_at: int | None = None
+    ) -> AsyncGenerator[bytes]:
+        try:
+            for number, piece in enumerate(self._pieces):
+                if number == leaves_at:
+                    connection.left.set()
+                yield piece
+        finally:
+            self.is_closed = True
 
 
 async def test_all_pieces_come_in_order_and_the_body_ends():
-    reader = Reader()
-    assert await reader.read(b"one", b"", b"two") == [b"one", b"two", b""]
-    start, *_, end = reader.sent
-    assert (start["status"], dict(start["headers"])) == (
-        200,
-        {b"content-type": b"text/event-stream"},
-    )
-    assert [m["more_body"] for m in reader.sent[1:]] == [True, True, False]
-    assert (end["more_body"], reader.is_closed) == (False, True)
+    connection, pieces = Connection(), Pieces(b"one", b"", b"two")
+    await connection.serve(EventStream(pieces.over(connection), HEADERS, b"alive"))
+    assert connection.pieces == [b"one", b"two"]
+    start, *_, end = connection.sent
+    assert (start["status"], start["headers"]) == (200, [(b"content-type", b"text/event-stream")])
+    assert (end["body"], end["more_body"], pieces.is_closed) == (b"", False, True)
+
+
+@pytest.mark.parametrize(("keep_alive", "sent"), [(b"alive", [b"one", b"alive"]), (b"", [b"one"])])
+async def test_silence_is_filled_where_readers_take_it(
+    monkeypatch: pytest.MonkeyPatch, keep_alive: bytes, sent: list[bytes]
+):
+    monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", -1)
+    connection = Connection()
+    pieces = Pieces(b"one", b"").over(connection)
+    await connection.serve(EventStream(pieces, HEADERS, keep_alive))
+    assert connection.pieces == sent
 
 
 @pytest.mark.parametrize(
-    ("pieces", "looks_after"), [((b"one", b"", b"two"), 3600.0), ((b"one", b"more", b"two"), -1.0)]
+    ("given", "looks_after"), [((b"one", b"", b"two"), 3600.0), ((b"one", b"more", b"two"), -1.0)]
 )
 async def test_stream_ends_when_its_reader_has_left(
-    monkeypatch: pytest.MonkeyPatch, pieces: Sequence[bytes], looks_after: float
+    monkeypatch: pytest.MonkeyPatch, given: Sequence[bytes], looks_after: float
 ):
     monkeypatch.setattr(event_stream, "_LOOK_SECONDS", looks_after)
-    reader = Reader()
-    sent = await reader.read(*pieces, leaves_at=1)
-    assert sent == [piece for piece in pieces[:2] if piece]
-    assert reader.is_closed
+    connection, pieces = Connection(), Pieces(*given)
+    await connection.serve(EventStream(pieces.over(connection, leaves_at=1), HEADERS))
+    assert connection.pieces == [b"one"]
+    assert pieces.is_closed

@@ -11,10 +11,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
-from api.app import create_app
+from api.app import _EVERYWHERE, create_app
 from api.dependencies import principal_of, requires
 from api.envelope import Body
 from api.middleware import OPEN_PATHS, is_open
+from core.errors import ErrorCode
 from core.settings import Settings
 
 # The documented list: anything else is denied by default.
@@ -23,6 +24,7 @@ DOCUMENTED_OPEN = {
     "/healthz",
     "/readyz",
     "/openapi.json",
+    "/.well-known/jwks.json",
     "/docs",
     "/api/v1/auth/register",
     "/api/v1/auth/login",
@@ -68,6 +70,19 @@ def calls(dependant: Dependant) -> Iterator[Any]:
 def asks_for_a_permission(route: APIRoute) -> bool:
     check = requires.__qualname__ + ".<locals>.check"
     return any(getattr(call, "__qualname__", "") == check for call in calls(route.dependant))
+
+
+def test_openapi_names_the_errors_of_every_route_beside_its_own(app: FastAPI):
+    for path, methods in app.openapi()["paths"].items():
+        for method, operation in methods.items():
+            if is_open(path):
+                continue
+            codes = [*_EVERYWHERE]
+            if "application/json" in operation.get("requestBody", {}).get("content", {}):
+                codes.append(ErrorCode.MALFORMED_JSON)
+            for code in codes:
+                named = operation["responses"][str(code.status)]["description"]
+                assert named.count(f"`{int(code)}`") == 1, f"{method} {path} {code.name}"
 
 
 def test_open_paths_are_the_documented_ones():

@@ -68,7 +68,7 @@ def test_an_unknown_name_gives_exit_code_5_and_names_those_there(
 
 
 def test_ones_own_goes_before_another_persons_of_the_same_name(agentex: Agentex, server: Contract):
-    server.add_base("Docs", can_write=False, is_public=True)
+    server.add_base("Docs", access="read", can_write=False, is_public=True)
     mine = server.add_base("Docs")
     assert agentex("kb", "show", "Docs", "--json").json["id"] == mine
 

@@ -1,10 +1,11 @@
 """The gate, the roles, and the forms of names."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
-from core.accounts.access import Action, Principal, allow, may
+from core.accounts.access import Access, Action, Principal, access_to, check_access
 from core.accounts.permissions import BUILT_IN_ROLES, DEFAULT_ROLE, Permission
 from core.accounts.users import clean_email, clean_username, folded
 from core.errors import (
@@ -13,6 +14,7 @@ from core.errors import (
     InvalidRequest,
     KnowledgeBaseNotFound,
     NotFound,
+    OwnerOnly,
     PermissionDenied,
     ReadOnly,
 )
@@ -20,6 +22,8 @@ from core.errors import (
 
 @dataclass
 class Thing:
+    SHARE_KIND: ClassVar[str] = "thing"
+
     id: str = "t"
     owner_id: str = "anna"
     is_public: bool = False
@@ -29,34 +33,52 @@ def person(name: str, *permissions: Permission, role: str = "user") -> Principal
     return Principal(name, name, role, frozenset(permissions))
 
 
+ROOT = person("root", *Permission, role="admin")
+
+
 @pytest.mark.parametrize(
-    ("who", "public", "reads", "writes"),
+    ("who", "public", "shared", "access"),
     [
-        (person("anna"), False, True, True),
-        (person("anna"), True, True, True),
-        (person("ben"), False, False, False),
-        (person("ben"), True, True, False),
-        (person("root", *Permission, role="admin"), False, False, False),
-        (person("root", *Permission, role="admin"), True, True, False),
+        (person("anna"), False, None, Access.OWNER),
+        (person("anna"), True, Access.READ, Access.OWNER),
+        (person("ben"), False, None, None),
+        (person("ben"), True, None, Access.READ),
+        (person("ben"), False, Access.READ, Access.READ),
+        (person("ben"), True, Access.WRITE, Access.WRITE),
+        (ROOT, False, None, None),
+        (ROOT, True, None, Access.READ),
     ],
 )
-def test_owner_does_everything_and_others_read_what_is_public(
-    who: Principal, public: bool, reads: bool, writes: bool
+def test_owner_has_everything_and_others_what_is_shared_or_public(
+    who: Principal, public: bool, shared: Access | None, access: Access | None
 ):
-    thing = Thing(is_public=public)
-    assert may(who, Action.READ, thing) is reads
-    assert may(who, Action.WRITE, thing) is writes
+    assert access_to(who, Thing(is_public=public), shared) is access
 
 
-def test_missing_and_hidden_things_look_the_same():
-    for thing in (None, Thing()):
-        with pytest.raises(KnowledgeBaseNotFound) as error:
-            allow(person("ben"), Action.READ, thing, KnowledgeBaseNotFound)
-        assert error.value.details == {}
-    with pytest.raises(ReadOnly):
-        allow(person("ben"), Action.WRITE, Thing(is_public=True), KnowledgeBaseNotFound)
-    thing = Thing()
-    assert allow(person("anna"), Action.WRITE, thing, KnowledgeBaseNotFound) is thing
+@pytest.mark.parametrize(
+    ("access", "action", "refusal"),
+    [
+        (None, Action.READ, KnowledgeBaseNotFound),
+        (None, Action.MANAGE, KnowledgeBaseNotFound),
+        (Access.READ, Action.READ, None),
+        (Access.READ, Action.WRITE, ReadOnly),
+        (Access.READ, Action.MANAGE, ReadOnly),
+        (Access.WRITE, Action.READ, None),
+        (Access.WRITE, Action.WRITE, None),
+        (Access.WRITE, Action.MANAGE, OwnerOnly),
+        (Access.OWNER, Action.WRITE, None),
+        (Access.OWNER, Action.MANAGE, None),
+    ],
+)
+def test_access_is_enough_or_refused(
+    access: Access | None, action: Action, refusal: type[AgentexError] | None
+):
+    if refusal is None:
+        check_access(access, action, KnowledgeBaseNotFound)
+        return
+    with pytest.raises(refusal) as error:
+        check_access(access, action, KnowledgeBaseNotFound)
+    assert error.value.details == {}
 
 
 def test_permission_is_required_by_name():

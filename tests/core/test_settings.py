@@ -165,3 +165,15 @@ def test_value_of_the_command_line_holds_for_child_processes_too(
         # Not through monkeypatch: it would put the value back at the end.
         os.environ.pop("AGENTEX_DATA_DIR")
         get_settings.cache_clear()
+
+
+def test_private_targets_are_host_and_port_separated_by_commas(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENTEX_ALLOWED_PRIVATE_TARGETS", "LocalHost:3001, [::1]:8765,")
+    assert Settings().allowed_private_targets == ("localhost:3001", "[::1]:8765")
+
+
+@pytest.mark.parametrize("value", ["localhost", "http://localhost:1", "::1:80", "a:0", "*:80,b"])
+def test_private_targets_without_a_port_are_refused(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("AGENTEX_ALLOWED_PRIVATE_TARGETS", value)
+    with pytest.raises(ValidationError, match="host:port"):
+        Settings()

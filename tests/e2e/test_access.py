@@ -1,201 +1,32 @@
 """Who may do what: another person's things are not there, public ones are read-only."""
 
 import json
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
-
-import pytest
 
 from api.middleware import is_open
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error
-from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server
-
-FILE = {"files": {"file": ("b.md", b"# A\n\ntext", "text/markdown")}}
-ARCHIVE = {"files": {"file": ("b.zip", zipped({"b.md": "# A"}), "application/zip")}}
-# A request that succeeds for the owner, for each operation whose path names an object. A new
-# operation fails the test below until it has its line here.
-QUESTION = {"question": "When does the zebra sleep?", "expected": [{"document": "a.md"}]}
-REQUESTS: dict[str, dict[str, Any]] = {
-    "DELETE /api/v1/users/me/api-keys/{key_id}": {},
-    "GET /api/v1/knowledge-bases/{kb_id}": {},
-    "PUT /api/v1/knowledge-bases/{kb_id}": {"json": {"name": "taken over"}},
-    "DELETE /api/v1/knowledge-bases/{kb_id}": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/reindex": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/reindex": {
-        "json": {"chunk_size": 100, "cutover": "manual"}
-    },
-    "POST /api/v1/knowledge-bases/{kb_id}/reindex/cancel": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/reindex/cutover": {"json": {}},
-    "POST /api/v1/knowledge-bases/{kb_id}/reindex/rollback": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/documents": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents": FILE,
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/archive": ARCHIVE,
-    "GET /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}": {},
-    "DELETE /api/v1/knowledge-bases/{kb_id}/chunks/{chunk_id}": {},
-    "DELETE /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/retry": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/content": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/chunks": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/chunks/{chunk_id}": {},
-    "PUT /api/v1/knowledge-bases/{kb_id}/chunks/{chunk_id}": {
-        "json": {"version": 1, "content": "taken over"}
-    },
-    "POST /api/v1/knowledge-bases/{kb_id}/split-preview": FILE,
-    "POST /api/v1/knowledge-bases/{kb_id}/search": {"json": {"query": "zebra"}},
-    "POST /api/v1/knowledge-bases/{kb_id}/search/why": {
-        "json": {"query": "zebra", "chunk_id": "{chunk_id}"}
-    },
-    "GET /api/v1/retrievals/{retrieval_id}": {},
-    "POST /api/v1/retrievals/{retrieval_id}/replay": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/progress": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/progress/stream": {"params": {"until_quiet": True}},
-    "POST /api/v1/knowledge-bases/{kb_id}/pause": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/resume": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/batch": FILE,
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/bulk": {
-        "json": {"action": "retry", "status": "failed"}
-    },
-    "PUT /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}": {"json": {"name": "taken.md"}},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/pause": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/resume": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/cancel": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/questions": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/questions": {"json": QUESTION},
-    "POST /api/v1/knowledge-bases/{kb_id}/questions/import": {
-        "files": {"file": ("q.jsonl", b'{"question": "stripes?", "document": "a.md"}\n')}
-    },
-    "GET /api/v1/knowledge-bases/{kb_id}/questions/export": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/questions/{question_id}": {},
-    "PUT /api/v1/knowledge-bases/{kb_id}/questions/{question_id}": {"json": QUESTION},
-    "DELETE /api/v1/knowledge-bases/{kb_id}/questions/{question_id}": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/evaluations": {"json": {}},
-    "GET /api/v1/knowledge-bases/{kb_id}/evaluations": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/evaluations/{evaluation_id}": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/evaluations/{evaluation_id}/compare": {
-        "params": {"with": "{evaluation_id}"}
-    },
-    "DELETE /api/v1/knowledge-bases/{kb_id}/evaluations/{evaluation_id}": {},
-    "GET /api/v1/knowledge-bases/{kb_id}/export": {},
-    "POST /api/v1/knowledge-bases/{kb_id}/copy": {"json": {}},
-    "GET /api/v1/transfers/{transfer_id}": {},
-    "POST /api/v1/transfers/{transfer_id}/cancel": {},
-    "GET /api/v1/calendar/events/{event_id}": {},
-    "PATCH /api/v1/calendar/events/{event_id}": {"json": {"title": "taken over"}},
-    "DELETE /api/v1/calendar/events/{event_id}": {},
-    "GET /api/v1/memories/{memory_id}": {},
-    "PATCH /api/v1/memories/{memory_id}": {"json": {"text": "taken over"}},
-    "DELETE /api/v1/memories/{memory_id}": {},
-    "GET /api/v1/sessions/{session_id}": {},
-    "PUT /api/v1/sessions/{session_id}": {"json": {"title": "taken over"}},
-    "DELETE /api/v1/sessions/{session_id}": {},
-    "GET /api/v1/sessions/{session_id}/messages": {},
-    "POST /api/v1/agent/run/{run_id}/stop": {},
-    "GET /api/v1/agent/run/{run_id}/events": {},
-    "GET /api/v1/agent/runs/{thread_id}/events": {},
-    # The tasks of seed 003, at the root and under the product's prefix.
-    **{
-        f"{method} {prefix}/agent/{path}": {}
-        for prefix in ("", "/api/v1")
-        for method, path in (
-            ("GET", "active/sessionid/{user_id}"),
-            ("GET", "sessionids/{user_id}"),
-            ("GET", "tasks/{user_id}/{session_id}"),
-            ("GET", "status/{user_id}/{session_id}/{task_id}"),
-            ("DELETE", "session/{user_id}/{session_id}/{task_id}"),
-            ("DELETE", "session/{user_id}/{session_id}"),
-        )
-    },
-}
-
-
-@dataclass(frozen=True)
-class Things:
-    """One of everything that a person can have."""
-
-    owner: Api
-    ids: dict[str, str]
-
-    def state(self) -> list[Any]:
-        """All of it as its owner sees it."""
-        kb, session = self.ids["kb_id"], self.ids["session_id"]
-        return [
-            self.owner.get(f"/knowledge-bases/{kb}"),
-            self.owner.document(kb, self.ids["doc_id"]),
-            self.owner.get(f"/knowledge-bases/{kb}/documents")["total"],
-            self.owner.get(f"/knowledge-bases/{kb}/chunks/{self.ids['chunk_id']}"),
-            self.owner.get(f"/sessions/{session}"),
-            self.owner.get(f"/sessions/{session}/messages"),
-            self.owner.get(f"/calendar/events/{self.ids['event_id']}"),
-            self.owner.get("/memories"),
-            [key["id"] for key in self.owner.get("/users/me/api-keys")["items"]],
-        ]
-
-
-def run_agent(caller: Api, **body: Any) -> str:
-    answer = caller.request(
-        "POST",
-        "/agent/run",
-        json={"messages": [{"id": "1", "role": "user", "content": "zebra?"}], **body},
-    )
-    return answer.text
-
-
-@pytest.fixture
-def things(user: Api) -> Things:
-    kb_id = user.create_kb()
-    doc_id = user.ingest(kb_id, "a.md", "# Zebra\n\nThe secret zebra sleeps at noon.")
-    listed = user.get(f"/knowledge-bases/{kb_id}/documents/{doc_id}/chunks")["items"]
-    session_id = user.post("/sessions", {"title": "mine"})["id"]
-    key_id = user.post("/users/me/api-keys", {"name": "mine"})["id"]
-    run_id = str(uuid4())
-    props = {"agent_type": "agentic_rag", "knowledge_base_ids": [kb_id]}
-    text = run_agent(user, thread_id=session_id, run_id=run_id, forwarded_props=props)
-    assert "RUN_FINISHED" in text, text
-    ids = {"kb_id": kb_id, "doc_id": doc_id, "session_id": session_id}
-    ids["thread_id"] = session_id
-    ids["chunk_id"] = listed[0]["id"]
-    event = {"title": "mine", "start": "2026-03-17T09:00"}
-    ids["event_id"] = user.post("/calendar/events", event)["id"]
-    ids["question_id"] = user.post(f"/knowledge-bases/{kb_id}/questions", QUESTION)["id"]
-    ids["evaluation_id"] = user.post(f"/knowledge-bases/{kb_id}/evaluations", {})["id"]
-    ids["transfer_id"] = user.post(f"/knowledge-bases/{kb_id}/copy", {})["id"]
-    ids["memory_id"] = user.post("/memories", {"text": "My zebra is called Stripe."})["id"]
-    found = re.search(r'retrieval_id\W+"?([0-9a-f-]{36})', text)
-    assert found, text
-    ids["retrieval_id"] = found[1]
-    ids |= {"user_id": user.get("/users/me")["id"], "task_id": run_id}
-    return Things(user, {**ids, "key_id": key_id, "run_id": run_id})
-
-
-def operations(server: Server) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Method, path and description of every operation of the OpenAPI document."""
-    document = server.http.get("/openapi.json").json()
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield method.upper(), path, operation
-
-
-def fill(path: str, ids: Callable[[str], str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda match: ids(match[1]), path)
-
-
-def filled(options: dict[str, Any], ids: Callable[[str], str]) -> dict[str, Any]:
-    """The options of a request with the ids in its body and its query, too."""
-    parts = {key: options[key] for key in ("json", "params") if key in options}
-    return options | json.loads(fill(json.dumps(parts), ids))
+from tests.fixtures.things import (
+    ADMINISTRATION,
+    FILE,
+    REQUESTS,
+    Things,
+    fill,
+    filled,
+    make_developer,
+    operations,
+    run_agent,
+)
 
 
 def test_other_persons_things_are_not_found_and_stay(server: Server, things: Things, other: Api):
+    make_developer(server, other)
     before = things.state()
     asked = []
     for method, path, _ in operations(server):
-        # A signed link is its own credential.
-        if "{" not in path or is_open(path):
+        # A signed link is its own credential; what is the administrators' has a test of its own.
+        if "{" not in path or is_open(path) or path.startswith(ADMINISTRATION):
             continue
         options = REQUESTS[f"{method} {path}"]
         url = fill(path, things.ids.__getitem__).removeprefix("/api/v1")
@@ -207,6 +38,19 @@ def test_other_persons_things_are_not_found_and_stay(server: Server, things: Thi
         asked.append(f"{method} {path}")
     assert set(asked) == set(REQUESTS)
     assert things.state() == before
+
+
+def test_administration_is_refused_alike_whatever_is_named(server: Server, user: Api, other: Api):
+    asked = 0
+    for method, path, _ in operations(server):
+        if not path.startswith(ADMINISTRATION):
+            continue
+        for id_ in (user.user_id, str(uuid4())):
+            url = fill(path, lambda _, id_=id_: id_).removeprefix("/api/v1")
+            details = other.refused(ErrorCode.PERMISSION_DENIED, method, url)
+            assert list(details) == ["permission"], f"{method} {path}"
+        asked += 1
+    assert asked > 5
 
 
 def test_every_request_of_that_test_succeeds_for_the_owner(server: Server, things: Things):
@@ -222,6 +66,9 @@ def test_every_request_of_that_test_succeeds_for_the_owner(server: Server, thing
         "/transfers/{transfer_id}/cancel",
     )
     allowed = {name: {200, 409} for name in REQUESTS if name.endswith(conflicts)}
+    # Its server is nowhere.
+    nowhere = ("/{connection_id}/tools", "/tools/{tool_name}/call")
+    allowed |= {name: {502} for name in REQUESTS if name.endswith(nowhere)}
     # Deleted under another path already.
     allowed |= {name: {200, 404} for name in deletions if "{session_id}" in name}
     last = "DELETE /api/v1/knowledge-bases/{kb_id}"
@@ -235,8 +82,9 @@ def test_every_request_of_that_test_succeeds_for_the_owner(server: Server, thing
 
 
 def test_other_persons_things_are_in_no_list_and_no_search(things: Things, other: Api):
-    ids = set(things.ids.values())
-    for path in ("/knowledge-bases", "/sessions", "/users/me/api-keys", "/memories"):
+    ids = set(things.ids.values()) - {things.ids["tool_name"]}
+    lists = ("/knowledge-bases", "/sessions", "/users/me/api-keys", "/memories", "/mcp/connections")
+    for path in lists:
         text = other.request("GET", path, params={"page_size": 100}).text
         assert not [id_ for id_ in ids if id_ in text]
     assert other.get("/memories", q="What is my zebra called?")["items"] == []

@@ -22,6 +22,7 @@ OPEN = {
     "GET /",
     "GET /healthz",
     "GET /readyz",
+    "GET /.well-known/jwks.json",
     "POST /api/v1/auth/login",
     "POST /api/v1/auth/refresh",
     "POST /api/v1/auth/register",

@@ -317,9 +317,8 @@ def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(
     user = embedded.person()
     thread = str(uuid4())
     first = agui_client.talk(user, acting(ASK_SURE), threadId=thread)
-    # As protobuf: in text this path says more than AG-UI knows, which the client would warn of.
     url = str(user.http.base_url.join("/agent"))
-    talk = agui_client.talk(user, acting("Hello"), threadId=thread, url=url, binary=True)
+    talk = agui_client.talk(user, acting("Hello"), threadId=thread, url=url)
 
     (run,) = talk.runs
     assert run.error is None, "it would be, had the server answered 409"

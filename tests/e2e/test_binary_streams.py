@@ -1,6 +1,5 @@
 """Runs in AG-UI's protobuf framing: for who asks, on every path of a run, from every place."""
 
-import json
 from typing import Any
 from uuid import uuid4
 
@@ -9,10 +8,10 @@ import pytest
 
 from agents.agui.protobuf.encoder import encode
 from agents.agui.verifier import verify
-from core.sse import SseDecoder
 from tests.fixtures.agents import RUN, AguiClient, camel, run_body
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server
+from tests.fixtures.streams import events_of, read_log
 
 PROTO = "application/vnd.ag-ui.event+proto"
 OCTETS = "application/octet-stream"
@@ -32,8 +31,7 @@ def send(api: Api, method: str, path: str, accept: str, **given: Any) -> httpx.R
 
 
 def logged(api: Api, run_id: str) -> list[dict[str, Any]]:
-    answer = send(api, "GET", f"/api/v1{RUN}/{run_id}/events", "text/event-stream")
-    return [json.loads(frame.data) for frame in SseDecoder().feed(answer.content)]
+    return events_of(read_log(api, run_id))
 
 
 def frames_of(body: bytes) -> list[bytes]:

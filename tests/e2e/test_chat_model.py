@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.model_registry.choosing import CONFIGURED_ID
 from agents.models.failures import ModelFault
 from core.errors import ErrorCode
 from tests.fixtures.agents import (
@@ -71,7 +72,7 @@ def test_answer_has_reasoning_tools_citations_and_usage(user: Api, guide: str):
     assert about["thinking"][0]["content"] == "First thoughts."
     assert [call["input"] for call in about["tool_calls"]] == [{"query": "port"}, {"query": "host"}]
     assert about["usage"] == {"prompt_tokens": 33, "completion_tokens": 21}
-    assert about["model_id"] == "by-question"
+    assert (about["model_id"], about["model"]) == (CONFIGURED_ID, "by-question")
     assert [citation["number"] for citation in about["citations"]] == [1]
 
 
@@ -212,6 +213,23 @@ def test_running_run_is_stopped(user: Api, guide: str, scripted: ModelServer):
     assert user.post(f"{RUN}/{body['runId']}/stop")["stopped"] is False
 
 
+def test_run_and_stream_of_an_account_that_is_switched_off_end(
+    user: Api, modelled: Server, scripted: ModelServer
+):
+    admin, body = modelled.admin(), camel(run_body("Hello #slow"))
+    with Run(user, body) as streaming:
+        streaming.until("TEXT_MESSAGE_CONTENT")
+        admin.put(f"/admin/users/{user.user_id}", {"status": "disabled"})
+        started = time.monotonic()
+        # The model would never end.
+        events = streaming.finish()
+
+    assert time.monotonic() - started < 10
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert scripted.hung_up.wait(5)
+    user.refused(ErrorCode.ACCOUNT_DISABLED, "GET", "/sessions")
+
+
 def test_running_run_is_not_stopped_by_others(user: Api, modelled: Server, scripted: ModelServer):
     body = run_body("Hello #slow")
     other = modelled.person()
@@ -222,18 +240,16 @@ def test_running_run_is_not_stopped_by_others(user: Api, modelled: Server, scrip
         assert streaming.finish()[-1]["type"] == "RUN_FINISHED"
 
 
-def test_busy_thread_refuses_runs_and_its_deletion(user: Api, scripted: ModelServer):
+def test_busy_thread_refuses_runs(user: Api, scripted: ModelServer):
     body = run_body("Hello #slow")
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
-        path = f"/sessions/{body['thread_id']}"
         again = {**run_body("Me too #plain"), "thread_id": body["thread_id"]}
         user.refused(ErrorCode.THREAD_BUSY, "POST", RUN, json=again)
-        user.refused(ErrorCode.THREAD_BUSY, "DELETE", path)
         assert [m["role"] for m in messages_of(user, body["thread_id"])] == ["user"]
         scripted.release.set()
         assert text_of(streaming.finish()) == "Hello"
-    user.delete(path)
+    user.delete(f"/sessions/{body['thread_id']}")
 
 
 def test_answer_is_stored_when_the_caller_hangs_up(user: Api, scripted: ModelServer):

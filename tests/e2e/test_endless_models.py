@@ -5,14 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
-from tests.fixtures.agents import model_variables, text_of, verified_run
-from tests.fixtures.apis import Apis, api_processes
+from tests.fixtures.agents import camel, model_variables, run_body, text_of, verified_run
+from tests.fixtures.apis import Apis, api_processes, same_caller
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
+from tests.fixtures.streams import events_in
 
 _LIMITS = {
     "AGENTEX_RUN_TIMEOUT_SECONDS": "10",
@@ -105,3 +107,15 @@ def test_model_that_never_ends_fills_neither_memory_nor_log(ended: Ended):
 
 def test_api_answers_others_after_models_that_never_end(ended: Ended):
     assert text_of(ask(ended.user, ("plain", "react"))) == "Hello from the model."
+
+
+def test_001_error_code_timeout(apis: Apis, ended: Ended):
+    """Seed 001: no time is left even for a partial answer."""
+    hurried = same_caller(ended.user, apis.start(AGENTEX_RUN_TIMEOUT_SECONDS="0.001"))
+    body = camel(run_body("Go on? #react-forever", forwarded_props={"agent_type": "react"}))
+    answer = hurried.http.post("/agent", headers=hurried.headers, json=body)
+
+    last = events_in(answer)[-1]
+    assert (last["type"], last["code"]) == ("RUN_ERROR", "RUN_TIMED_OUT")
+    assert last["error"] == {"code": "TIMEOUT", "message": last["message"]}
+    assert hurried.http.get("/healthz").status_code == httpx.codes.OK

@@ -150,6 +150,7 @@ def test_progress_is_streamed_until_the_result(user: Api, kb: str):
     headers = {"Accept": "text/event-stream"}
     response = user.request("POST", path(kb, "evaluations"), headers=headers)
     assert response.headers["content-type"].startswith("text/event-stream")
+    assert response.headers["x-accel-buffering"] == "no"
     frames = [frame.split("\n") for frame in response.text.strip().split("\n\n")]
     names = [frame[0].removeprefix("event: ") for frame in frames]
     values = [json.loads(frame[1].removeprefix("data: ")) for frame in frames]

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.model_registry.choosing import CONFIGURED_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually, unique
@@ -258,7 +259,7 @@ def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(
     spent = {"prompt_tokens": 11, "completion_tokens": 7}
     assert (answer["usage"], answer["memory_usage"]) == (
         spent,
-        {**spent, "model_id": "by-question"},
+        {**spent, "model_id": CONFIGURED_ID, "model": "by-question"},
     )
 
 

@@ -1,11 +1,11 @@
 """Models behind the presets of providers, asked by the real product."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.fixtures.agents import GUIDE, text_of, verified_run
+from tests.fixtures.apis import Apis, api_processes
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server, running_server
 
@@ -49,23 +49,31 @@ def test_model_without_tool_calling_searches_and_cites(local: Server, endpoint: 
     assert len(refused) == 1, "an endpoint that refused tools is not offered them again"
 
 
+@pytest.fixture(scope="module")
+def apis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apis]:
+    """API processes are enough for who searches nothing."""
+    with api_processes(tmp_path_factory.mktemp("providers"), {}) as apis:
+        yield apis
+
+
 @pytest.mark.parametrize(
     ("provider", "variable", "path"),
     [("anthropic", "ANTHROPIC_API_KEY", "/v1"), ("gemini", "GEMINI_API_KEY", "/v1beta")],
 )
 def test_provider_with_a_protocol_of_its_own_answers(
-    tmp_path: Path, endpoint: ModelServer, provider: str, variable: str, path: str
+    apis: Apis, endpoint: ModelServer, provider: str, variable: str, path: str
 ):
-    variables = {
-        "AGENTEX_LLM_PROVIDER": provider,
-        "AGENTEX_LLM_BASE_URL": endpoint.base_url.removesuffix("/v1") + path,
-        "AGENTEX_LLM_MODEL": "plain",
-        variable: "sk-usual-key",
-    }
-    with running_server(tmp_path, variables=variables) as server:
-        events = verified_run(server.person(), "Hi!")
-        logged = "".join(path.read_text(errors="replace") for path in server.log_files)
-    assert logged
+    server = apis.start(
+        **{
+            "AGENTEX_LLM_PROVIDER": provider,
+            "AGENTEX_LLM_BASE_URL": endpoint.base_url.removesuffix("/v1") + path,
+            "AGENTEX_LLM_MODEL": "plain",
+            variable: "sk-usual-key",
+        }
+    )
+    events = verified_run(server.person(), "Hi!")
+    logged = server.output.read_text(errors="replace")
+    assert "run.ended" in logged
     assert "sk-usual-key" not in logged + str(events)
 
     assert text_of(events) == "Hello"

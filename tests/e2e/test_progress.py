@@ -133,5 +133,6 @@ def test_stream_ends_for_who_lost_access(user: Api, kb: str, other: Api):
     with streaming(other, path) as stream:
         eventually(lambda: stream.named("snapshot"))
         user.put(f"/knowledge-bases/{kb}", {"is_public": False})
-        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=60)
+        # Sooner than accounts are asked for again, which is every ten seconds.
+        eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=8)
         eventually(lambda: stream.ended)

@@ -1,48 +1,22 @@
 """Streams of runs that are left and come back to: from any place, by anybody who may."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from agents.agui.verifier import verify
 from core.errors import ErrorCode
-from core.sse import ServerSentEvent, SseDecoder
 from tests.fixtures.agents import RUN, Run, camel, run, run_body
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
+from tests.fixtures.streams import events_of, frames_of, log_path, read_log, streaming
 
 
 @pytest.fixture
 def reader(modelled: Server) -> Api:
     return modelled.person()
-
-
-@contextmanager
-def streaming(api: Api, method: str, path: str, **given: Any) -> Iterator[httpx.Response]:
-    headers = {**api.headers, **given.pop("headers", {})}
-    with api.http.stream(method, path, headers=headers, **given) as response:
-        yield response
-
-
-def frames_of(response: httpx.Response) -> list[ServerSentEvent]:
-    decoder = SseDecoder()
-    return [frame for piece in response.iter_raw() for frame in decoder.feed(piece)]
-
-
-def tail(api: Api, run_id: str, **given: Any) -> list[ServerSentEvent]:
-    with streaming(api, "GET", f"/api/v1{RUN}/{run_id}/events", **given) as response:
-        assert response.status_code == 200, response.read()
-        return frames_of(response)
-
-
-def events_of(frames: list[ServerSentEvent]) -> list[dict[str, Any]]:
-    return [json.loads(frame.data) for frame in frames]
 
 
 def test_every_place_of_a_run_gives_the_rest_of_it(user: Api):
@@ -51,11 +25,11 @@ def test_every_place_of_a_run_gives_the_rest_of_it(user: Api):
         whole.finish()
     run_id = body["runId"]
     sent = [(frame.id, frame.data) for frame in whole.frames]
-    assert [(f.id, f.data) for f in tail(user, run_id)] == sent
+    assert [(f.id, f.data) for f in read_log(user, run_id)] == sent
     for index, (cursor, _) in enumerate(sent[:-1], start=1):
-        by_header = tail(user, run_id, headers={"Last-Event-ID": cursor})
+        by_header = read_log(user, run_id, headers={"Last-Event-ID": cursor})
         assert [(f.id, f.data) for f in by_header] == sent[index:]
-    by_query = tail(user, run_id, params={"after": sent[1][0]})
+    by_query = read_log(user, run_id, params={"after": sent[1][0]})
     assert [(f.id, f.data) for f in by_query] == sent[2:]
 
 
@@ -67,11 +41,11 @@ def test_reader_who_comes_back_to_a_live_run_misses_nothing(reader: Api, scripte
     with streaming(
         reader,
         "GET",
-        f"/api/v1{RUN}/{body['runId']}/events",
+        log_path(body["runId"]),
         headers={"Last-Event-ID": last},
     ) as response:
         scripted.release.set()
-        rest = frames_of(response)
+        rest = list(frames_of(response))
 
     verify([*left.events, *events_of(rest)], thread_id=body["threadId"], run_id=body["runId"])
     assert rest[-1].event == "RUN_FINISHED"
@@ -80,7 +54,7 @@ def test_reader_who_comes_back_to_a_live_run_misses_nothing(reader: Api, scripte
 def test_snake_case_is_kept_when_it_is_asked_for(user: Api):
     body = run_body("hello")
     events = run(user, body)
-    again = tail(user, body["run_id"], params={"spelling": "snake"})
+    again = read_log(user, body["run_id"], params={"spelling": "snake"})
 
     assert events_of(again) == events
 
@@ -108,8 +82,7 @@ def test_run_of_another_can_be_followed_by_nobody(user: Api, embedded: Server):
 
 def connect(api: Api, thread_id: str) -> list[dict[str, Any]]:
     with streaming(api, "POST", "/agent/connect", json={"threadId": thread_id}) as response:
-        assert response.status_code == 200, response.read()
-        return events_of(frames_of(response))
+        return events_of(list(frames_of(response)))
 
 
 def test_late_client_gets_a_finished_thread_as_a_run_that_is_over(user: Api):
@@ -141,7 +114,7 @@ def test_late_client_joins_a_live_run(reader: Api, scripted: ModelServer):
         given = {"json": {"threadId": body["threadId"]}}
         with streaming(reader, "POST", "/agent/connect", **given) as response:
             scripted.release.set()
-            joined = frames_of(response)
+            joined = list(frames_of(response))
         first.finish()
 
     events = events_of(joined)
@@ -160,7 +133,7 @@ def test_late_client_joins_a_live_run(reader: Api, scripted: ModelServer):
 def test_seed_001_path_runs_the_agent_without_ids(user: Api, path: str):
     ask = {"messages": [{"id": "msg-1", "role": "user", "content": "你好"}]}
     with streaming(user, "POST", path, json=ask) as response:
-        events = events_of(frames_of(response))
+        events = events_of(list(frames_of(response)))
 
     verify(events)
     assert events[-1]["type"] == "RUN_FINISHED"
@@ -169,7 +142,7 @@ def test_seed_001_path_runs_the_agent_without_ids(user: Api, path: str):
 def test_failure_on_seed_001_path_carries_the_documents_error(reader: Api):
     ask = {"messages": [{"id": str(uuid4()), "role": "user", "content": "Hi #unauthorized"}]}
     with streaming(reader, "POST", "/agent", json=ask) as response:
-        last = events_of(frames_of(response))[-1]
+        last = events_of(list(frames_of(response)))[-1]
 
     assert last["type"] == "RUN_ERROR"
     assert last["error"] == {"code": "MODEL_ERROR", "message": last["message"]}

@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.model_registry.choosing import EXTRACTIVE_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
 from tests.fixtures.client import Api, conforms
@@ -11,7 +12,7 @@ from tests.fixtures.server import Server
 
 CONFIG = {
     "agent_type": "react",
-    "model_id": "uuid",
+    "model_id": EXTRACTIVE_ID,
     "knowledge_base_ids": [],
     "mcp_connection_ids": [],
     "skill_ids": [],
@@ -94,8 +95,9 @@ def test_session_is_changed_in_what_is_given(user: Api):
 
     renamed = user.put(path, {"title": "新标题"})
     assert (renamed["title"], renamed["config"]) == ("新标题", data["config"])
-    configured = user.put(path, {"config": {"knowledge_base_ids": ["kb"]}})
-    assert configured["config"] == {"knowledge_base_ids": ["kb"]}
+    kb_id = user.create_kb()
+    configured = user.put(path, {"config": {"knowledge_base_ids": [kb_id]}})
+    assert configured["config"] == {"knowledge_base_ids": [kb_id]}
     archived = user.put(path, {"is_archived": True})
     assert (archived["is_archived"], archived["title"]) == (True, "新标题")
     assert archived["updated_at"] > data["updated_at"]
@@ -151,7 +153,8 @@ def test_messages_are_as_documented(user: Api):
         "tool": call["tool"],
         "input": call["input"],
     }
-    assert answer["metadata"]["model_id"] == "extractive"
+    assert 0 <= answer["metadata"]["duration"] < 60_000
+    assert answer["metadata"]["model_id"] == EXTRACTIVE_ID
     assert answer["metadata"]["citations"][0]["document_name"] == "relay.md"
 
 
@@ -251,6 +254,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
         ({"config": {"knowledge_base_ids": "kb"}}, "config.knowledge_base_ids"),
         ({"config": {"temperature": 1}}, "config.temperature"),
         ({"config": {"skill_ids": ["s"] * 101}}, "config.skill_ids"),
+        ({"config": {"skill_ids": ["unknown"]}}, "config.skill_ids"),
     ],
 )
 def test_wrong_session_is_refused_with_its_field(user: Api, body: dict, field: str):
@@ -259,7 +263,7 @@ def test_wrong_session_is_refused_with_its_field(user: Api, body: dict, field: s
     assert details["field"] == field
 
 
-def test_session_says_how_its_runs_answer(user: Api, other: Api):
+def test_session_says_how_its_runs_answer(user: Api):
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay.md", GUIDE)
     config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kb_id]}
@@ -267,9 +271,40 @@ def test_session_says_how_its_runs_answer(user: Api, other: Api):
     events = ask(user, "Which port does the relay listen on?", thread_id=session_id)
     assert events[-1]["result"]["citations"][0]["knowledge_base_id"] == kb_id
 
-    user.put(f"/sessions/{session_id}", {"config": {"knowledge_base_ids": [other.create_kb()]}})
+    user.delete(f"/knowledge-bases/{kb_id}")
     body = {**run_body("hello"), "thread_id": session_id}
     user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", "/agent/run", json=body)
+
+
+def test_session_takes_no_model_that_is_not_there(user: Api):
+    session_id = user.post("/sessions", {})["id"]
+    for method, path in (("POST", "/sessions"), ("PUT", f"/sessions/{session_id}")):
+        for model_id in ("unknown", str(uuid4())):
+            body = {"config": {"model_id": model_id}}
+            user.refused(ErrorCode.MODEL_NOT_FOUND, method, path, json=body)
+
+    assert user.get(f"/sessions/{session_id}")["config"] == {}
+    for model_id in ("default", "extractive"):
+        config = {"model_id": model_id}
+        assert user.put(f"/sessions/{session_id}", {"config": config})["config"] == config
+
+
+def test_session_takes_no_knowledge_base_that_its_owner_does_not_see(user: Api, other: Api):
+    session_id = user.post("/sessions", {})["id"]
+    requests = (("POST", "/sessions"), ("PUT", f"/sessions/{session_id}"))
+
+    def answers(kb_id: str) -> list[object]:
+        body = {"title": "new", "config": {"knowledge_base_ids": [kb_id]}}
+        code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+        return [user.refused(code, method, path, json=body) for method, path in requests]
+
+    assert answers(other.create_kb()) == answers(str(uuid4()))
+    assert user.get(f"/sessions/{session_id}")["title"] == ""
+    assert user.get("/sessions")["total"] == 1
+    # What everybody may search, everybody may name.
+    public = {"knowledge_base_ids": [other.create_kb(is_public=True)]}
+    assert user.put(f"/sessions/{session_id}", {"config": public})["config"] == public
+    other.delete(f"/knowledge-bases/{public['knowledge_base_ids'][0]}")
 
 
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "", "x" * 300])

@@ -220,6 +220,42 @@ def test_user_id_must_be_the_callers_unless_an_administrator_asks(make, embedded
     check_error(nobody, ErrorCode.USER_NOT_FOUND)
 
 
+def test_not_even_an_administrator_acts_in_another_persons_name(make, embedded: Server):
+    tasks, admin = make(), Tasks(embedded.admin())
+    task = tasks.invoke("hello")
+    tasks.wait(task, "completed")
+    tasks.api.post("/memories", {"text": "My zebra is called Stripe."})
+    ids = {"user_id": tasks.me, "session_id": tasks.session}
+    for path, body in (
+        ("/agent/invoke", {**ids, "task_id": "new", "query": "What is my zebra called?"}),
+        ("/agent/resume", {**ids, "task_id": task, "response_type": "accept"}),
+        ("/agent/write/longterm", {"user_id": tasks.me, "memory_info": "x"}),
+    ):
+        details = check_error(admin.ask("POST", path, json=body), ErrorCode.PERMISSION_DENIED)
+        assert details["field"] == "user_id"
+    assert tasks.ok("GET", f"/agent/tasks/{tasks.me}/{tasks.session}")["task_ids"] == [task]
+    assert tasks.api.get("/memories")["total"] == 1
+
+
+def test_administrator_who_names_an_id_means_the_account_that_has_it(make, embedded: Server):
+    tasks, impostor = make(), make()
+    tasks.invoke("hello")
+    impostor.api.put("/users/me", {"username": tasks.api.user_id})
+    admin = Tasks(embedded.admin())
+    assert admin.ok("GET", f"/agent/sessionids/{tasks.api.user_id}")["session_ids"] == [
+        tasks.session
+    ]
+
+
+def test_account_that_is_switched_off_is_not_the_administrators(make, embedded: Server):
+    tasks = make()
+    off = "UPDATE \"user\" SET status = 'disabled' WHERE id = :id"
+    embedded.sql(off, id=tasks.api.user_id)
+    admin = Tasks(embedded.admin())
+    for name in (tasks.me, tasks.api.user_id):
+        check_error(admin.ask("GET", f"/agent/sessionids/{name}"), ErrorCode.USER_NOT_FOUND)
+
+
 @pytest.mark.parametrize("missing", ["user_id", "session_id", "task_id", "query"])
 def test_invoke_without_a_required_field_is_refused(make, missing: str):
     tasks = make()

@@ -1,25 +1,22 @@
 """Runs that are followed at another process than theirs, while Redis forgets everything or dies."""
 
-import json
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 
-import httpx
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
 from agents.agui.verifier import verify
-from core.sse import ServerSentEvent, SseDecoder
-from tests.fixtures.agents import RUN, Run, camel, model_variables, run_body
+from tests.fixtures.agents import Run, camel, model_variables, run_body
 from tests.fixtures.apis import Apis, api_processes, same_caller
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.processes import free_port, redis_program
+from tests.fixtures.streams import Reader
 
 
 class OwnRedis:
@@ -77,38 +74,12 @@ def asker(apis: Apis) -> Api:
     return apis.started[0].person()
 
 
-class Reader:
-    """Reads a run at the other process, from its beginning to its end."""
-
-    def __init__(self, asker: Api, apis: Apis, run_id: str) -> None:
-        self.frames: list[ServerSentEvent] = []
-        self._api = same_caller(asker, apis.started[1])
-        self._path = f"/api/v1{RUN}/{run_id}/events"
-        self._thread = Thread(target=self._read)
-        self._thread.start()
-
-    def _read(self) -> None:
-        decoder = SseDecoder()
-        with self._api.http.stream("GET", self._path, headers=self._api.headers) as answer:
-            assert answer.status_code == httpx.codes.OK
-            for piece in answer.iter_raw():
-                self.frames += decoder.feed(piece)
-
-    def until(self, said: str) -> None:
-        eventually(lambda: any(said in frame.data for frame in self.frames), what=said)
-
-    def finish(self) -> list[tuple[str | None, str]]:
-        self._thread.join(60)
-        assert not self._thread.is_alive()
-        return [(frame.id, frame.data) for frame in self.frames]
-
-
 @contextmanager
 def slow_run(asker: Api, apis: Apis) -> Iterator[tuple[Run, Reader]]:
-    """A run whose model has said ``Hel`` and waits, and its reader who has read that."""
+    """A run whose model has said ``Hel`` and waits, and its reader at the other process."""
     with Run(asker, camel(run_body("Hello #slow"))) as run:
         run.until("TEXT_MESSAGE_CONTENT")
-        reader = Reader(asker, apis, run.body["runId"])
+        reader = Reader(same_caller(asker, apis.started[1]), run.body["runId"])
         reader.until("TEXT_MESSAGE_CONTENT")
         yield run, reader
 
@@ -117,8 +88,7 @@ def check_same(run: Run, reader: Reader) -> None:
     events = run.finish()
     verify(events, thread_id=run.body["threadId"], run_id=run.body["runId"])
     assert events[-1]["type"] == "RUN_FINISHED"
-    assert reader.finish() == [(frame.id, frame.data) for frame in run.frames]
-    assert [json.loads(data)["type"] for _, data in reader.finish()].count("RUN_FINISHED") == 1
+    assert reader.finish() == run.frames
 
 
 def test_nothing_is_lost_when_redis_is_flushed_in_mid_run(

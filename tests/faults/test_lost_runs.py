@@ -22,13 +22,13 @@ from agents.agui.verifier import verify
 from agents.strategies.calls import UNKNOWN_OUTCOME
 from api.services import _REAP_SECONDS
 from core.errors import ErrorCode
-from core.sse import ServerSentEvent, SseDecoder
-from tests.fixtures.agents import RUN, Run, camel, model_variables, run_body
+from tests.fixtures.agents import Run, camel, model_variables, run_body
 from tests.fixtures.apis import Apis, api_processes, same_caller
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.external import Postgres
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
+from tests.fixtures.streams import events_in, events_of, read_log
 
 EVENT = {
     "action": "create",
@@ -50,19 +50,6 @@ def answering(asked: dict[str, Any], interrupt: dict[str, Any], payload: Any) ->
     answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
     fields = {"thread_id": asked["threadId"], "messages": [], "forwarded_props": REACT}
     return {**camel(run_body("", **fields)), "resume": [answer]}
-
-
-def read_log(
-    api: Api, run_id: str, *, last: str | None = None
-) -> tuple[list[ServerSentEvent], list[dict[str, Any]]]:
-    """A run's log from behind a place to its end, over HTTP."""
-    headers = {**api.headers, **({"Last-Event-ID": last} if last else {})}
-    path = f"/api/v1{RUN}/{run_id}/events"
-    with api.http.stream("GET", path, headers=headers) as answer:
-        assert answer.status_code == httpx.codes.OK, answer.read()
-        decoder = SseDecoder()
-        frames = [frame for piece in answer.iter_raw() for frame in decoder.feed(piece)]
-    return frames, [json.loads(frame.data) for frame in frames]
 
 
 def results_of(events: list[dict[str, Any]]) -> list[str]:
@@ -98,14 +85,15 @@ class Lost:
     def whole(self, name: str) -> list[dict[str, Any]]:
         """The log of a run whose stream was cut: a reader who comes back misses nothing."""
         run = self.cut[name]
-        frames, events = read_log(self.user, run.body["runId"])
+        frames = read_log(self.user, run.body["runId"])
+        events = events_of(frames)
         assert [frame.id for frame in frames] == [
             f"{run.body['runId']}:{number}" for number in range(1, len(frames) + 1)
         ]
         for api in (self.user, same_caller(self.user, self.left[1])):
-            rest, _ = read_log(api, run.body["runId"], last=run.frames[-1].id)
-            seen = [*run.frames, *rest]
-            assert [(f.id, f.data) for f in seen] == [(f.id, f.data) for f in frames]
+            last = {"Last-Event-ID": str(run.frames[-1].id)}
+            rest = read_log(api, run.body["runId"], headers=last)
+            assert [*run.frames, *rest] == frames
         # A call that waited was begun in the run before.
         before = self.asked[name]["events"] if name in self.asked else []
         verify([*before, *events], thread_id=run.body["threadId"])
@@ -269,12 +257,9 @@ def test_one_of_two_processes_takes_a_lost_run_up(lost: Lost, name: str):
 
 def test_question_of_a_killed_process_is_answered_through_ag_ui(lost: Lost):
     asked = lost.asked["agui"]
-    path = "/agent/connect"
     thread = {"threadId": asked["threadId"]}
-    with lost.user.http.stream("POST", path, headers=lost.user.headers, json=thread) as joined:
-        decoder = SseDecoder()
-        frames = [frame for piece in joined.iter_raw() for frame in decoder.feed(piece)]
-    interrupt = interrupt_of([json.loads(frame.data) for frame in frames])
+    joined = lost.user.http.post("/agent/connect", headers=lost.user.headers, json=thread)
+    interrupt = interrupt_of(events_in(joined))
     assert interrupt == asked["interrupt"]
 
     lost.apis.release("agui")

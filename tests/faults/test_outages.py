@@ -18,7 +18,6 @@ from tests.fixtures.oracle import check_sound
 from tests.fixtures.server import Server, running_server
 
 pytestmark = pytest.mark.timeout(300)
-FROZEN_SECONDS = 20
 # The limit of a search is 10 s; the machine may be busy.
 SEARCH_SECONDS = 16
 UNAVAILABLE = {ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.VECTOR_INDEX_UNAVAILABLE}
@@ -80,16 +79,13 @@ def test_frozen_vector_store_takes_uploads_and_never_answers_with_an_empty_searc
     caller = installation.person()
     kb_id = caller.create_kb()
     ids = {caller.ingest(kb_id, "0.md", text(0))}
-    with installation.frozen("engine"):
-        until = time.monotonic() + FROZEN_SECONDS
-        with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(search, caller, kb_id) for _ in range(4)]
-            for number in range(1, 9):
-                ids.add(caller.upload(kb_id, f"{number}.md", text(number)))
-            answers = [done.result() for done in asked]
-        while time.monotonic() < until:
-            answers.append(search(caller, kb_id))
-            time.sleep(0.5)
+    with installation.frozen("engine"), ThreadPoolExecutor(5) as pool:
+        asked = [pool.submit(search, caller, kb_id) for _ in range(4)]
+        for number in range(1, 9):
+            ids.add(caller.upload(kb_id, f"{number}.md", text(number)))
+        # One more while the worker waits with these.
+        asked.append(pool.submit(search, caller, kb_id))
+        answers = [done.result() for done in asked]
     assert {code for code, _, _ in answers} <= UNAVAILABLE
     assert max(seconds for _, _, seconds in answers) < SEARCH_SECONDS
     check_sound(installation)

@@ -1,0 +1,175 @@
+"""API keys with scopes and an end, and streams that end with what they were opened with."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from core.errors import ErrorCode
+from tests.fixtures.agents import Run, run_body
+from tests.fixtures.client import Api, eventually, unique
+from tests.fixtures.model_server import ModelServer
+from tests.fixtures.server import Server, one_shape
+
+KEYS = "/users/me/api-keys"
+
+
+def in_time(**span: float) -> str:
+    return (datetime.now(UTC) + timedelta(**span)).isoformat()
+
+
+def keyed(server: Server, owner: Api, **bounds: Any) -> Api:
+    """A caller with a new key of somebody's."""
+    made = owner.post(KEYS, {"name": "k", **bounds})
+    caller = server.api(**{"X-API-Key": made["key"]})
+    caller.user_id, caller.name = owner.user_id, made["id"]
+    return caller
+
+
+def test_key_may_do_what_its_scopes_say_in_every_header(server: Server, user: Api):
+    kb_id = user.create_kb()
+    reader = keyed(server, user, scopes=["kb:view"])
+    for headers in (reader.headers, {"Authorization": f"Bearer {reader.headers['X-API-Key']}"}):
+        caller = server.api(**headers)
+        assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
+        details = caller.refused(
+            ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json={"name": unique()}
+        )
+        assert details == {"permission": "kb:write"}
+        caller.refused(ErrorCode.PERMISSION_DENIED, "GET", "/sessions")
+        assert caller.get("/users/me")["permissions"] == ["kb:view"]
+    # A name that is no object's tells nothing that the right to look would not.
+    reader.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", "/knowledge-bases/absent")
+
+
+def test_key_loses_what_its_owner_loses(server: Server, user: Api):
+    writer = keyed(server, user, scopes=["kb:view", "kb:write"])
+    writer.create_kb()
+    server.sql(
+        "UPDATE \"user\" SET role_id = (SELECT id FROM role WHERE name = 'viewer') WHERE id = :id",
+        id=user.user_id,
+    )
+    body = {"name": unique()}
+    writer.refused(ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json=body)
+    assert writer.get("/users/me")["permissions"] == ["kb:view"]
+
+
+def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
+    denied = ErrorCode.PERMISSION_DENIED
+    caller = keyed(server, user, scopes=["kb:view"])
+    other_key = user.post(KEYS, {"name": "other"})["id"]
+    caller.refused(denied, "PUT", "/users/me", json={"username": unique()})
+    passwords = {"old_password": "Password123", "new_password": "NewPassword456"}
+    caller.refused(denied, "PUT", "/users/me/password", json=passwords)
+    caller.refused(denied, "DELETE", f"{KEYS}/{other_key}")
+    assert other_key in {key["id"] for key in user.get(KEYS)["items"]}
+    # It may end itself.
+    caller.delete(f"{KEYS}/{caller.name}")
+    caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+
+
+def test_key_makes_no_key_with_more_than_it_has(server: Server, user: Api):
+    end = in_time(hours=1)
+    caller = keyed(server, user, scopes=["kb:view", "agent:run"], expires_at=end)
+    refused = caller.refused(
+        ErrorCode.PERMISSION_DENIED, "POST", KEYS, json={"name": "k", "scopes": ["kb:write"]}
+    )
+    assert refused == {"permission": "kb:write"}
+    later = {"name": "k", "expires_at": in_time(hours=2)}
+    details = caller.refused(ErrorCode.INVALID_REQUEST, "POST", KEYS, json=later)
+    assert details["field"] == "expires_at"
+    # What is left out is what it has itself.
+    made = caller.post(KEYS, {"name": "k"})
+    assert made["scopes"] == ["agent:run", "kb:view"]
+    assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(end)
+    narrower = caller.post(KEYS, {"name": "k", "scopes": [], "expires_at": in_time(minutes=5)})
+    assert narrower["scopes"] == []
+    shown = {key["id"]: key for key in user.get(KEYS)["items"]}
+    assert shown[made["id"]]["scopes"] == ["agent:run", "kb:view"]
+    assert shown[narrower["id"]]["expires_at"] < shown[made["id"]]["expires_at"]
+
+
+def test_nobody_makes_a_key_with_a_permission_they_lack(user: Api):
+    body = {"name": "k", "scopes": ["users:manage"]}
+    details = user.refused(ErrorCode.PERMISSION_DENIED, "POST", KEYS, json=body)
+    assert details == {"permission": "users:manage"}
+
+
+def test_key_ends_when_it_was_to_end(server: Server, user: Api):
+    caller = keyed(server, user, expires_at=in_time(hours=1))
+    assert caller.get("/users/me")["id"] == user.user_id
+    server.sql("UPDATE api_key SET expires_at = created_at WHERE id = :id", id=caller.name)
+    caller.refused(ErrorCode.TOKEN_EXPIRED, "GET", "/users/me")
+    # Its owner sees what became of it.
+    assert caller.name in {key["id"] for key in user.get(KEYS)["items"]}
+
+
+@one_shape
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"scopes": ["kb:everything"]},
+        {"scopes": "kb:view"},
+        {"scopes": ["kb:view"] * 500},
+        {"scopes": [None]},
+        {"expires_at": "2020-01-01T00:00:00Z"},
+        {"expires_at": "tomorrow"},
+        {"expires_at": "2999-01-01T00:00:00"},
+        {"expires_at": -1},
+    ],
+)
+def test_key_with_bad_bounds_is_not_made(someone: Api, bounds: dict[str, Any]):
+    before = someone.get(KEYS)["total"]
+    someone.refused(ErrorCode.INVALID_REQUEST, "POST", KEYS, json={"name": "k", **bounds})
+    assert someone.get(KEYS)["total"] == before
+
+
+def test_open_streams_end_with_the_login_key_right_or_account(
+    modelled: Server, scripted: ModelServer
+):
+    server = modelled
+    body = run_body("#slow", forwarded_props={"agent_type": "react"})
+
+    def revoke(caller: Api) -> None:
+        caller.delete(f"{KEYS}/{caller.name}")
+
+    def disable(caller: Api) -> None:
+        server.sql("UPDATE \"user\" SET status = 'disabled' WHERE id = :id", id=caller.user_id)
+
+    def demote(caller: Api) -> None:
+        server.sql("UPDATE api_key SET scopes = '[]' WHERE id = :id", id=caller.name)
+
+    def expire(caller: Api) -> None:
+        server.sql("UPDATE api_key SET expires_at = created_at WHERE id = :id", id=caller.name)
+
+    logged_in = server.api().log_in(server.person().name)
+    ends: list[tuple[Api, Callable[[Api], object]]] = [
+        (keyed(server, server.person()), revoke),
+        (keyed(server, server.person()), disable),
+        (keyed(server, server.person()), demote),
+        (keyed(server, server.person()), expire),
+        (logged_in, lambda caller: caller.post("/auth/logout")),
+    ]
+    with ExitStack() as stack:
+        streams = [
+            stack.enter_context(Run(caller, {**body, "thread_id": unique(), "run_id": unique()}))
+            for caller, _ in ends
+        ]
+        other = stack.enter_context(Run(server.person(), body))
+        for stream in [*streams, other]:
+            assert stream.response.status_code == httpx.codes.OK
+            stream.until("RUN_STARTED")
+        for caller, end in ends:
+            end(caller)
+        for stream in streams:
+            # A disabled account's run is stopped besides; the others go on unseen.
+            outcomes = [event["outcome"]["type"] for event in stream.finish() if "outcome" in event]
+            assert outcomes in ([], ["cancelled"])
+        scripted.release.set()
+        # Nobody else's stream is touched.
+        assert other.finish()[-1]["type"] == "RUN_FINISHED"
+    for caller, _ in ends:
+        eventually(lambda caller=caller: caller.request("GET", "/sessions").status_code >= 400)
