@@ -49,7 +49,7 @@ def test_requests_and_figures_are_told_and_nothing_that_people_send(scraped: Ser
     assert found["agentex_runs", (("state", "running"),)] == 0
     assert found["process_resident_memory_bytes", ()] > 0
     # Figures are counted anew every ten seconds at most, and somebody may just have asked.
-    eventually(lambda: scrape(scraped)["agentex_knowledge_bases", ()] >= 1, "it counts")
+    eventually(lambda: scrape(scraped)["agentex_knowledge_bases", ()] >= 1, what="it counts")
     told = str(found)
     for word in ("secret plan", kb_id, "no-such-path", "BREW", person.name):
         assert word not in told
