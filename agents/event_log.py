@@ -105,6 +105,24 @@ async def append(
     return entries
 
 
+async def open_log(
+    session: AsyncSession, run_key: str, events: Sequence[WireEvent]
+) -> list[LogEntry]:
+    """Write the first events of a run whose row counts them already.
+
+    Args:
+        session: the writing session that adds the run.
+        run_key: ``AgentRun.id``.
+        events: in order.
+
+    Returns:
+        What was written; it counts once the transaction is committed.
+    """
+    entries = _numbered(events, 0)
+    await (await session.connection()).execute(_ADD, _lines(run_key, entries))
+    return entries
+
+
 async def append_all(
     session: AsyncSession, additions: Sequence[Addition], *, driver: str
 ) -> list[list[LogEntry] | None]:

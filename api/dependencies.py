@@ -1,6 +1,6 @@
 """What routes ask for: the caller, a transaction, a page, the services."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Annotated, Literal, cast
 
 from fastapi import Depends, Header, Query, Request
@@ -19,12 +19,12 @@ MAX_PAGE_SIZE = 100
 _MAX_PAGE = 1_000_000
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     """The process's services."""
     return cast(Services, request.app.state.services)
 
 
-def principal_of(request: Request) -> Principal:
+async def principal_of(request: Request) -> Principal:
     """The caller, as the authentication middleware found it.
 
     Raises:
@@ -48,10 +48,10 @@ CurrentSettings = Annotated[Settings, Depends(_settings_now)]
 """The settings at this moment, with what administrators changed since the start."""
 
 
-def requires(permission: Permission) -> Callable[[Principal], Principal]:
+def requires(permission: Permission) -> Callable[[Principal], Awaitable[Principal]]:
     """A dependency that passes callers whose role has the permission."""
 
-    def check(principal: CurrentPrincipal) -> Principal:
+    async def check(principal: CurrentPrincipal) -> Principal:
         principal.require(permission)
         return principal
 
@@ -76,7 +76,7 @@ Reading = Annotated[AsyncSession, Depends(_reading, scope="function")]
 _AFTER = "The `id:` of the last event that was read; the stream goes on behind it"
 
 
-def _cursor_given(
+async def _cursor_given(
     after: Annotated[Text, Query(description=f"{_AFTER}.")] = "",
     last_event_id: Annotated[str, Header(description=f"{_AFTER}; wins over `after`.")] = "",
 ) -> str:
@@ -87,7 +87,7 @@ def _cursor_given(
 CursorGiven = Annotated[str, Depends(_cursor_given)]
 
 
-def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Page]:
+def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[Page]]:
     """A dependency that reads the list parameters of seed 002 section 1.5.
 
     Args:
@@ -96,7 +96,7 @@ def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Page]:
     """
     first_order = "desc" if descending else "asc"
 
-    def read(
+    async def read(
         page: Annotated[int, Query(ge=1, le=_MAX_PAGE, description="页码 / page number")] = 1,
         page_size: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="每页数量")] = 20,
         sort_by: Annotated[str, Query(description=f"One of {', '.join(sort_fields)}")] = (

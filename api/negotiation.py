@@ -50,7 +50,7 @@ def _read_ranges(accept: str) -> dict[str, float]:
     return ranges
 
 
-def _of_request(request: Request) -> str:
+async def _of_request(request: Request) -> str:
     return choose_media_type(",".join(request.headers.getlist("accept")))
 
 

@@ -12,7 +12,7 @@ from agents.memory.texts import is_said_in, names_a_secret
 from agents.models.extractive import standalone_question
 from agents.recollections import Kept, LongTermMemory, NamesASecret, NotTheUsersWords, Recollection
 from agents.requests import ContextItem
-from core.accounts.users import memory_choices
+from core.accounts.users import MemoryChoices, memory_choices
 from core.database.engine import Database
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
@@ -73,7 +73,13 @@ class Memories:
         return await self._recaller.search(owner_id, question)
 
     async def for_run(
-        self, owner_id: str, run_id: str, said: Sequence[str], *, is_offline: bool
+        self,
+        owner_id: str,
+        run_id: str,
+        said: Sequence[str],
+        *,
+        is_offline: bool,
+        choices: MemoryChoices | None = None,
     ) -> RunMemory:
         """What a run may know and add to; nothing where its owner does not allow that.
 
@@ -84,14 +90,18 @@ class Memories:
             run_id: the client's id of it.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.
+            choices: the owner's, where they were just read.
         """
         try:
-            async with self._database.reading() as session:
-                choices = await memory_choices(session, owner_id)
-                may_read = choices.use and not is_offline
-                rows = await store.list_all(session, owner_id) if may_read else ()
+            if choices is None:
+                async with self._database.reading() as session:
+                    choices = await memory_choices(session, owner_id)
             if not choices.use:
                 return RunMemory()
+            rows: Sequence[Memory] = ()
+            if not is_offline:
+                async with self._database.reading() as session:
+                    rows = await store.list_all(session, owner_id)
             tools = _OwnMemory(self, owner_id, run_id, said)
             return RunMemory(tools, await self._context(said, rows))
         # The edge of the run: it is begun already and must be driven, whatever fails here.
@@ -104,8 +114,11 @@ class Memories:
     ) -> tuple[ContextItem, ...]:
         if not rows:
             return ()
-        question = standalone_question(said[-1], said[:-1])
-        ranked = [found.memory for found in await self._recaller.rank(question, rows)]
+        ranked: list[Memory] = []
+        if len(rows) > _GIVEN:
+            # All of a few are told anyway; the model is not to wait for their order.
+            question = standalone_question(said[-1], said[:-1])
+            ranked = [found.memory for found in await self._recaller.rank(question, rows)]
         # What was written last may matter to any question, as how the user wants to be spoken to.
         best = {memory.id: memory for memory in [*ranked[:_GIVEN], *rows]}
         told = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]

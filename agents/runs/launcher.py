@@ -22,10 +22,11 @@ from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
 from agents.strategies import REFLECTING, settle, start
-from agents.strategies.base import StrategyInput
+from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
+from core.accounts.users import MemoryChoices
 from core.database.engine import Database
 from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
@@ -46,6 +47,23 @@ class Belongings:
     memories: Memories | None = None
     attachments: Attachments | None = None
     mcp: McpService | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was read for a run when it was planned.
+
+    Args:
+        rows: the knowledge bases that it searches.
+        model: answers.
+        limits: what it may spend.
+        memory: what its owner lets it know and remember.
+    """
+
+    rows: Sequence[KnowledgeBase]
+    model: ChosenModel
+    limits: Limits
+    memory: MemoryChoices
 
 
 class Launcher:
@@ -75,18 +93,14 @@ class Launcher:
         self.policies = limits.standing.policies
         self.reaching = Reaching(database, self._belongings.mcp, limits.standing.policies)
 
-    async def fresh(
-        self,
-        run: BegunRun,
-        request: RunRequest,
-        rows: Sequence[KnowledgeBase],
-        chosen: ChosenModel,
-    ) -> Course:
+    async def fresh(self, run: BegunRun, request: RunRequest, given: Given) -> Course:
         """The course of a run that begins."""
-        inputs = await self._equipped(run, request, self._inputs(run, request, rows, chosen.model))
-        inputs = replace(inputs, limits=await self.limits.now())
-        sight = await self._seeing(run, request, chosen.model)
-        inputs = replace(inputs, journal=Journal(run.task_id), sight=sight)
+        model = given.model.model
+        inputs = self._inputs(run, request, given.rows, model)
+        inputs = await self._equipped(run, request, inputs, given.memory)
+        sight = await self._seeing(run, request, model)
+        journal = Journal(run.task_id)
+        inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
         return Course(run, start(run.agent_type, inputs))
 
     def settled(
@@ -151,14 +165,20 @@ class Launcher:
         )
 
     async def _equipped(
-        self, run: BegunRun, request: RunRequest, inputs: StrategyInput
+        self,
+        run: BegunRun,
+        request: RunRequest,
+        inputs: StrategyInput,
+        choices: MemoryChoices | None = None,
     ) -> StrategyInput:
         """The same with what is its owner's: tools of MCP servers, memories, reflections."""
         reached = await self.reaching.reach(run.owner_id, request)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
-        return await self._reflecting(run, await self._remembering(run, inputs))
+        return await self._reflecting(run, await self._remembering(run, inputs, choices))
 
-    async def _remembering(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
+    async def _remembering(
+        self, run: BegunRun, inputs: StrategyInput, choices: MemoryChoices | None
+    ) -> StrategyInput:
         """The same with what its owner lets the run know and remember."""
         memories = self._belongings.memories
         if memories is None:
@@ -169,6 +189,7 @@ class Launcher:
             run.run_id,
             [*said, inputs.question],
             is_offline=inputs.model.is_extractive,
+            choices=choices,
         )
         context = (*inputs.context, *remembered.context)
         return replace(inputs, memory=remembered.tools, context=context)

@@ -1,6 +1,6 @@
 """The limits of runs that begin now, which administrators may change at any time."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -16,6 +16,19 @@ def limits_of(settings: Settings) -> Limits:
         max_turns=settings.run_max_turns,
         max_tokens=settings.run_max_tokens,
     )
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What is allowed at this moment.
+
+    Args:
+        limits: what a run may spend.
+        most_sessions: that a user may have; 0 for any number.
+    """
+
+    limits: Limits
+    most_sessions: int = 0
 
 
 class RunLimits:
@@ -41,6 +54,10 @@ class RunLimits:
             return self.standing
         return replace(limits_of(await self._live.now()), policies=self.standing.policies)
 
-    async def most_sessions(self, session: AsyncSession) -> int:
-        """How many sessions a user may have; 0 for any number."""
-        return (await self._live.read(session)).max_sessions_per_user if self._live else 0
+    async def read(self, session: AsyncSession) -> Allowed:
+        """The same in a session that is open already, with what else is limited."""
+        if self._live is None:
+            return Allowed(self.standing)
+        settings = await self._live.read(session)
+        limits = replace(limits_of(settings), policies=self.standing.policies)
+        return Allowed(limits, settings.max_sessions_per_user)

@@ -13,7 +13,7 @@ from agents.runs.continuing import Continuation, Nothing
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tables import ChatSession
 from core.accounts.access import Principal
-from core.accounts.users import get_user
+from core.accounts.users import MemoryChoices, get_user
 from core.errors import InvalidRunInput, ModelNotFound
 from core.tool_policies import ServerPolicies
 from kb_service import knowledge_bases
@@ -29,6 +29,21 @@ class RunLease:
 
 
 @dataclass(frozen=True)
+class SeenThread:
+    """What was found where a request's thread is: ``ChatSession.id``, None for nothing yet."""
+
+    key: str | None
+
+
+@dataclass(frozen=True)
+class RunOwner:
+    """What a run takes from its owner's account, in one read."""
+
+    time_zone: str | None
+    memory: MemoryChoices
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """What a run that begins will be.
 
@@ -41,6 +56,8 @@ class RunPlan:
         asks_nothing: leaves whatever the thread waits for as it is.
         waits_for: the run on which the thread waited when that was decided.
         most_sessions: that its owner may have, where it begins one; 0 for any number.
+        seen: the thread as it was found just before; None to look for it, and for the run's id.
+        opening: how many events its log begins with, where they are written with it.
     """
 
     agent_type: str
@@ -51,6 +68,8 @@ class RunPlan:
     asks_nothing: bool = False
     waits_for: str | None = None
     most_sessions: int = 0
+    seen: SeenThread | None = None
+    opening: int = 0
 
     @property
     def own_events(self) -> int:
@@ -132,12 +151,11 @@ async def model_of(
         raise InvalidRunInput(field=field, error="unknown", known=known) from None
 
 
-async def with_time_zone(
-    session: AsyncSession, principal: Principal, request: RunRequest
-) -> RunRequest:
-    """The request with the time zone that the caller's account has set."""
+async def owner_of(session: AsyncSession, principal: Principal) -> RunOwner:
+    """What the caller's account has set for its runs."""
     account = await get_user(session, principal.user_id)
-    return replace(request, profile_timezone=account.time_zone)
+    choices = MemoryChoices(account.use_memories, account.remember_after_runs)
+    return RunOwner(account.time_zone, choices)
 
 
 async def with_policies(

@@ -1,7 +1,7 @@
 """The runs of this process: begin, follow, stop, and close those whose process died."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
@@ -13,7 +13,6 @@ from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
 from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
-from agents.model_registry.choosing import ChosenModel
 from agents.requests import RunRequest
 from agents.runs import continuing, endings, joining, planning, store, taking_up, threads
 from agents.runs.checking import check_prelude, checked
@@ -21,9 +20,9 @@ from agents.runs.clock import now_ms
 from agents.runs.continuing import Continuation, Nothing, Refusal
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.joining import Joined
-from agents.runs.launcher import Launcher
+from agents.runs.launcher import Given, Launcher
 from agents.runs.live.followers import Followers
-from agents.runs.planning import Asked, RunLease, RunPlan
+from agents.runs.planning import Asked, RunLease, RunPlan, SeenThread
 from agents.runs.reaching import Chosen
 from agents.runs.store import BegunRun
 from agents.sessions import last_question
@@ -42,7 +41,6 @@ from core.errors import (
     ShuttingDown,
 )
 from core.logging import get_logger
-from kb_service.models import KnowledgeBase
 
 log = get_logger(__name__)
 
@@ -58,8 +56,7 @@ class _Planned:
 
     plan: RunPlan
     request: RunRequest
-    rows: Sequence[KnowledgeBase]
-    model: ChosenModel
+    given: Given
     decided: Continuation | Nothing | None
     looks: set[asyncio.Task[Contact]]
 
@@ -91,6 +88,7 @@ class RunService:
         self._tasks: set[asyncio.Task[None]] = set()
         self._door = asyncio.Semaphore(_BEGIN_AT_ONCE)
         self._is_draining = False
+        self._hands_over = False
 
     async def begin(
         self,
@@ -129,10 +127,11 @@ class RunService:
             try:
                 run = await self._begin(principal, planned.request, planned.plan)
             except IntegrityError:
-                # Another request made the same thread or run at this moment; now its rows are
-                # there.
-                run = await self._begin(principal, planned.request, planned.plan)
-        await self._launch_begun(run, planned)
+                # There is a run of this id, or another request made the thread or the run at this
+                # moment: now what is there is looked at.
+                careful = replace(planned.plan, seen=None)
+                run = await self._begin(principal, planned.request, careful)
+        self._conduct(run, lambda: self._course_of(run, planned))
         return run.key
 
     async def _planned(
@@ -161,74 +160,87 @@ class RunService:
             asked = Asked(request, thread, decided)
             rows = await planning.knowledge_bases_of(session, principal, asked)
             model = await planning.model_of(session, launcher.models, principal, asked)
-            most = await launcher.limits.most_sessions(session)
+            allowed = await launcher.limits.read(session)
+            owner = await planning.owner_of(session, principal)
             reached = await self._reached(session, principal, asked)
-        request = reached.request
+        request = replace(reached.request, profile_timezone=owner.time_zone)
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         lease = RunLease(self._context.name, LEASE_SECONDS)
         waits_for = None if thread is None else thread.waiting_run_id
         ids = tuple(row.id for row in rows)
-        plan = RunPlan(agent_type, lease, model.ref, ids, waits_for=waits_for, most_sessions=most)
+        plan = RunPlan(
+            agent_type,
+            lease,
+            model.ref,
+            ids,
+            waits_for=waits_for,
+            most_sessions=allowed.most_sessions,
+            seen=SeenThread(None if thread is None else thread.id),
+        )
         plan, request = planning.settle_plan(plan, request, decided)
-        return _Planned(plan, request, rows, model, decided, reached.looks)
+        given = Given(rows, model, allowed.limits, owner.memory)
+        return _Planned(plan, request, given, decided, reached.looks)
 
     async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
-        launcher = self._launcher
-        request = await planning.with_time_zone(session, principal, asked.request)
+        launcher, request = self._launcher, asked.request
         if asked.decided is None:
             return await launcher.reaching.choose(session, principal, request, asked.thread)
         # What a task reaches was chosen when it began.
         return Chosen(await planning.with_policies(session, principal, request, launcher.policies))
 
-    async def _launch_begun(self, run: BegunRun, planned: _Planned) -> None:
-        request, model = planned.request, planned.model
-        try:
-            match planned.decided:
-                case Continuation():
-                    async with self._database.reading() as session:
-                        unfinished = await taking_up.load(session, run.key)
-                    course = await self._launcher.again(unfinished)
-                case Nothing() as nothing:
-                    course = self._launcher.settled(run, request, nothing, model)
-                case None:
-                    course = await self._launcher.fresh(run, request, planned.rows, model)
-        except BaseException:
-            # It is taken up when its lease ends, here or elsewhere.
-            self._followers.release(run.key)
-            raise
-        self._launch(course)
+    async def _course_of(self, run: BegunRun, planned: _Planned) -> Course:
+        request, given = planned.request, planned.given
+        match planned.decided:
+            case Continuation():
+                async with self._database.reading() as session:
+                    unfinished = await taking_up.load(session, run.key)
+                return await self._launcher.again(unfinished)
+            case Nothing() as nothing:
+                return self._launcher.settled(run, request, nothing, given.model)
+            case None:
+                return await self._launcher.fresh(run, request, given)
 
     async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
         async with unit_of_work(self._database) as work:
+            opening_state = ()
+            if plan.continues is not None:
+                opening_state = (await _state_of(work.session, plan.continues),)
+            plan = replace(plan, opening=1 + len(opening_state))
             run = await store.begin(work, principal, request, plan)
             mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
             opening = [mapper.started(parent_run_id=request.parent_run_id)]
-            if plan.continues is not None:
-                opening.append(mapper.state(await _state_of(work.session, plan.continues)))
-            entries = await event_log.append(
-                work.session, run.key, opening, own_events=plan.own_events
-            )
+            opening += [mapper.state(state) for state in opening_state]
+            entries = await event_log.open_log(work.session, run.key, opening)
         self._followers.feed(run.key)
         self._followers.tell(run.key, entries)
         return run
 
-    def _launch(self, course: Course) -> None:
-        run, driver = course.run, RunDriver(self._context, course)
-        self._drivers[run.key] = driver
-        task = asyncio.create_task(self._drive(run, driver))
+    def _conduct(self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]) -> None:
+        """Drive a run that holds its thread in a task of its own."""
+        task = asyncio.create_task(self._prepare_and_drive(run, prepare))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _drive(self, run: BegunRun, driver: RunDriver) -> None:
+    async def _prepare_and_drive(
+        self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]
+    ) -> None:
         try:
+            driver = RunDriver(self._context, await prepare())
+            self._drivers[run.key] = driver
+            if self._hands_over:
+                await driver.hand_over()
             await driver.drive()
+        except DatabaseUnavailable as error:
+            # It is taken up when its lease ends, here or elsewhere.
+            log.warning("run.abandoned", run_id=run.run_id, why=type(error).__name__)
         # The edge of the run: nobody awaits it, and its followers wait for a terminal event.
         except Exception as error:
             log.exception("run.crashed", run_id=run.run_id, error=type(error).__name__)
-            await self._close_own(run.key, AgentexError())
+            failure = error if isinstance(error, AgentexError) else AgentexError()
+            await self._close_own(run.key, failure)
         finally:
-            del self._drivers[run.key]
+            self._drivers.pop(run.key, None)
             self._followers.release(run.key)
 
     def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
@@ -342,7 +354,11 @@ class RunService:
             return await self._close_own(run_key, RunLost())
         log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
         self._followers.feed(run_key, last_seq=len(unfinished.logged))
-        self._launch(course)
+
+        async def prepared() -> Course:
+            return course
+
+        self._conduct(unfinished.run, prepared)
         return True
 
     async def _close_own(self, run_key: str, failure: AgentexError) -> bool:
@@ -367,6 +383,7 @@ class RunService:
         self._is_draining = True
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
+        self._hands_over = True
         await asyncio.gather(*(driver.hand_over() for driver in list(self._drivers.values())))
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)

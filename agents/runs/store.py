@@ -13,10 +13,11 @@ from agents.attachments import service as attachments
 from agents.models.port import Message
 from agents.requests import RunRequest, UserMessage
 from agents.runs import continuing
-from agents.runs.planning import RunPlan
-from agents.runs.threads import Value, find_thread, new_thread, take_thread, title_unless_set
+from agents.runs.planning import RunPlan, SeenThread
+from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
+from agents.session_limit import check_room
 from agents.sessions import add_messages
-from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
+from agents.tables import AgentRun, ChatMessage, RunStatus
 from core.accounts.access import Principal
 from core.database.clock import database_now
 from core.database.types import new_id, utc_now
@@ -83,39 +84,68 @@ async def begin(
         SessionsFull: its owner may have no more threads.
         IntegrityError: another request made the same run or thread at this moment.
     """
-    await _require_free_run_id(work.session, principal, request.run_id)
-    row = await find_thread(work.session, principal, request.thread_id)
-    row = row or await new_thread(work, principal, request, most=plan.most_sessions)
-    run = await _new_run(work, row, request, plan)
+    seen = plan.seen or await _look(work.session, principal, request)
+    if seen.key is None:
+        return await _begin_thread(work, principal, request, plan)
+    run = _draft_run(principal, seen.key, request, plan)
+    await _add_run(work, run, plan)
     # Before the history is read: until then another run may still be writing it.
     taken: dict[str, Value] = {"title": title_unless_set(request)}
     if not plan.asks_nothing:
         # Given up, or answered.
         taken["waiting_run_id"] = None
-    await take_thread(work.session, row, run.id, waits_for=plan.waits_for, taken=taken)
+    await take_thread(work.session, seen.key, run.id, waits_for=plan.waits_for, taken=taken)
     if plan.continues is not None:
         await continuing.apply(work, plan.continues)
         task = await work.session.get_one(AgentRun, run.task_id)
         return await begun(work.session, run, _REQUESTS.validate_python(task.request["input"]))
     if not request.messages:
         return _begun(run, request.thread_id, ())
-    history = await _read_history(work.session, row.id, request)
-    await _use_images(work.session, row, history.new)
-    await add_messages(
-        work.session, row.id, [_row(message, row.id, run.run_id) for message in history.new]
-    )
+    history = await _read_history(work.session, seen.key, request)
+    await _use_images(work.session, run, history.new)
+    await add_messages(work.session, seen.key, [_row(message, run) for message in history.new])
     return _begun(run, request.thread_id, history.before)
 
 
-async def _new_run(
-    work: UnitOfWork, row: ChatSession, request: RunRequest, plan: RunPlan
+async def _look(session: AsyncSession, principal: Principal, request: RunRequest) -> SeenThread:
+    """The thread of a request, whose run id must be free."""
+    taken = select(AgentRun.id).where(
+        AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id
+    )
+    if (await session.exec(taken)).first() is not None:
+        raise RunIdTaken(run_id=request.run_id)
+    found = await find_thread(session, principal, request.thread_id)
+    return SeenThread(None if found is None else found.id)
+
+
+async def _begin_thread(
+    work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
+) -> BegunRun:
+    """The run with which a thread begins: nobody else knows it, so nothing has to be read."""
+    await check_room(work.session, principal.user_id, most=plan.most_sessions)
+    new = request.messages
+    thread = draft_thread(principal, request)
+    run = _draft_run(principal, thread.id, request, plan)
+    thread.active_run_id, thread.message_count = run.id, len(new)
+    thread.last_message_at = thread.created_at if new else None
+    work.session.add(thread)
+    await work.session.flush()
+    await _add_run(work, run, plan)
+    await _use_images(work.session, run, new)
+    work.session.add_all([_row(each, run, place) for place, each in enumerate(new, start=1)])
+    before = tuple(Message("user", message.text) for message in new[:-1])
+    return _begun(run, request.thread_id, before)
+
+
+def _draft_run(
+    principal: Principal, session_key: str, request: RunRequest, plan: RunPlan
 ) -> AgentRun:
-    run_key, now = new_id(), await database_now(work.session)
-    run = AgentRun(
+    run_key = new_id()
+    return AgentRun(
         id=run_key,
-        owner_id=row.owner_id,
+        owner_id=principal.user_id,
         run_id=request.run_id,
-        session_id=row.id,
+        session_id=session_key,
         task_id=plan.continues.waiting.run.task_id if plan.continues else run_key,
         request={
             "input": _REQUESTS.dump_python(request, mode="json"),
@@ -125,11 +155,17 @@ async def _new_run(
         model_id=plan.model.id,
         model=plan.model.name,
         lease_owner=plan.lease.driver,
-        lease_until=now + timedelta(seconds=plan.lease.seconds),
+        lease_until=utc_now(),
+        last_seq=plan.opening,
+        own_events=plan.own_events,
     )
+
+
+async def _add_run(work: UnitOfWork, run: AgentRun, plan: RunPlan) -> None:
+    now = await database_now(work.session)
+    run.lease_until = now + timedelta(seconds=plan.lease.seconds)
     work.session.add(run)
     await work.session.flush()
-    return run
 
 
 async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> BegunRun:
@@ -158,31 +194,23 @@ def _begun(run: AgentRun, thread_id: str, history: tuple[Message, ...]) -> Begun
     )
 
 
-async def _require_free_run_id(session: AsyncSession, principal: Principal, run_id: str) -> None:
-    taken = select(AgentRun.id).where(
-        AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id
-    )
-    if (await session.exec(taken)).first() is not None:
-        raise RunIdTaken(run_id=run_id)
-
-
-def _row(message: UserMessage, session_key: str, run_id: str) -> ChatMessage:
+def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
     images: list[JsonValue] = [
         {"id": image.id, "mime_type": image.mime_type} for image in message.images
     ]
     return ChatMessage(
-        session_id=session_key,
+        session_id=run.session_id,
         message_id=message.id,
-        position=0,
+        position=position,
         role="user",
         content=message.text,
         details={"attachments": images} if images else {},
-        run_id=run_id,
+        run_id=run.run_id,
     )
 
 
 async def _use_images(
-    session: AsyncSession, thread: ChatSession, messages: Sequence[UserMessage]
+    session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]
 ) -> None:
     """Give the messages' images to the thread, with which they go.
 
@@ -192,10 +220,10 @@ async def _use_images(
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
-    found = await attachments.load(session, thread.owner_id, ids)
+    found = await attachments.load(session, run.owner_id, ids)
     if len(found) < len(ids):
         raise InvalidLink(reason="forged")
-    await attachments.use(session, list(found.values()), thread.id)
+    await attachments.use(session, list(found.values()), run.session_id)
 
 
 @dataclass(frozen=True)
@@ -226,8 +254,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
-    ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
-    known = set((await session.exec(ids)).all())
+    known = await _known_ids(session, session_key, earlier)
     added = [message for message in earlier if message.id not in known]
     before = [
         Message("user" if row.role == "user" else "assistant", row.content)
@@ -237,6 +264,18 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     before += [Message("user", message.text) for message in added]
     new = added if asked_before is not None else [*added, question]
     return _History(tuple(before), tuple(new))
+
+
+async def _known_ids(
+    session: AsyncSession, session_key: str, messages: Sequence[UserMessage]
+) -> set[str]:
+    """Which of the messages are stored already; clients send all of a thread or none."""
+    if not messages:
+        return set()
+    ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
+    if len(messages) <= _AT_ONCE:
+        ids = ids.where(col(ChatMessage.message_id).in_([message.id for message in messages]))
+    return set((await session.exec(ids)).all())
 
 
 async def get(session: AsyncSession, principal: Principal, run_id: str) -> AgentRun:

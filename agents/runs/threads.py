@@ -5,12 +5,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.requests import RunRequest
-from agents.session_limit import check_room
 from agents.sessions import title_of
 from agents.tables import ChatSession
 from core.accounts.access import Principal
 from core.database.types import new_id, utc_now
-from core.database.unit_of_work import UnitOfWork
 from core.errors import SessionArchived, SessionNotFound, ThreadBusy
 
 Value = str | None | ColumnElement[str]
@@ -38,35 +36,35 @@ async def find_thread(
     return own[0] if own else None
 
 
-async def new_thread(
-    work: UnitOfWork, principal: Principal, request: RunRequest, *, most: int
-) -> ChatSession:
-    """A thread of this id, which only its first question titles.
-
-    Raises:
-        SessionsFull: its owner has ``most`` already.
-    """
-    await check_room(work.session, principal.user_id, most=most)
-    row = ChatSession(id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id)
-    work.session.add(row)
-    await work.session.flush()
-    return row
+def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
+    """The row of a thread that begins with a request, titled by its first question."""
+    return ChatSession(
+        id=new_id(),
+        owner_id=principal.user_id,
+        thread_id=request.thread_id,
+        title=_first_title(request),
+    )
 
 
 async def take_thread(
     session: AsyncSession,
-    row: ChatSession,
+    session_key: str,
     run_key: str,
     *,
     waits_for: str | None,
     taken: dict[str, Value],
 ) -> None:
-    """Take it as it was when the request was looked at: waiting for the same, if for anything."""
+    """Take it as it was when the request was looked at: waiting for the same, if for anything.
+
+    Raises:
+        SessionArchived: its owner put it into the archive.
+        ThreadBusy: another run holds it, or it waits for another one by now.
+    """
     same = col(ChatSession.waiting_run_id)
     statement = (
         update(ChatSession)
         .where(
-            col(ChatSession.id) == row.id,
+            col(ChatSession.id) == session_key,
             col(ChatSession.active_run_id).is_(None),
             col(ChatSession.is_archived).is_(False),
             same.is_(None) if waits_for is None else same == waits_for,
@@ -74,8 +72,8 @@ async def take_thread(
         .values(active_run_id=run_key, updated_at=utc_now(), **taken)
     )
     if (await session.exec(statement)).rowcount == 0:
-        await session.refresh(row, ["is_archived"])
-        raise SessionArchived if row.is_archived else ThreadBusy
+        query = select(ChatSession.is_archived).where(ChatSession.id == session_key)
+        raise SessionArchived if (await session.exec(query)).first() else ThreadBusy
 
 
 def title_unless_set(request: RunRequest) -> ColumnElement[str]:
@@ -83,6 +81,9 @@ def title_unless_set(request: RunRequest) -> ColumnElement[str]:
 
     It is decided by the row itself: its owner may have named it since it was read.
     """
+    return func.coalesce(func.nullif(col(ChatSession.title), ""), _first_title(request))
+
+
+def _first_title(request: RunRequest) -> str:
     said = (message.text for message in request.messages)
-    title = next((made for text in said if (made := title_of(text))), "")
-    return func.coalesce(func.nullif(col(ChatSession.title), ""), title)
+    return next((made for text in said if (made := title_of(text))), "")

@@ -35,7 +35,7 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
-def _framing_asked(
+async def _framing_asked(
     media_type: AskedMediaType,
     spelling: Annotated[
         Literal["camel", "snake"], Query(description="Of keys; protobuf has none")

@@ -185,7 +185,7 @@ def _whole(user: User, role: Role) -> Envelope[WholeUserAnswer]:
     )
 
 
-def _wanted(
+async def _wanted(
     search: Annotated[Text | None, Field(max_length=300)] = None,
     role_id: Annotated[Text | None, Field(max_length=200)] = None,
     status: _Status | None = None,
@@ -194,7 +194,7 @@ def _wanted(
     return UserFilter(search, role_id, status)
 
 
-def _fate(
+async def _fate(
     transfer_to: Annotated[
         Text | None,
         Query(max_length=200, description="Id of the account that takes over knowledge bases"),

@@ -56,7 +56,7 @@ class AuditAnswer(BaseModel):
 _Word = Annotated[Text, Query(max_length=200)]
 
 
-def _wanted(
+async def _wanted(
     q: Annotated[
         Text,
         Query(max_length=200, description="Part of an action, name, id, address or request id"),
@@ -68,7 +68,7 @@ def _wanted(
     return AuditFilter(q.strip(), (), actor, object_type, object_id)
 
 
-def _filter(
+async def _filter(
     wanted: Annotated[AuditFilter, Depends(_wanted)],
     action: Annotated[list[AuditAction], Query(description="Any of these")] = [],  # noqa: B006 - FastAPI copies it
     since: Annotated[AwareDatetime | None, Query(description="Not before")] = None,

@@ -108,7 +108,7 @@ async def list_models(
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
-def _usage_wanted(
+async def _usage_wanted(
     principal: CurrentPrincipal,
     since: Annotated[date | None, Query(description="First day; 30 days back without it")] = None,
     until: Annotated[date | None, Query(description="Last day; today without it")] = None,

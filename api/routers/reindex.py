@@ -221,7 +221,7 @@ async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> 
     return row
 
 
-def _kept_for(settings: CurrentSettings) -> timedelta:
+async def _kept_for(settings: CurrentSettings) -> timedelta:
     return timedelta(hours=settings.reindex_keep_hours)
 
 

@@ -84,7 +84,7 @@ class Wishes(BaseModel):
     pieces: int
 
 
-def _wishes(
+async def _wishes(
     document_id: Annotated[
         Text | None, Query(description="A document of this knowledge base; else send a file")
     ] = None,

@@ -145,7 +145,7 @@ class _Asked:
     environment: Settings
 
 
-def _asked(
+async def _asked(
     principal: CurrentPrincipal,
     services: CurrentServices,
     language: Annotated[str, Header(alias="Accept-Language", description="`zh`: Chinese")] = "",

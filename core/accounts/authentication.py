@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import bindparam, delete, update
+from sqlalchemy import bindparam, delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
@@ -338,9 +338,13 @@ async def end_logins(
 
 
 async def touch_api_key(session: AsyncSession, api_key: str) -> None:
-    """Note that a key was used now."""
+    """Note that a key was used now, unless another request noted it a moment ago."""
+    now, noted = utc_now(), col(ApiKey.last_used_at)
     await session.exec(
         update(ApiKey)
-        .where(col(ApiKey.key_hash) == hash_api_key(api_key))
-        .values(last_used_at=utc_now())
+        .where(
+            col(ApiKey.key_hash) == hash_api_key(api_key),
+            or_(noted.is_(None), noted < now - _LAST_USED_PRECISION),
+        )
+        .values(last_used_at=now)
     )

@@ -123,6 +123,9 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
     engine = create_async_engine(
         url,
         hide_parameters=True,
+        # Kept: each has a thread and four settings of its own, made anew at every burst otherwise.
+        pool_size=15,
+        max_overflow=0,
         connect_args={"timeout": _LOCKED_SECONDS, "async_creator_fn": sqlite_connection.connect},
     )
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)

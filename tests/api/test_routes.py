@@ -1,6 +1,7 @@
 """Rules that every route keeps, read from the application itself."""
 
 from collections.abc import Iterator, Sequence
+from inspect import isasyncgenfunction, isclass, iscoroutinefunction
 from pathlib import Path
 from typing import Any, get_args
 
@@ -174,3 +175,15 @@ def test_openapi_describes_errors_and_credentials(app: FastAPI):
                 if "{" in path:
                     assert "404" in described, where
             assert operation.get("summary"), where
+
+
+def test_no_dependency_takes_a_thread(app: FastAPI):
+    """FastAPI runs each plain function in a thread, which takes longer than what it does."""
+    known = {call for route in routes_of(app) for call in calls(route.dependant)}
+    plain = {call for call in known if not isclass(call) and not is_asynchronous(call)}
+    assert len(known) > 10
+    assert plain == set()
+
+
+def is_asynchronous(call: Any) -> bool:
+    return iscoroutinefunction(call) or isasyncgenfunction(call)
