@@ -2,30 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.message_fold import MessageFold
 from agents.agui.outgoing import EventMapper
 from agents.event_log import LogEntry
-from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
 from agents.requests import RunRequest
-from agents.runs import continuing, endings, joining, planning, store, taking_up, threads
+from agents.runs import endings, joining, store, taking_up
+from agents.runs.beginning import Planned, Planner
 from agents.runs.checking import check_prelude, checked
 from agents.runs.clock import now_ms
-from agents.runs.continuing import Continuation, Nothing, Refusal
+from agents.runs.continuing import Refusal
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
 from agents.runs.joining import Joined
-from agents.runs.launcher import Given, Launcher
+from agents.runs.launcher import Launcher
 from agents.runs.live.followers import Followers
-from agents.runs.planning import Asked, RunLease, RunPlan, SeenThread
-from agents.runs.reaching import Chosen
+from agents.runs.planning import RunLease
 from agents.runs.store import BegunRun
-from agents.sessions import last_question
 from agents.tables import RunStatus
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -35,9 +31,7 @@ from core.errors import (
     AgentexError,
     DatabaseUnavailable,
     InvalidCursor,
-    InvalidRunInput,
     RunLost,
-    SessionArchived,
     ShuttingDown,
 )
 from core.logging import get_logger
@@ -45,20 +39,7 @@ from core.logging import get_logger
 log = get_logger(__name__)
 
 _STOP_SECONDS = 1.7
-# All at once they would be late together, and those that are under way with them.
-_BEGIN_AT_ONCE = 4
 _STOP_POLL_SECONDS = 0.02
-
-
-@dataclass(frozen=True)
-class _Planned:
-    """A run that is about to begin, and what was read for it."""
-
-    plan: RunPlan
-    request: RunRequest
-    given: Given
-    decided: Continuation | Nothing | None
-    looks: set[asyncio.Task[Contact]]
 
 
 class RunService:
@@ -86,7 +67,8 @@ class RunService:
         self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._door = asyncio.Semaphore(_BEGIN_AT_ONCE)
+        lease = RunLease(self._context.name, LEASE_SECONDS)
+        self._planner = Planner(database, launcher, lease)
         self._is_draining = False
         self._hands_over = False
 
@@ -122,95 +104,28 @@ class RunService:
         """
         if self._is_draining:
             raise ShuttingDown
-        planned = await self._planned(principal, request, refusal)
-        async with self._door:
+        planned = await self._planner.plan(principal, request, refusal)
+        async with self._planner.door:
             try:
-                run = await self._begin(principal, planned.request, planned.plan)
+                run = await self._begin(principal, planned)
             except IntegrityError:
                 # There is a run of this id, or another request made the thread or the run at this
                 # moment: now what is there is looked at.
                 careful = replace(planned.plan, seen=None)
-                run = await self._begin(principal, planned.request, careful)
-        self._conduct(run, lambda: self._course_of(run, planned))
+                run = await self._begin(principal, replace(planned, plan=careful))
+        self._conduct(run, lambda: self._planner.course(run, planned))
         return run.key
 
-    async def _planned(
-        self, principal: Principal, request: RunRequest, refusal: Refusal
-    ) -> _Planned:
-        """The plan, made anew once servers that were never seen have shown their tools."""
-        async with self._door:
-            planned = await self._plan(principal, request, refusal)
-        if not planned.looks:
-            return planned
-        await asyncio.wait(planned.looks, timeout=FIRST_LOOK_SECONDS)
-        async with self._door:
-            return await self._plan(principal, request, refusal)
-
-    async def _plan(self, principal: Principal, request: RunRequest, refusal: Refusal) -> _Planned:
-        launcher = self._launcher
-        async with self._database.reading() as session:
-            thread = await threads.find_thread(session, principal, request.thread_id)
-            if thread is not None and thread.is_archived:
-                raise SessionArchived
-            decided = await continuing.decide(session, thread, request, refusal)
-            if isinstance(decided, Nothing) and thread is not None:
-                question = request.question or await last_question(session, thread.id)
-                decided = replace(decided, question=question)
-            agent_type = planning.agent_type_of(request, thread)
-            asked = Asked(request, thread, decided)
-            rows = await planning.knowledge_bases_of(session, principal, asked)
-            model = await planning.model_of(session, launcher.models, principal, asked)
-            allowed = await launcher.limits.read(session)
-            owner = await planning.owner_of(session, principal)
-            reached = await self._reached(session, principal, asked)
-        request = replace(reached.request, profile_timezone=owner.time_zone)
-        if decided is None and not request.messages:
-            raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
-        lease = RunLease(self._context.name, LEASE_SECONDS)
-        waits_for = None if thread is None else thread.waiting_run_id
-        ids = tuple(row.id for row in rows)
-        plan = RunPlan(
-            agent_type,
-            lease,
-            model.ref,
-            ids,
-            waits_for=waits_for,
-            most_sessions=allowed.most_sessions,
-            seen=SeenThread(None if thread is None else thread.id),
-        )
-        plan, request = planning.settle_plan(plan, request, decided)
-        given = Given(rows, model, allowed.limits, owner.memory)
-        return _Planned(plan, request, given, decided, reached.looks)
-
-    async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
-        launcher, request = self._launcher, asked.request
-        if asked.decided is None:
-            return await launcher.reaching.choose(session, principal, request, asked.thread)
-        # What a task reaches was chosen when it began.
-        return Chosen(await planning.with_policies(session, principal, request, launcher.policies))
-
-    async def _course_of(self, run: BegunRun, planned: _Planned) -> Course:
-        request, given = planned.request, planned.given
-        match planned.decided:
-            case Continuation():
-                async with self._database.reading() as session:
-                    unfinished = await taking_up.load(session, run.key)
-                return await self._launcher.again(unfinished)
-            case Nothing() as nothing:
-                return self._launcher.settled(run, request, nothing, given.model)
-            case None:
-                return await self._launcher.fresh(run, request, given)
-
-    async def _begin(self, principal: Principal, request: RunRequest, plan: RunPlan) -> BegunRun:
+    async def _begin(self, principal: Principal, planned: Planned) -> BegunRun:
+        request, plan = planned.request, planned.plan
+        goes_on = plan.continues is not None
         async with unit_of_work(self._database) as work:
-            opening_state = ()
-            if plan.continues is not None:
-                opening_state = (await _state_of(work.session, plan.continues),)
-            plan = replace(plan, opening=1 + len(opening_state))
+            plan = replace(plan, opening=1 + goes_on)
             run = await store.begin(work, principal, request, plan)
             mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
             opening = [mapper.started(parent_run_id=request.parent_run_id)]
-            opening += [mapper.state(state) for state in opening_state]
+            if goes_on:
+                opening.append(mapper.state(planned.state))
             entries = await event_log.open_log(work.session, run.key, opening)
         self._followers.feed(run.key)
         self._followers.tell(run.key, entries)
@@ -388,11 +303,3 @@ class RunService:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
         await self._followers.close()
-
-
-async def _state_of(session: AsyncSession, continuation: Continuation) -> JsonValue:
-    """The shared state as the run that waited left it."""
-    fold = MessageFold()
-    for event in await event_log.read_all(session, continuation.waiting.run.id):
-        fold.observe(event)
-    return fold.state

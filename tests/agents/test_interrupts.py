@@ -358,7 +358,7 @@ async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwh
     database, principal, monkeypatch
 ):
     talk = Talk(database, principal)
-    plan = talk.runs._plan
+    plan = talk.runs._planner._plan
 
     async def while_another_asks(*given: Any) -> Any:
         planned = await plan(*given)
@@ -367,7 +367,7 @@ async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwh
         return planned
 
     await talk.ask("hello")
-    monkeypatch.setattr(talk.runs, "_plan", while_another_asks)
+    monkeypatch.setattr(talk.runs._planner, "_plan", while_another_asks)
     with pytest.raises(ThreadBusy):
         await talk.ask("hello again")
     with pytest.raises(InterruptsOpen):
@@ -420,7 +420,7 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     # The process dies once the answer is written down: nothing is launched.
-    monkeypatch.setattr(talk.runs, "_launch", lambda course: None)
+    monkeypatch.setattr(talk.runs, "_conduct", lambda run, prepare: None)
     key = await talk.begin(resume=[resolved(interrupt, {"approved": True})])
     async with database.writing() as session:
         run = await session.get_one(AgentRun, key)
@@ -494,9 +494,8 @@ async def test_answered_run_whose_process_dies_can_be_stopped(database, principa
     talk.runs = service_of(database, AskingModel(is_silent=True))
     if at == "RUN_STARTED":
         # Before it told anything of the call.
-        launch = talk.runs._launch
-        began = iter([launch, lambda course: None])
-        monkeypatch.setattr(talk.runs, "_launch", lambda course: next(began)(course))
+        began = iter([talk.runs._conduct, lambda run, prepare: None])
+        monkeypatch.setattr(talk.runs, "_conduct", lambda run, prepare: next(began)(run, prepare))
     key = await answered_and_died(talk, at=at)
     successor = service_of(database, Extractive())
     async with database.reading() as session:
