@@ -99,6 +99,8 @@ class RunRequest:
         declared_version: The caller's AG-UI version, None for a 0.x peer.
         profile_timezone: The account's setting when the run began, put in by the run engine.
         tool_policies: Those in force when the run began, put in by the run engine.
+        lacking: Permissions that the credential it was begun with did not have, put in by the run
+            engine; whatever its account may do later, the run may not.
     """
 
     thread_id: str
@@ -114,6 +116,7 @@ class RunRequest:
     tool_messages: tuple[ToolMessage, ...] = ()
     profile_timezone: str | None = None
     tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
+    lacking: tuple[str, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
     @property

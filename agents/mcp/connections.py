@@ -15,6 +15,8 @@ from agents.mcp.catalogue import McpTool
 from agents.mcp.faults import McpFault
 from agents.mcp.tables import McpConnection, McpStatus, McpToolList
 from core.accounts.access import Principal
+from core.accounts.permissions import Permission
+from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
@@ -82,6 +84,7 @@ async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpC
     _say(row, fields)
     work.session.add(row)
     await work.session.flush()
+    note(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
     return row
 
 
@@ -107,7 +110,13 @@ async def change(
     row.updated_at = utc_now()
     work.session.add(row)
     await work.session.flush()
+    note(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
     return row
+
+
+def _target(connection_id: str) -> Target:
+    # Where it leads is its owner's alone to see.
+    return Target("mcp_connection", connection_id)
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
@@ -165,8 +174,10 @@ def require_use(principal: Principal, connection_id: str) -> None:
     """Pass who may use a connection; its owner may not where the account is limited to others.
 
     Raises:
-        PermissionDenied: it is not among those that the account is limited to.
+        PermissionDenied: who may look at no connection, or not at this one: it is not among those
+            that the account is limited to.
     """
+    principal.require(Permission.MCP_VIEW)
     if principal.mcp_access is not None and connection_id not in principal.mcp_access:
         raise PermissionDenied(limit="mcp_access")
 
@@ -180,6 +191,7 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
+    note(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
 async def note_tools(work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool]) -> None:

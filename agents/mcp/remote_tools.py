@@ -1,6 +1,6 @@
 """The tools of MCP servers as a run offers them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -12,6 +12,7 @@ from agents.mcp.connections import Known
 from agents.mcp.faults import McpRefusal
 from agents.mcp.service import McpService
 from core.accounts.authentication import principal_of_user
+from core.accounts.permissions import Permission
 from core.database.engine import Database
 from core.tool_policies import ServerPolicies, ToolPolicy
 
@@ -75,6 +76,11 @@ async def with_own_tools(
 ) -> ServerPolicies:
     """The server's policies with those of the tools of all of a person's connections."""
     return policies_with(server, await connections.known(session, owner_id))
+
+
+def may_use_any(lacking: Collection[str]) -> bool:
+    """Whether a run that lacks these permissions may use connections at all."""
+    return Permission.MCP_VIEW not in lacking
 
 
 def is_bound_name(name: str) -> bool:

@@ -7,12 +7,16 @@ from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.json_shapes import as_list, as_object
 from agents.memory.tables import Distillation
 from agents.model_registry.choosing import ModelRef
 from agents.tables import AgentRun, ChatMessage, RunStatus
+from core.accounts.authentication import principal_of_user
+from core.accounts.permissions import Permission
 from core.accounts.users import memory_choices
 from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
+from core.errors import AccountDisabled, InvalidToken
 
 
 @dataclass(frozen=True)
@@ -93,9 +97,12 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | Non
 
 
 async def read(session: AsyncSession, held: Claim) -> Said | None:
-    """What the owner said; None when the run is gone or its owner has changed their mind."""
+    """What the owner said; None when the run is gone or nothing may be remembered of it.
+
+    That is so where its owner has changed their mind, or they or the run lack the permission.
+    """
     run = await session.get(AgentRun, held.run_key)
-    if run is None or not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if run is None or not await _may_remember(session, run):
         return None
     theirs = select(ChatMessage.content).where(
         ChatMessage.session_id == run.session_id, ChatMessage.role == "user"
@@ -111,6 +118,18 @@ async def read(session: AsyncSession, held: Claim) -> Said | None:
         messages = (await session.exec(last)).all()
     model = ModelRef(run.model_id, run.model)
     return Said(run.owner_id, run.run_id, tuple(messages), model)
+
+
+async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
+    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+        return False
+    try:
+        owner = await principal_of_user(session, run.owner_id)
+    except (AccountDisabled, InvalidToken):
+        return False
+    asked = as_object(run.request.get("input"))
+    lacking = [*owner.lacking, *as_list(asked.get("lacking"))]
+    return Permission.MEMORY_WRITE not in lacking
 
 
 async def finish(work: UnitOfWork, held: Claim) -> bool:

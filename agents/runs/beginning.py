@@ -95,7 +95,9 @@ class Planner:
             owner = await planning.owner_of(session, principal)
             reached = await self._reached(session, principal, asked)
             state = await _state_of(session, decided)
-        request = replace(reached.request, profile_timezone=owner.time_zone)
+        request = replace(
+            reached.request, profile_timezone=owner.time_zone, lacking=principal.lacking
+        )
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
         waits_for = None if thread is None else thread.waiting_run_id

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlmodel.ext.asyncio.session import AsyncSession
+
 from agents.attachments.service import Attachments
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
@@ -26,6 +28,7 @@ from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
+from core.accounts.permissions import Permission
 from core.accounts.users import MemoryChoices
 from core.database.engine import Database
 from core.errors import KnowledgeBaseNotFound
@@ -118,13 +121,15 @@ class Launcher:
             InvalidToken: its owner is gone.
         """
         run = unfinished.run
-        rows = await self._rows_again(run, unfinished.knowledge_base_ids)
         async with self._database.reading() as session:
+            owner = await principal_of_user(session, run.owner_id)
+            rows = await _rows_again(session, owner, unfinished.knowledge_base_ids)
             chosen = await self.models.again(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.untold(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
-        request = unfinished.request
+        lacking = (*unfinished.request.lacking, *owner.lacking)
+        request = replace(unfinished.request, lacking=lacking)
         inputs = self._inputs(run, request, rows, chosen.model)
         inputs = await self._equipped(run, request, inputs)
         inputs = replace(
@@ -174,10 +179,15 @@ class Launcher:
         """The same with what is its owner's: tools of MCP servers, memories, reflections."""
         reached = await self.reaching.reach(run.owner_id, request)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
-        return await self._reflecting(run, await self._remembering(run, inputs, choices))
+        inputs = await self._remembering(run, request, inputs, choices)
+        return await self._reflecting(run, inputs)
 
     async def _remembering(
-        self, run: BegunRun, inputs: StrategyInput, choices: MemoryChoices | None
+        self,
+        run: BegunRun,
+        request: RunRequest,
+        inputs: StrategyInput,
+        choices: MemoryChoices | None,
     ) -> StrategyInput:
         """The same with what its owner lets the run know and remember."""
         memories = self._belongings.memories
@@ -191,8 +201,8 @@ class Launcher:
             is_offline=inputs.model.is_extractive,
             choices=choices,
         )
-        context = (*inputs.context, *remembered.context)
-        return replace(inputs, memory=remembered.tools, context=context)
+        told = () if Permission.MEMORY_VIEW in request.lacking else remembered.context
+        return replace(inputs, memory=remembered.tools, context=(*inputs.context, *told))
 
     async def _reflecting(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
         """The same with what earlier runs of the thread reflected, where the type reflects."""
@@ -214,18 +224,15 @@ class Launcher:
         images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
         return Sight(len(attached), images)
 
-    async def _rows_again(self, run: BegunRun, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
-        """Those of its knowledge bases that its owner may still search."""
-        if not ids:
-            return ()
-        async with self._database.reading() as session:
-            owner: Principal = await principal_of_user(session, run.owner_id)
-            found: list[KnowledgeBase] = []
-            for knowledge_base_id in ids:
-                try:
-                    found += await knowledge_bases.get_searchable(
-                        session, owner, [knowledge_base_id]
-                    )
-                except KnowledgeBaseNotFound:
-                    continue
-        return found
+
+async def _rows_again(
+    session: AsyncSession, owner: Principal, ids: Sequence[str]
+) -> Sequence[KnowledgeBase]:
+    """Those of a run's knowledge bases that its owner may still search."""
+    found: list[KnowledgeBase] = []
+    for knowledge_base_id in ids:
+        try:
+            found += await knowledge_bases.get_searchable(session, owner, [knowledge_base_id])
+        except KnowledgeBaseNotFound:
+            continue
+    return found

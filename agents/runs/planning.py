@@ -13,6 +13,7 @@ from agents.runs.continuing import Continuation, Nothing
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tables import ChatSession
 from core.accounts.access import Principal
+from core.accounts.permissions import Permission
 from core.accounts.users import MemoryChoices, get_user
 from core.errors import InvalidRunInput, ModelNotFound
 from core.tool_policies import ServerPolicies
@@ -113,12 +114,17 @@ async def knowledge_bases_of(
 
     Raises:
         KnowledgeBaseNotFound: one of them is not there for the caller.
+        PermissionDenied: the request names some, and the caller may look at none.
     """
     if asked.decided is not None:
         # A run of answers searches what its task began with; that one of those is gone
         # must not keep anybody from answering.
         return ()
     wanted = asked.request.options.knowledge_base_ids
+    if Permission.KB_VIEW not in principal.permissions:
+        if wanted:
+            principal.require(Permission.KB_VIEW)
+        return ()
     configured = asked.config.get("knowledge_base_ids")
     if not wanted and isinstance(configured, list):
         wanted = tuple(str(value) for value in configured)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import connections
-from agents.mcp.remote_tools import RemoteTool, offered, policies_with
+from agents.mcp.remote_tools import RemoteTool, may_use_any, offered, policies_with
 from agents.mcp.service import Contact, McpService
 from agents.policies import chosen
 from agents.requests import RunRequest
 from agents.tables import ChatSession
+from agents.tools import withheld_tools
 from agents.tools.base import ToolRules
 from core.accounts.access import Principal
 from core.database.engine import Database
@@ -65,7 +66,7 @@ class Reaching:
 
         Raises:
             McpConnectionNotFound: one that the request or its session names is not the caller's.
-            PermissionDenied: the caller's account is limited to others.
+            PermissionDenied: the caller may use none, or the account is limited to others.
         """
         wanted = _wanted(request, thread)
         present = await connections.known(session, principal.user_id, wanted)
@@ -74,12 +75,14 @@ class Reaching:
                 connections.require_use(principal, one.row.id)
         limit = principal.mcp_access
         usable = [one for one in present if limit is None or one.row.id in limit]
+        usable = usable if may_use_any(principal.lacking) else []
         enabled = [one for one in usable if one.row.enabled] if self._mcp else []
         server = policies_with(self._policies, enabled)
         policies = await chosen.in_force(session, principal.user_id, server)
+        withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
         ids = tuple(one.row.id for one in enabled)
         options = replace(request.options, mcp_connection_ids=ids)
-        request = replace(request, options=options, tool_policies=policies)
+        request = replace(request, options=options, tool_policies={**policies, **withheld})
         return Chosen(request, self._mcp.look_beside(enabled)) if self._mcp else Chosen(request)
 
     async def reach(self, owner_id: str, request: RunRequest) -> Reached:
@@ -91,7 +94,8 @@ class Reaching:
         """
         ids = request.options.mcp_connection_ids or ()
         if self._mcp is None or not ids:
-            return Reached((), ToolRules(request.tool_policies, self._policies.forbidden))
+            forbidden = self._policies.forbidden | withheld_tools(request.lacking)
+            return Reached((), ToolRules(request.tool_policies, forbidden))
         async with self._database.reading() as session:
             present = await connections.known(session, owner_id)
         chosen_ones = [one for one in present if one.row.id in ids]
@@ -99,7 +103,10 @@ class Reaching:
         tools = offered(self._mcp, self._database, chosen_ones)
         # A tool that the server lists only since then begins with what the server's policies say.
         new: dict[str, ToolPolicy] = {one.name: server.in_force(one.name, None) for one in tools}
-        return Reached(tools, ToolRules({**new, **request.tool_policies}, server.forbidden))
+        # Still offered to a run that began with them: it would be another one without.
+        withheld = () if may_use_any(request.lacking) else new
+        forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
+        return Reached(tools, ToolRules({**new, **request.tool_policies}, forbidden))
 
 
 def _wanted(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -93,6 +93,7 @@ class RunService:
             UnknownAgentType: no such strategy.
             InvalidRunInput: an option that can't be met.
             KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
+            PermissionDenied: it names what the caller has no permission to look at.
             SessionNotFound: the thread is somebody else's.
             RunIdTaken: the run id was used before.
             ThreadBusy: another run holds the thread.

@@ -1,7 +1,7 @@
 """Runs whose process is gone: taken up by another one, from where they stood."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pydantic import TypeAdapter
@@ -96,6 +96,10 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
     run = await session.get_one(AgentRun, run_key)
     task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
     request = _REQUESTS.validate_python(task.request["input"])
+    if task is not run:
+        # Who answers with a key that may do less does not get by it what the task may do.
+        answering = _REQUESTS.validate_python(run.request["input"])
+        request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await effects.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
     told = await task_logs.told_calls(session, run.task_id)

@@ -1,6 +1,6 @@
 """The registry of tools: every tool module, and the toolbox of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from agents.tools import (
@@ -16,6 +16,7 @@ from agents.tools import (
     search_knowledge_base,
 )
 from agents.tools.base import Toolbox, ToolScope
+from core.accounts.permissions import Permission
 from core.tool_policies import ToolPolicy
 
 TOOL_MODULES = (
@@ -35,6 +36,19 @@ DEFAULT_POLICIES: Mapping[str, ToolPolicy] = {
     name: policy for module in TOOL_MODULES for name, policy in module.POLICIES.items()
 }
 """What applies to each tool of the server where nobody says otherwise."""
+PERMISSIONS: Mapping[str, Permission] = {
+    name: permission for module in TOOL_MODULES for name, permission in module.PERMISSIONS.items()
+}
+"""What the account of a run needs for each tool of the server; one that is not here needs none."""
+
+
+def withheld_tools(lacking: Collection[str]) -> frozenset[str]:
+    """The tools of the server that a run may not call.
+
+    Args:
+        lacking: the permissions that it does not have.
+    """
+    return frozenset(name for name, permission in PERMISSIONS.items() if permission in lacking)
 
 
 def toolbox(scope: ToolScope) -> Toolbox:

@@ -14,6 +14,7 @@ from agents.calendar.spans import zone_of
 from agents.calendar.tables import CalendarEvent
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema, validated
+from core.accounts.permissions import Permission
 from core.database.types import utc_now
 from core.errors import InvalidRequest
 from core.time_zones import LONGEST_NAME
@@ -22,6 +23,7 @@ from kb_service.text.storable import Storable
 
 NAME = "calendar_read"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_VIEW}
 _USUAL_DAYS = 7
 _LONGEST_DAYS = 3700
 _NOTES = 200

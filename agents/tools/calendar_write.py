@@ -18,6 +18,7 @@ from agents.tools.base import (
     current_call_id,
     validated,
 )
+from core.accounts.permissions import Permission
 from core.errors import InvalidRequest
 from core.time_zones import LONGEST_NAME
 from core.tool_policies import ToolPolicy
@@ -26,6 +27,7 @@ from kb_service.text.storable import Storable
 NAME = "calendar_write"
 # The person's own, told to nobody, and what was written can be changed back.
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_WRITE}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
 
 

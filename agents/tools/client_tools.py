@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from agents.tools.base import Tool, ToolScope
+from core.accounts.permissions import Permission
 from core.tool_policies import ToolPolicy
 
 # Whether one is made is the frontend's to decide.
 POLICIES: Mapping[str, ToolPolicy] = {}
+PERMISSIONS: Mapping[str, Permission] = {}
 
 
 def tools(scope: ToolScope) -> list[Tool]:

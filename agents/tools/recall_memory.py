@@ -8,10 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.citations import LONGEST_QUERY
 from agents.recollections import Recollection
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.accounts.permissions import Permission
 from core.tool_policies import ToolPolicy
 
 NAME = "recall_memory"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.MEMORY_VIEW}
 _MOST = 10
 _OUTPUT_CHARACTERS = 8_000
 

@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.recollections import NamesASecret, NotTheUsersWords
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from core.accounts.permissions import Permission
 from core.tool_policies import ToolPolicy
 
 NAME = "save_memory"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.MEMORY_WRITE}
 _LONGEST = 500
 NOT_SAID = (
     "Not saved: the user said nothing of the kind in this conversation. Only what the user states "

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, TypeVar
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.permissions import Permission
+from core.accounts.permissions import ADMIN_ROLE, Permission
 from core.errors import NotFound, OwnerOnly, PermissionDenied, ReadOnly
 
 
@@ -38,6 +38,11 @@ class Principal:
     model_access: frozenset[str] | None = None
     mcp_access: frozenset[str] | None = None
 
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The permissions that it does not have, as a run that it begins keeps them."""
+        return tuple(one.value for one in Permission if one not in self.permissions)
+
     def require(self, permission: Permission) -> None:
         """Pass, or refuse.
 
@@ -46,6 +51,11 @@ class Principal:
         """
         if permission not in self.permissions:
             raise PermissionDenied(permission=permission.value)
+
+    @property
+    def is_administrator(self) -> bool:
+        """Whether it may act as an administrator, which a key with fewer permissions may not."""
+        return self.role == ADMIN_ROLE and Permission.USERS_MANAGE in self.permissions
 
     def require_whole(self) -> None:
         """Pass who has all that the account has: nobody else changes the account itself.

@@ -39,6 +39,7 @@ from agents.tables import AgentRun, ChatMessage, ChatSession
 from agents.tools import DEFAULT_POLICIES
 from core.accounts.access import Principal
 from core.accounts.models import User
+from core.accounts.permissions import Permission
 from core.accounts.users import ensure_roles, get_role_by_name
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
@@ -67,7 +68,7 @@ async def register(database: Database) -> Principal:
             role_id=(await get_role_by_name(session, "user")).id,
         )
         session.add(user)
-    return Principal(user.id, name, "user", frozenset())
+    return Principal(user.id, name, "user", frozenset(Permission))
 
 
 def asking(question: str = "hello", **fields: Any) -> RunRequest:
