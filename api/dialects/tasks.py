@@ -18,13 +18,14 @@ from api.errors import error_responses
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.accounts.models import User
-from core.accounts.permissions import ADMIN_ROLE, Permission
+from core.accounts.permissions import Permission
 from core.accounts.users import find_user_by_login
 from core.database.engine import Database
 from core.errors import (
     AccountDisabled,
     ErrorCode,
     InterruptNotOpen,
+    InvalidToken,
     PermissionDenied,
     UserNotFound,
 )
@@ -141,11 +142,12 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
     """Whose tasks are meant: the caller's, by id or name, or anybody's where an administrator asks.
 
     Raises:
-        UserNotFound: there is no such account, it is switched off, or it is not the caller's.
+        UserNotFound: there is no such account, it is switched off or waits for its erasure, or it
+            is not the caller's.
     """
     if user_id in {principal.user_id, principal.username}:
         return principal
-    if principal.role != ADMIN_ROLE:
+    if not principal.is_administrator:
         raise UserNotFound
     async with database.reading() as session:
         # By id first: somebody may have taken it for a name.
@@ -154,7 +156,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
             raise UserNotFound
         try:
             return await principal_of_user(session, known.id)
-        except AccountDisabled as error:
+        except (AccountDisabled, InvalidToken) as error:
             # It is not the caller whose credentials are of no use.
             raise UserNotFound from error
 
@@ -251,7 +253,7 @@ def _response(session_id: str, task_id: str, seen: TaskView) -> AgentResponse | 
 
 async def system_info(principal: CurrentPrincipal, services: CurrentServices) -> SystemInfoResponse:
     """All sessions and active users for an administrator, one's own for anybody else."""
-    whose = None if principal.role == ADMIN_ROLE else principal
+    whose = None if principal.is_administrator else principal
     async with services.database.reading() as session:
         count, active = await tasks.count_sessions(session, whose)
     return SystemInfoResponse(sessions_count=count, active_users=active)

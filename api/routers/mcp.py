@@ -11,7 +11,7 @@ from agents.mcp import connections
 from agents.mcp.catalogue import McpTool, callable_name
 from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
 from agents.mcp.faults import McpRefusal
-from agents.mcp.remote_tools import default_policy
+from agents.mcp.remote_tools import default_policy, policies_with
 from agents.mcp.saying import LONGEST_TOKEN, Said, create, update
 from agents.mcp.tables import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
@@ -29,6 +29,7 @@ from core.errors import (
     InvalidRequest,
     McpRefused,
     McpToolNotFound,
+    ToolPolicyFixed,
 )
 from core.outgoing.guard import LONGEST_URL
 from core.tool_policies import ToolPolicy
@@ -279,6 +280,8 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.TOOL_POLICY_FIXED,
         ErrorCode.MCP_TOOL_NOT_FOUND,
         ErrorCode.MCP_SWITCHED_OFF,
         ErrorCode.MCP_UNAVAILABLE,
@@ -304,6 +307,9 @@ async def call_mcp_tool(
     tool = next((tool for tool in tools if tool.name == tool_name), None)
     if tool is None:
         raise McpToolNotFound
+    name = callable_name(known.row.name, tool.name)
+    if name in policies_with(services.tool_policies, [known]).forbidden:
+        raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
     start = time.monotonic()

@@ -61,18 +61,25 @@ async def list_my_tool_policies(
     return await _list(session, principal, services.tool_policies)
 
 
-@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.TOOL_POLICY_FIXED))
+@router.put(
+    "",
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.TOOL_POLICY_FIXED
+    ),
+)
 async def choose_my_tool_policies(
     body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
 ) -> Envelope[ToolPolicyList]:
     """Choose for some tools; runs that begin from now on keep to it."""
+    principal.require_whole()
     server = await with_own_tools(work.session, principal.user_id, services.tool_policies)
     await chosen.choose(work, principal.user_id, server, body.policies)
     return await _list(work.session, principal, services.tool_policies)
 
 
-@router.delete("")
+@router.delete("", responses=error_responses(ErrorCode.PERMISSION_DENIED))
 async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget all of one's own choices."""
+    principal.require_whole()
     await chosen.forget(work, principal.user_id)
     return Empty()

@@ -35,6 +35,7 @@ def connected(
         **model_variables(_model_server),
         "AGENTEX_ALLOWED_PRIVATE_TARGETS": f"{outside.targets},127.0.0.1:9",
         "AGENTEX_MCP_CALL_SECONDS": "5",
+        "AGENTEX_TOOL_POLICIES": '{"mcp__walled__add": "never"}',
     }
     with running_server(tmp_path_factory.mktemp("connected"), variables=variables) as server:
         yield server
@@ -328,6 +329,24 @@ def test_account_that_is_limited_to_other_connections_uses_none_of_its_own(
     told = text_of(answered(user, thread_id, waited, approved=True))
     assert "You do not have this permission" in told
     assert len(outside.calls) == before
+
+
+def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(
+    connected: Server, user: Api, outside: McpServers
+):
+    made = user.post(PATH, body(outside, name="walled"))
+    tools, given = f"{PATH}/{made['id']}/tools", {"json": {"params": {"a": 1, "b": 1}}}
+    details = user.refused(ErrorCode.TOOL_POLICY_FIXED, "POST", f"{tools}/add/call", **given)
+    assert details == {"tool": "mcp__walled__add", "policy": "never"}
+    user.post(f"{tools}/block.set/call", {"params": {"material": "STONE"}})
+
+    key = user.post("/users/me/api-keys", {"name": "k", "scopes": ["agent:run"]})["key"]
+    narrow = connected.api(**{"X-API-Key": key})
+    details = narrow.refused(
+        ErrorCode.PERMISSION_DENIED, "POST", f"{tools}/block.set/call", **given
+    )
+    assert details == {"permission": "mcp:view"}
+    assert "There is no tool" in text_of(asked(narrow, "calls-place"))
 
 
 def test_server_that_is_down_keeps_its_tools_and_holds_no_run_up(

@@ -218,6 +218,13 @@ def test_user_id_must_be_the_callers_unless_an_administrator_asks(make, embedded
     assert admin.ok("GET", "/system/info")["sessions_count"] >= 1
     nobody = admin.ask("GET", f"/agent/sessionids/{uuid4()}")
     check_error(nobody, ErrorCode.USER_NOT_FOUND)
+    # Nor an administrator's key that may look at the administrator's own sessions only.
+    bounds = {"name": "narrow", "scopes": ["session:view"]}
+    key = admin.api.post("/users/me/api-keys", bounds)["key"]
+    narrow = Tasks(embedded.api(**{"X-API-Key": key}))
+    check_error(narrow.ask("GET", path), ErrorCode.USER_NOT_FOUND)
+    everybody = admin.ok("GET", "/system/info")["sessions_count"]
+    assert narrow.ok("GET", "/system/info")["sessions_count"] < everybody
 
 
 def test_not_even_an_administrator_acts_in_another_persons_name(make, embedded: Server):
@@ -248,12 +255,12 @@ def test_administrator_who_names_an_id_means_the_account_that_has_it(make, embed
 
 
 def test_account_that_is_switched_off_is_not_the_administrators(make, embedded: Server):
-    tasks = make()
-    off = "UPDATE \"user\" SET status = 'disabled' WHERE id = :id"
-    embedded.sql(off, id=tasks.api.user_id)
-    admin = Tasks(embedded.admin())
-    for name in (tasks.me, tasks.api.user_id):
-        check_error(admin.ask("GET", f"/agent/sessionids/{name}"), ErrorCode.USER_NOT_FOUND)
+    tasks, admin = make(), Tasks(embedded.admin())
+    for status in ("disabled", "deleted"):
+        off = 'UPDATE "user" SET status = :status WHERE id = :id'
+        embedded.sql(off, status=status, id=tasks.api.user_id)
+        for name in (tasks.me, tasks.api.user_id):
+            check_error(admin.ask("GET", f"/agent/sessionids/{name}"), ErrorCode.USER_NOT_FOUND)
 
 
 @pytest.mark.parametrize("missing", ["user_id", "session_id", "task_id", "query"])
