@@ -198,6 +198,11 @@ class ErrorCode(IntEnum):
         "该账户名下仍有内容：请用 transfer_to 指定知识库的接手人，或用 erase=true 全部清除",
     )
     MCP_NAME_TAKEN = 40990, "You already have an MCP connection of this name", "MCP 连接名称已存在"
+    API_KEYS_FULL = (
+        40995,
+        "You have as many API keys as are kept: revoke some first",
+        "您的 API 密钥数量已达上限，请先撤销一些",
+    )
     MCP_SWITCHED_OFF = 40991, "This MCP connection is switched off", "该 MCP 连接已停用"
     MCP_CONNECTIONS_FULL = (
         40992,

@@ -1,13 +1,14 @@
 """One's own account and API keys (seed 002, section 3)."""
 
 from datetime import datetime
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import AwareDatetime, BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
-from api.envelope import Body, Empty, Envelope, Secret, Text
+from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
+from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
 from api.errors import error_responses
 from api.request_limits import address_of
 from core.accounts import api_keys, users
@@ -15,6 +16,7 @@ from core.accounts.access import Principal
 from core.accounts.authentication import change_password
 from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
+from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidCredentials
 from core.security.passwords import check_strength, hash_password, verify_password
@@ -103,13 +105,6 @@ class ApiKeyAnswer(BaseModel):
     last_used_at: datetime | None
     expires_at: datetime | None
     created_at: datetime
-
-
-class ApiKeyList(BaseModel):
-    """All keys of the caller."""
-
-    items: list[ApiKeyAnswer]
-    total: int
 
 
 class NewApiKey(BaseModel):
@@ -204,10 +199,14 @@ async def change_my_password(
     return Empty()
 
 
-@router.get("/api-keys")
-async def list_my_api_keys(principal: CurrentPrincipal, session: Reading) -> Envelope[ApiKeyList]:
-    """One's own API keys, without the keys themselves."""
-    rows = await api_keys.list_api_keys(session, principal.user_id)
+@router.get("/api-keys", responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_my_api_keys(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
+) -> Envelope[Items[ApiKeyAnswer]]:
+    """One page of one's own API keys, without the keys themselves."""
+    listing = await api_keys.list_api_keys(session, principal.user_id, page)
     items = [
         ApiKeyAnswer(
             id=row.id,
@@ -218,22 +217,24 @@ async def list_my_api_keys(principal: CurrentPrincipal, session: Reading) -> Env
             expires_at=row.expires_at,
             created_at=row.created_at,
         )
-        for row in rows
+        for row in listing.items
     ]
-    return Envelope(data=ApiKeyList(items=items, total=len(items)))
+    return page_of(items, page, total=listing.total)
 
 
 @router.post(
     "/api-keys",
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.API_KEYS_FULL
+    ),
 )
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NewApiKey]:
     """Make an API key; this answer is the only one that shows it.
 
-    Nobody makes a key with more than they have: one made with a key has no more permissions than that
-    one and ends no later.
+    Nobody makes a key with more than they have: one with scopes makes none, and one that is made with
+    a key ends no later than that one, and with it when that one is revoked.
     """
     draft = api_keys.ApiKeyDraft(body.name, body.scopes, body.expires_at)
     row, key = await api_keys.make_api_key(work.session, principal, draft)

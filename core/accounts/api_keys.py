@@ -1,19 +1,25 @@
 """A user's API keys: made with at most the rights and the life of what makes them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
-from core.accounts.models import ApiKey
+from core.accounts.models import ApiKey, User
 from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
+from core.database.paging import Page, paged
 from core.database.types import utc_now
-from core.errors import ApiKeyNotFound, InvalidRequest
+from core.errors import ApiKeyNotFound, ApiKeysFull, InvalidRequest, InvalidToken
 from core.security.api_keys import display_prefix, generate_api_key, hash_api_key
+
+MOST_KEYS = 100
+"""API keys of one account."""
+SORT_FIELDS = ("created_at", "name")
 
 
 @dataclass(frozen=True)
@@ -31,39 +37,61 @@ class ApiKeyDraft:
     expires_at: datetime | None = None
 
 
-async def list_api_keys(session: AsyncSession, user_id: str) -> Sequence[ApiKey]:
-    """The user's keys, newest first."""
-    query = select(ApiKey).where(ApiKey.user_id == user_id).order_by(col(ApiKey.created_at).desc())
-    return (await session.exec(query)).all()
+@dataclass(frozen=True)
+class ApiKeyListing:
+    """One page of keys, and how many there are in all."""
+
+    items: Sequence[ApiKey]
+    total: int
+
+
+async def list_api_keys(session: AsyncSession, user_id: str, page: Page) -> ApiKeyListing:
+    """One page of the user's keys."""
+    query = paged(
+        select(ApiKey).where(ApiKey.user_id == user_id),
+        page,
+        columns={"created_at": col(ApiKey.created_at), "name": col(ApiKey.name)},
+        tie=col(ApiKey.id),
+    )
+    rows = (await session.exec(query)).all()
+    mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user_id)
+    return ApiKeyListing(rows, (await session.exec(mine)).one())
 
 
 async def make_api_key(
     session: AsyncSession, principal: Principal, draft: ApiKeyDraft
 ) -> tuple[ApiKey, str]:
-    """Make a key for the caller. One made with a key has that one's bounds where it names none.
+    """Make a key for the caller. One made with a key ends with that one, at the latest.
 
     Returns:
         The row, and the key itself, which can't be had again.
 
     Raises:
+        ApiKeysFull: the account has as many as are kept.
         InvalidRequest: it would have ended already, or would outlive the key it is made with.
-        PermissionDenied: the caller lacks a permission that it should have.
+        InvalidToken: the key it is made with is gone meanwhile.
+        PermissionDenied: the caller lacks a permission that it should have, or is a key with scopes.
     """
-    scopes = None if draft.scopes is None else frozenset(draft.scopes)
+    principal.require_whole()
+    if draft.scopes is not None:
+        principal.require_all(draft.scopes)
+    # Held: two requests at a time would both count what the other has not made yet.
+    await session.get(User, principal.user_id, with_for_update={"key_share": True})
+    mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
+    if (await session.exec(mine)).one() >= MOST_KEYS:
+        raise ApiKeysFull(most=MOST_KEYS)
     expires_at = draft.expires_at
-    if scopes is not None:
-        principal.require_all(scopes)
     if principal.key_id is not None:
-        maker = await session.get_one(ApiKey, principal.key_id)
-        if scopes is None and maker.scopes is not None:
-            scopes = frozenset(Permission(name) for name in maker.scopes)
-        if maker.expires_at is not None:
-            expires_at = expires_at or maker.expires_at
-            if expires_at > maker.expires_at:
-                raise InvalidRequest("expires_at", "Later than the end of the key you use")
+        maker = await session.get(ApiKey, principal.key_id, with_for_update=True)
+        if maker is None:
+            raise InvalidToken
+        expires_at = expires_at or maker.expires_at
+        if maker.expires_at is not None and expires_at and expires_at > maker.expires_at:
+            raise InvalidRequest("expires_at", "Later than the end of the key you use")
     if expires_at is not None and expires_at <= utc_now():
         raise InvalidRequest("expires_at", "Use a time to come")
-    return await _add(session, principal.user_id, ApiKeyDraft(draft.name, scopes, expires_at))
+    bounded = replace(draft, expires_at=expires_at)
+    return await _add(session, principal.user_id, bounded, made_with=principal.key_id)
 
 
 async def create_api_key(session: AsyncSession, user_id: str, *, name: str) -> tuple[ApiKey, str]:
@@ -71,7 +99,9 @@ async def create_api_key(session: AsyncSession, user_id: str, *, name: str) -> t
     return await _add(session, user_id, ApiKeyDraft(name))
 
 
-async def _add(session: AsyncSession, user_id: str, draft: ApiKeyDraft) -> tuple[ApiKey, str]:
+async def _add(
+    session: AsyncSession, user_id: str, draft: ApiKeyDraft, *, made_with: str | None = None
+) -> tuple[ApiKey, str]:
     key = generate_api_key()
     row = ApiKey(
         user_id=user_id,
@@ -80,6 +110,7 @@ async def _add(session: AsyncSession, user_id: str, draft: ApiKeyDraft) -> tuple
         key_prefix=display_prefix(key),
         scopes=None if draft.scopes is None else sorted(draft.scopes),
         expires_at=draft.expires_at,
+        made_with=made_with,
     )
     session.add(row)
     await session.flush()
@@ -88,17 +119,29 @@ async def _add(session: AsyncSession, user_id: str, draft: ApiKeyDraft) -> tuple
 
 
 async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: str) -> None:
-    """Delete one of the caller's keys; it stops working at once, on open streams within seconds.
+    """Delete one of the caller's keys, and those that were made with it, and so on.
+
+    They stop working at once, on open streams within seconds.
 
     Raises:
         ApiKeyNotFound: the user has no such key.
         PermissionDenied: a key with scopes may end itself alone.
     """
     query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == principal.user_id)
-    row = (await session.exec(query)).first()
+    # Held: a key that is being made with it is there before, or not at all.
+    row = (await session.exec(query.with_for_update())).first()
     if row is None:
         raise ApiKeyNotFound
     if row.id != principal.key_id:
         principal.require_whole()
-    note(session, AuditAction.API_KEY_REVOKED, Target("api_key", row.id))
-    await session.delete(row)
+    # Whoever took the key may have made others with it.
+    revoked = {row.id: row}
+    makers = [row.id]
+    while makers:
+        made = select(ApiKey).where(col(ApiKey.made_with).in_(makers)).with_for_update()
+        found = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
+        revoked |= found
+        makers = list(found)
+    for key in revoked.values():
+        note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id))
+        await session.delete(key)

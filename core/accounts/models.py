@@ -80,7 +80,8 @@ class TokenFamily(Table, table=True):
 class ApiKey(Table, table=True):
     """A key for programs; only its hash is kept.
 
-    ``scopes`` are the permissions it has at most, NULL for all of its account.
+    ``scopes`` are the permissions it has at most, NULL for all of its account. ``made_with`` is the
+    key that it was made with, NULL for one made with a login.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -95,6 +96,7 @@ class ApiKey(Table, table=True):
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    made_with: str | None = Field(default=None, max_length=ID_LENGTH, index=True)
 
 
 class Share(Table, table=True):

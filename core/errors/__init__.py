@@ -38,6 +38,7 @@ from core.errors.access import (
 )
 from core.errors.base import AgentexError
 from core.errors.conflicts import (
+    ApiKeysFull,
     Conflict,
     DocumentNameTaken,
     EmailTaken,
@@ -127,6 +128,7 @@ __all__ = [
     "AccountDisabled",
     "AgentexError",
     "ApiKeyNotFound",
+    "ApiKeysFull",
     "ArchiveLimits",
     "ArchiveMemberRefused",
     "CalendarEventNotFound",

@@ -16,6 +16,12 @@ class McpSwitchedOff(AgentexError):
     code = ErrorCode.MCP_SWITCHED_OFF
 
 
+class ApiKeysFull(AgentexError):
+    """The account has as many API keys as are kept for one."""
+
+    code = ErrorCode.API_KEYS_FULL
+
+
 class McpConnectionsFull(AgentexError):
     """The owner has as many MCP connections as are kept for one."""
 

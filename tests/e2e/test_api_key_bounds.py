@@ -65,31 +65,58 @@ def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
     passwords = {"old_password": "Password123", "new_password": "NewPassword456"}
     caller.refused(denied, "PUT", "/users/me/password", json=passwords)
     caller.refused(denied, "DELETE", f"{KEYS}/{other_key}")
+    choice = {"policies": {"calendar_write": "never"}}
+    caller.refused(denied, "PUT", "/users/me/tool-policies", json=choice)
+    caller.refused(denied, "DELETE", "/users/me/tool-policies")
     assert other_key in {key["id"] for key in user.get(KEYS)["items"]}
     # It may end itself.
     caller.delete(f"{KEYS}/{caller.name}")
     caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
 
 
-def test_key_makes_no_key_with_more_than_it_has(server: Server, user: Api):
+def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(
+    server: Server, user: Api
+):
     end = in_time(hours=1)
-    caller = keyed(server, user, scopes=["kb:view", "agent:run"], expires_at=end)
-    refused = caller.refused(
-        ErrorCode.PERMISSION_DENIED, "POST", KEYS, json={"name": "k", "scopes": ["kb:write"]}
-    )
-    assert refused == {"permission": "kb:write"}
+    caller = keyed(server, user, expires_at=end)
     later = {"name": "k", "expires_at": in_time(hours=2)}
     details = caller.refused(ErrorCode.INVALID_REQUEST, "POST", KEYS, json=later)
     assert details["field"] == "expires_at"
-    # What is left out is what it has itself.
     made = caller.post(KEYS, {"name": "k"})
-    assert made["scopes"] == ["agent:run", "kb:view"]
     assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(end)
-    narrower = caller.post(KEYS, {"name": "k", "scopes": [], "expires_at": in_time(minutes=5)})
-    assert narrower["scopes"] == []
+    bounds = {"scopes": ["kb:view", "agent:run"], "expires_at": in_time(minutes=5)}
+    narrow = keyed(server, caller, **bounds)
+    narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", KEYS, json={"name": "k", "scopes": []})
     shown = {key["id"]: key for key in user.get(KEYS)["items"]}
-    assert shown[made["id"]]["scopes"] == ["agent:run", "kb:view"]
-    assert shown[narrower["id"]]["expires_at"] < shown[made["id"]]["expires_at"]
+    assert shown[narrow.name]["scopes"] == ["agent:run", "kb:view"]
+    assert shown[narrow.name]["expires_at"] < shown[made["id"]]["expires_at"]
+
+
+def test_key_is_revoked_with_the_one_it_was_made_with(server: Server, user: Api):
+    first = keyed(server, user)
+    second = keyed(server, first)
+    third, other = keyed(server, second), keyed(server, user)
+    user.delete(f"{KEYS}/{first.name}")
+    for caller in (first, second, third):
+        caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    assert other.get("/users/me")["id"] == user.user_id
+
+
+def test_account_has_so_many_keys_and_no_more(embedded: Server):
+    person = embedded.person()
+    row = "SELECT hex(randomblob(18)), user_id, name, hex(randomblob(32)), key_prefix, created_at"
+    columns = "id, user_id, name, key_hash, key_prefix, created_at"
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 100)"
+    embedded.sql(
+        f"INSERT INTO api_key ({columns}) {numbers} {row} FROM api_key, n WHERE user_id = :id",
+        id=person.user_id,
+    )
+    refused = person.refused(ErrorCode.API_KEYS_FULL, "POST", KEYS, json={"name": "k"})
+    assert refused == {"most": 100}
+    listed = person.get(KEYS, page=5, sort_by="name")
+    assert (len(listed["items"]), listed["total"], listed["pages"]) == (20, 100, 5)
+    person.delete(f"{KEYS}/{listed['items'][0]['id']}")
+    assert person.post(KEYS, {"name": "k"})["name"] == "k"
 
 
 def test_nobody_makes_a_key_with_a_permission_they_lack(user: Api):
