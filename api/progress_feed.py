@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.accounts.sharing import subjects_of
 from core.database.clock import settled_until
 from core.database.engine import Database
 from core.errors import AgentexError
@@ -27,6 +28,16 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _MARGIN = timedelta(seconds=3)
 # Read at a time.
 _MOST_CHANGES = 500
+_Shared = frozenset[tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A knowledge base as it was found, how far it is, and with whom it is shared."""
+
+    base: KnowledgeBase | None = None
+    progress: Progress | None = None
+    shared: _Shared = frozenset()
 
 
 @dataclass(eq=False)
@@ -36,6 +47,7 @@ class Follower:
     Args:
         base: the knowledge base as it is now; None when it is gone.
         progress: how far it is.
+        shared: with whom it is shared.
         changed: documents that changed since, by id.
         news: set when there is something to tell.
         closed: whether the process stops.
@@ -43,6 +55,7 @@ class Follower:
 
     base: KnowledgeBase | None
     progress: Progress
+    shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
     news: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
@@ -80,13 +93,13 @@ class _Feed:
             self._since = min(newest - _MARGIN, settled)
             self._note(await self._read_changed(session), settled)
 
-    async def look(self) -> tuple[KnowledgeBase | None, Progress | None, Sequence[Document]]:
-        """The knowledge base, how far it is, and what changed since the last look."""
+    async def look(self) -> tuple[_Look, Sequence[Document]]:
+        """The knowledge base as it is, and what changed since the last look."""
         async with self._database.reading() as session:
             settled = await settled_until(session)
-            base, progress = await _read(session, self._id)
+            found = await _read(session, self._id)
             rows = await self._read_changed(session)
-        return base, progress, self._note(rows, settled)
+        return found, self._note(rows, settled)
 
     async def _read_changed(self, session: AsyncSession) -> list[Document]:
         # One statement can change any number of documents at one moment.
@@ -127,7 +140,7 @@ class _Feed:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
-                base, progress, rows = await self.look()
+                found, rows = await self.look()
             except AgentexError as error:
                 log.warning("progress.not_read", cause=type(error).__name__)
                 continue
@@ -136,30 +149,24 @@ class _Feed:
                 log.exception("progress.look_crashed")
                 continue
             for follower in self.followers:
-                _tell(follower, base, progress, rows)
+                _tell(follower, found, rows)
 
 
-async def _read(
-    session: AsyncSession, knowledge_base_id: str
-) -> tuple[KnowledgeBase | None, Progress | None]:
+async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
     base = await session.get(KnowledgeBase, knowledge_base_id)
     if base is None or base.deleted_at is not None:
-        return None, None
-    return base, await documents.summarise(session, base)
+        return _Look()
+    progress = await documents.summarise(session, base)
+    return _Look(base, progress, await subjects_of(session, base))
 
 
-def _tell(
-    follower: Follower,
-    base: KnowledgeBase | None,
-    progress: Progress | None,
-    rows: Sequence[Document],
-) -> None:
-    news = bool(rows) or progress != follower.progress
-    follower.base = base
-    if progress is not None:
-        follower.progress = progress
+def _tell(follower: Follower, found: _Look, rows: Sequence[Document]) -> None:
+    news = bool(rows) or found.progress != follower.progress
+    follower.base, follower.shared = found.base, found.shared
+    if found.progress is not None:
+        follower.progress = found.progress
     follower.changed.update((row.id, row) for row in rows)
-    if news or base is None:
+    if news or found.base is None:
         follower.news.set()
 
 
@@ -179,15 +186,15 @@ class ProgressFeeds:
     async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
         """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
         async with self._database.reading() as session:
-            base, progress = await _read(session, knowledge_base_id)
+            found = await _read(session, knowledge_base_id)
             feed = self._feeds.get(knowledge_base_id, (None,))[0]
             if feed is None:
                 feed = _Feed(self._database, knowledge_base_id)
                 await feed.begin(session)
-        if progress is None:
+        if found.progress is None:
             yield None
             return
-        follower = Follower(base, progress, closed=self._is_closed)
+        follower = Follower(found.base, found.progress, found.shared, closed=self._is_closed)
         feed = self._started(knowledge_base_id, feed)
         feed.followers.add(follower)
         try:

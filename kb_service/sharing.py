@@ -1,16 +1,40 @@
 """Sharing a knowledge base: with whom it is shared, and changing that."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Action, Principal
-from core.accounts.sharing import Shared, Wanted, list_shares, replace_shares
+from core.accounts.sharing import Shared, Wanted, admit, list_shares, replace_shares
 from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import UnitOfWork
+from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
+
+
+async def hold(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
+) -> KnowledgeBase:
+    """Load a knowledge base through the gate, and keep it as it is until the transaction ends.
+
+    Who waits for the lock is judged by what the row is then: another owner's, or gone.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not share or delete it.
+    """
+    query = (
+        select(KnowledgeBase)
+        .where(KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    found = (await session.exec(query)).first()
+    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
 
 
 async def shares_of(
@@ -37,11 +61,8 @@ async def share(
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
     session = work.session
-    row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     # Two requests at a time would both add what neither finds.
-    await session.exec(
-        select(KnowledgeBase.id).where(col(KnowledgeBase.id) == row.id).with_for_update()
-    )
+    row = await hold(session, principal, knowledge_base_id, Action.MANAGE)
     before = _named(await list_shares(session, row))
     await replace_shares(work, row, wanted)
     shares = await list_shares(session, row)
@@ -49,11 +70,16 @@ async def share(
     target = Target(row.SHARE_KIND, row.id)
     gained = {who: access for who, access in after.items() if before.get(who) != access}
     if gained:
-        note(session, AuditAction.KNOWLEDGE_BASE_SHARED, target, details=gained)
+        note(session, AuditAction.KNOWLEDGE_BASE_SHARED, target, details=_told(gained))
     lost = {who: access for who, access in before.items() if who not in after}
     if lost:
-        note(session, AuditAction.KNOWLEDGE_BASE_UNSHARED, target, details=lost)
+        note(session, AuditAction.KNOWLEDGE_BASE_UNSHARED, target, details=_told(lost))
     return shares
+
+
+def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
+    # As a list: a name that is a key would be redacted where it looks like a secret's.
+    return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
 
 def _named(shares: Sequence[Shared]) -> dict[str, str]:

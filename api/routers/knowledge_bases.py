@@ -15,7 +15,7 @@ from core.accounts.permissions import Permission
 from core.accounts.sharing import accesses
 from core.database.paging import Page
 from core.errors import ErrorCode
-from kb_service import knowledge_bases, reindexing
+from kb_service import knowledge_bases, reindexing, sharing
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.retrieval.request import RetrievalOptions
@@ -188,9 +188,9 @@ async def change_knowledge_base(
     Another splitter, chunk size or embedding model starts a re-index where there are documents
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
     """
-    row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    row = await sharing.hold(work.session, principal, kb_id, Action.WRITE)
     if body.is_public not in {None, row.is_public}:
-        row = await knowledge_bases.get(work.session, principal, kb_id, Action.MANAGE)
+        row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.change(work, row, body.draft())
     await reindexing.request(work, row, body.draft())
     return await _answer(work.session, principal, row)
@@ -205,6 +205,6 @@ async def change_knowledge_base(
 )
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
-    row = await knowledge_bases.get(work.session, principal, kb_id, Action.MANAGE)
+    row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
     return Empty()

@@ -151,10 +151,10 @@ async def _events(
             yield _news(follower)
 
 
-def _seen_by(follower: Follower) -> tuple[str, bool] | None:
+def _seen_by(follower: Follower) -> tuple[object, ...] | None:
     """What decides who may look at the knowledge base; None where it is gone."""
     base = follower.base
-    return None if base is None else (base.owner_id, base.is_public)
+    return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
 
 def _reason_to_end(follower: Follower, *, until_quiet: bool) -> str:

@@ -132,6 +132,16 @@ async def list_shares(session: AsyncSession, resource: Shareable) -> list[Shared
     ]
 
 
+async def subjects_of(
+    session: AsyncSession, resource: Shareable
+) -> frozenset[tuple[str | None, str | None]]:
+    """The ids of the people and roles that an object is shared with, to tell that it changed."""
+    query = select(Share.user_id, Share.role_id).where(
+        Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
+    )
+    return frozenset((await session.exec(query)).all())
+
+
 async def replace_shares(work: UnitOfWork, resource: Shareable, wanted: Sequence[Wanted]) -> None:
     """Share an object with exactly these; whoever is not among them loses it at once.
 

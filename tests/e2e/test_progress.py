@@ -127,12 +127,20 @@ def test_many_may_look_at_once_and_the_api_goes_on(user: Api, kb: str, server: S
     assert server.is_ready()
 
 
-def test_stream_ends_for_who_lost_access(user: Api, kb: str, other: Api):
-    user.put(f"/knowledge-bases/{kb}", {"is_public": True})
+@pytest.mark.parametrize("how", ["public", "shared"])
+def test_stream_ends_for_who_lost_access(user: Api, kb: str, other: Api, how: str):
+    def give(is_given: bool) -> None:
+        if how == "public":
+            user.put(f"/knowledge-bases/{kb}", {"is_public": is_given})
+            return
+        shares = [{"username": other.name, "access": "read"}] if is_given else []
+        user.put(f"/knowledge-bases/{kb}/shares", {"shares": shares})
+
+    give(True)
     path = f"/knowledge-bases/{kb}/progress/stream"
     with streaming(other, path) as stream:
         eventually(lambda: stream.named("snapshot"))
-        user.put(f"/knowledge-bases/{kb}", {"is_public": False})
+        give(False)
         # Sooner than accounts are asked for again, which is every ten seconds.
         eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=8)
         eventually(lambda: stream.ended)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from core.errors import ErrorCode
 from core.settings import get_settings
-from tests.fixtures.client import Api
+from tests.fixtures.client import Api, unique
 from tests.fixtures.server import Server, one_shape
 
 TEXT = "# Zebra\n\nThe secret zebra sleeps at noon."
@@ -185,6 +185,19 @@ def test_two_who_share_at_the_same_moment_leave_one_of_both_lists(
     query = "SELECT object_id FROM audit_entry WHERE action = :a AND object_id = :id"
     noted = server.sql(query, a="knowledge_base.shared", id=kb_id)
     assert len(noted) == 1
+
+
+def test_with_whom_it_is_shared_is_noted_whatever_they_are_called(
+    server: Server, user: Api, other: Api
+):
+    kb_id, name = user.create_kb(), unique("password")
+    other.put("/users/me", {"username": name})
+    share(user, kb_id, {"username": name})
+    share(user, kb_id)
+    query = "SELECT details FROM audit_entry WHERE action = :a AND object_id = :id"
+    for action in ("knowledge_base.shared", "knowledge_base.unshared"):
+        (row,) = server.sql(query, a=action, id=kb_id)
+        assert f'"who": "user {name}", "access": "read"' in str(row["details"]).replace("'", '"')
 
 
 def test_deleted_knowledge_base_is_shared_with_nobody(server: Server, user: Api, other: Api):
