@@ -2,14 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import AbstractContextManager, aclosing, nullcontext
+from typing import TypeVar
 
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from api.open_streams import OPEN_STREAMS, OpenStream
 
+ContentT = TypeVar("ContentT")
 _LOOK_SECONDS = 1.0
 # Proxies cut streams that are silent for 30 to 60 seconds.
 _KEEP_ALIVE_SECONDS = 15
@@ -70,6 +73,25 @@ class EventStream(Response):
                     await send({**_MORE, "body": piece})
                     spoken = now
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class ExportResponse(StreamingResponse):
+    """A file that is made while it is sent; it breaks off where its reader may see no more of it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the whole file, or end without an end, which no client takes for a whole file."""
+        with _reading(scope) as access:
+            self.body_iterator = _while_open(self.body_iterator, access)
+            await super().__call__(scope, receive, send)
+
+
+async def _while_open(
+    pieces: AsyncIterable[ContentT], access: OpenStream
+) -> AsyncGenerator[ContentT]:
+    async for piece in pieces:
+        if access.is_ended:
+            raise ClientDisconnect
+        yield piece
 
 
 def _reading(scope: Scope) -> AbstractContextManager[OpenStream]:

@@ -23,7 +23,7 @@ class OpenStream:
     """What the streams of one credential share.
 
     Args:
-        permissions: what the credential allowed when they were opened.
+        permissions: what the credential allowed when they were opened, all of them together.
     """
 
     __slots__ = ("is_ended", "permissions", "readers")
@@ -45,16 +45,19 @@ class Reading:
         principal: whose credential it was opened with.
     """
 
-    __slots__ = ("_credential", "_stream", "_streams")
+    __slots__ = ("_credential", "_permissions", "_stream", "_streams")
 
     def __init__(self, streams: _Streams, principal: Principal) -> None:
         self._streams = streams
         self._credential = (principal.family_id, principal.key_id)
+        self._permissions = principal.permissions
         self._stream = streams.get(self._credential) or OpenStream(principal.permissions)
 
     def __enter__(self) -> OpenStream:
         """Count it."""
         self._streams[self._credential] = self._stream
+        # What was gained since the first one was opened may be what this one needs.
+        self._stream.permissions |= self._permissions
         self._stream.readers += 1
         return self._stream
 

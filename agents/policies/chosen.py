@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.mcp.remote_tools import is_bound_name
 from agents.policies.tables import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
+from core.audit import AuditAction, Target, note
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, ToolPolicyFixed, UnusableSetting
@@ -106,6 +107,7 @@ async def choose(
         if policy is not None and bound is not None and is_freer(policy, bound):
             raise ToolPolicyFixed(tool=tool, policy=bound)
     await take_turn(work.session, owner_id)
+    _note(work, owner_id, dict(wanted))
     for tool, policy in wanted.items():
         row = await work.session.get(ChosenPolicy, (owner_id, tool))
         if policy is None:
@@ -121,6 +123,14 @@ async def choose(
 async def forget(work: UnitOfWork, owner_id: str) -> None:
     """Forget all of one's own: the server's apply again."""
     await work.session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == owner_id))
+    _note(work, owner_id, {})
+
+
+def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
+    """Note what was chosen; nothing where all was forgotten."""
+    changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
+    target = Target("user", owner_id)
+    note(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
 
 
 async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:

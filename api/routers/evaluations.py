@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, JsonValue
 from starlette.requests import ClientDisconnect
 
@@ -21,7 +20,8 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_body, error_responses
-from api.framings import STREAM_HEADERS
+from api.event_stream import EventStream
+from api.framings import stream
 from api.negotiation import EVENT_STREAM
 from api.services import Services
 from core.accounts.access import Action, Principal
@@ -165,7 +165,7 @@ async def evaluate_knowledge_base(
     principal: CurrentPrincipal,
     services: CurrentServices,
     body: EvaluationBody | None = None,
-) -> Envelope[WholeEvaluationAnswer] | StreamingResponse:
+) -> Envelope[WholeEvaluationAnswer] | EventStream:
     """Ask all saved questions through the search and keep the figures.
 
     ``options`` are measured without being kept as the knowledge base's own; ten passages are
@@ -184,8 +184,7 @@ async def evaluate_knowledge_base(
     task = _Task(services, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
-        events = _told(_events(task, asked), language)
-        return StreamingResponse(events, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+        return stream(_told(_events(task, asked), language))
     results: list[QuestionResult] = []
     async for result in ask_all(task.ask, asked):
         results.append(result)

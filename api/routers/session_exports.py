@@ -5,7 +5,6 @@ from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import StreamingResponse
 
 from agents import sessions
 from agents.session_batches import message_batches
@@ -15,6 +14,7 @@ from api.attachment_names import content_disposition
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.event_stream import ExportResponse
 from api.session_answers import message_answer, session_answer
 from core.accounts.permissions import Permission
 from core.database.types import utc_now
@@ -31,7 +31,7 @@ _FORMAT = '"format":"agentex-session","version":1'
 @router.get(
     "/{session_id}/export",
     dependencies=[View],
-    response_class=StreamingResponse,
+    response_class=ExportResponse,
     responses={
         **error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
         200: {
@@ -48,7 +48,7 @@ async def export_session(
     principal: CurrentPrincipal,
     services: CurrentServices,
     file_format: Annotated[Literal["markdown", "json"], Query(alias="format")] = "markdown",
-) -> StreamingResponse:
+) -> ExportResponse:
     """A whole session as a file: Markdown for people, JSON for programs.
 
     Markdown folds tool calls, lists the sources of each answer, and has nothing in it that runs
@@ -61,7 +61,7 @@ async def export_session(
     disposition = content_disposition(
         row.title, fallback="session", extension=_EXTENSIONS[file_format]
     )
-    return StreamingResponse(
+    return ExportResponse(
         pieces,
         media_type=_MEDIA_TYPES[file_format],
         headers={"Content-Disposition": disposition},

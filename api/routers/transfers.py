@@ -8,7 +8,6 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from api.attachment_names import content_disposition
@@ -22,6 +21,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.event_stream import ExportResponse
 from api.services import Services
 from api.uploads import one_file, read_blocks
 from core.accounts.access import Action, Principal
@@ -109,7 +109,7 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
 @router.get(
     "/knowledge-bases/{kb_id}/export",
     dependencies=[View],
-    response_class=StreamingResponse,
+    response_class=ExportResponse,
     responses={
         **error_responses(
             ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
@@ -123,7 +123,7 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
 )
 async def export_knowledge_base(
     kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
-) -> StreamingResponse:
+) -> ExportResponse:
     """The whole knowledge base as one file: documents, chunks, vectors, settings, questions."""
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
@@ -131,7 +131,7 @@ async def export_knowledge_base(
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
-    return StreamingResponse(
+    return ExportResponse(
         _continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name}
     )
 

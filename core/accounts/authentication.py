@@ -281,7 +281,8 @@ async def living_principals(
     """Those of these logins and API keys that still count, and whose they are, by their ids."""
     living: dict[str, Principal] = {}
     if family_ids:
-        families = _families().where(col(TokenFamily.id).in_(family_ids))
+        here = (col(TokenFamily.id).in_(family_ids), col(TokenFamily.expires_at) > utc_now())
+        families = _families().where(*here)
         for user, role, family in (await session.exec(families)).all():
             if family.revoked_at is None and user.status == ACTIVE:
                 living[family.id] = _principal(user, role)

@@ -7,7 +7,8 @@ from sqlalchemy import delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import StoredSigningKey
+from core.accounts.models import StoredSigningKey, TokenFamily
+from core.audit import AuditAction, Target, note
 from core.database.types import utc_now
 from core.security.secrets import Vault
 from core.security.tokens import SigningKey, TokenIssuer, generate_signing_key
@@ -33,7 +34,7 @@ async def rotate_signing_key(
         vault: seals the private half.
         token_seconds: the longest life of a token, those of the old keys stay valid for so long.
         end_logins: the old keys are worth nothing any more, because somebody else may have one:
-            every login ends, once each process has looked again.
+            every login ends at once, with its streams.
 
     Returns:
         The id of the new key.
@@ -48,8 +49,15 @@ async def rotate_signing_key(
             .where(col(StoredSigningKey.retired_at).is_(None))
             .values(retired_at=until)
         )
+    else:
+        # What was signed ends when each process has looked again; the logins end with this.
+        living = update(TokenFamily).where(col(TokenFamily.revoked_at).is_(None))
+        await session.exec(living.values(revoked_at=now))
     await session.exec(old)
-    return _add_key(session, vault)
+    key_id = _add_key(session, vault)
+    target, details = Target("signing_key", key_id), {"logins_ended": end_logins}
+    note(session, AuditAction.SIGNING_KEY_ROTATED, target, details=details)
+    return key_id
 
 
 def _add_key(session: AsyncSession, vault: Vault) -> str:

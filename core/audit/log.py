@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import ip_address
 
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.origin import Actor, present_origin
-from core.audit.tables import LONGEST_NAME, AuditEntry
+from core.audit.tables import LONGEST_ADDRESS, LONGEST_NAME, AuditEntry
 from core.logging import redact
 
 
@@ -32,9 +33,23 @@ class AuditAction(StrEnum):
     MODEL_REGISTERED = "model.registered"
     MODEL_CHANGED = "model.changed"
     MODEL_REMOVED = "model.removed"
+    MCP_CONNECTION_CREATED = "mcp_connection.created"
+    MCP_CONNECTION_CHANGED = "mcp_connection.changed"
+    MCP_CONNECTION_DELETED = "mcp_connection.deleted"
+    TOOL_POLICIES_CHANGED = "tool_policies.changed"
+    SIGNING_KEY_ROTATED = "signing_key.rotated"
+    AUDIT_EXPORTED = "audit.exported"
     KNOWLEDGE_BASE_SHARED = "knowledge_base.shared"
     KNOWLEDGE_BASE_UNSHARED = "knowledge_base.unshared"
     KNOWLEDGE_BASE_DELETED = "knowledge_base.deleted"
+
+
+def _address(text: str) -> str:
+    """What is a network address; whatever else a trusted proxy handed on says nothing."""
+    try:
+        return str(ip_address(text))[:LONGEST_ADDRESS]
+    except ValueError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ def note(
             object_type=on.kind,
             object_id=on.id[:LONGEST_NAME],
             object_name=on.name[:LONGEST_NAME],
-            address=origin.address,
+            address=_address(origin.address),
             request_id=origin.request_id,
             details=redact(details or {}),
         )

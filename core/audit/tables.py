@@ -10,6 +10,7 @@ from core.database.table import Table
 from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 LONGEST_NAME = 200
+LONGEST_ADDRESS = 100
 
 
 class AuditEntry(Table, table=True):
@@ -27,7 +28,7 @@ class AuditEntry(Table, table=True):
     object_type: str = Field(default="", max_length=50)
     object_id: str = Field(default="", max_length=LONGEST_NAME, index=True)
     object_name: str = Field(default="", max_length=LONGEST_NAME)
-    address: str = Field(default="", max_length=100)
+    address: str = Field(default="", max_length=LONGEST_ADDRESS)
     request_id: str = Field(default="", max_length=100)
     details: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
 

@@ -39,6 +39,15 @@ async def test_act_is_noted_with_its_origin_and_only_if_it_is_committed(database
     assert row.details == {"api_key": "[redacted]"}
 
 
+async def test_only_an_address_is_noted_as_one(database: Database):
+    for address in ("x" * 300, "203.0.113.9, 10.0.0.1", f"fe80::1%{'e' * 300}", "::1"):
+        async with unit_of_work(database) as work:
+            with coming_from(Origin("request", address)):
+                note(work.session, AuditAction.LOGIN_FAILED)
+    noted = {row.address for row in await entries(database)}
+    assert noted == {"", f"fe80::1%{'e' * 92}", "::1"}
+
+
 async def test_named_actor_counts_more_than_the_caller(database: Database):
     async with unit_of_work(database) as work:
         note(work.session, AuditAction.LOGIN_FAILED)

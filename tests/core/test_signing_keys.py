@@ -6,13 +6,17 @@ import jwt
 import pytest
 from sqlmodel import col, select
 
-from core.accounts.models import StoredSigningKey
+from core.accounts.access import Principal
+from core.accounts.authentication import living_principals
+from core.accounts.models import StoredSigningKey, TokenFamily
 from core.accounts.signing_keys import SigningKeys, ensure_signing_key, rotate_signing_key
 from core.database.engine import Database
+from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from core.errors import InvalidToken
 from core.security.secrets import Vault
 from core.security.tokens import TokenIssuer
+from tests.fixtures.bare_rows import add_user
 
 pytestmark = pytest.mark.anyio
 VAULT = Vault(b"secret", "signing-keys")
@@ -44,6 +48,11 @@ async def rotate(database: Database, *, end_logins: bool = False) -> str:
 async def look(database: Database, keys: SigningKeys) -> TokenIssuer:
     async with database.reading() as session:
         return await keys.issuer(session)
+
+
+async def living(database: Database, family_ids: list[str]) -> dict[str, Principal]:
+    async with database.reading() as session:
+        return await living_principals(session, family_ids=family_ids, key_ids=[])
 
 
 async def pass_time(database: Database, seconds: float) -> None:
@@ -91,7 +100,18 @@ async def test_key_in_wrong_hands_is_worth_nothing_at_the_next_look(database: Da
     keys = SigningKeys(VAULT)
     await rotate(database)
     old_token, _ = signed(await look(database, keys))
+    async with unit_of_work(database) as work:
+        user = await add_user(work)
+        ends = (utc_now() + timedelta(hours=1), utc_now() - timedelta(hours=1))
+        families = [
+            TokenFamily(user_id=user.id, current_token_id="", expires_at=end) for end in ends
+        ]
+        work.session.add_all(families)
+    family_ids = [family.id for family in families]
+    assert list(await living(database, family_ids)) == family_ids[:1]
     only = await rotate(database, end_logins=True)
+    # Streams ask the logins, not their tokens.
+    assert await living(database, family_ids) == {}
     assert await stored(database) == [only]
     issuer = await look(database, keys)
     assert signed(issuer)[1] == only
