@@ -11,10 +11,14 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.services import Services
-from core.logging import configure_logging
+from core.logging import configure_logging, get_logger
 from core.settings import Settings, get_settings
 
+log = get_logger(__name__)
+
 _CANNOT_START = 3
+# Where the system sets no limit, or one that only costs tables.
+_MOST_FILES = 65_536
 
 
 class DrainingServer(uvicorn.Server):
@@ -61,8 +65,15 @@ def raise_open_files() -> None:
     A run has a connection of its reader and one of its model: the soft limit of most systems,
     1,024, is that of programs that wait with ``select``, and would end at some 500 runs.
     """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        # Some systems have a limit that they do not tell: fewer runs fit, but these are served.
+        log.warning("api.few_files", most=soft, error=type(error).__name__)
 
 
 def main() -> None:

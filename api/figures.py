@@ -1,6 +1,7 @@
 """The figures of the whole system, counted at most once in a while for all who ask."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -95,7 +96,11 @@ class SystemFigures:
             return self._known[1]
 
     async def _count(self) -> Figures:
+        # Whatever may take long is asked before a connection of the database is held.
         points = await _known(self._points)
+        vector_bytes = await _known(lambda: self._vector_bytes(points))
+        depth = await _known(lambda: queue_depth(self._redis))
+        workers = await _known(lambda: living_workers(self._redis))
         async with self._database.reading() as session:
             alive = col(User.status) != UserStatus.DELETED.value
             users = select(func.count()).select_from(User).where(alive)
@@ -108,9 +113,9 @@ class SystemFigures:
                 database=await self._database_version(session),
                 database_bytes=await self._database_bytes(session),
                 points=points,
-                vector_bytes=await self._vector_bytes(points),
-                queue_depth=await _known(lambda: queue_depth(self._redis)),
-                workers=await _known(lambda: living_workers(self._redis)),
+                vector_bytes=vector_bytes,
+                queue_depth=depth,
+                workers=workers,
             )
 
     async def _database_version(self, session: AsyncSession) -> str:
@@ -133,7 +138,7 @@ class SystemFigures:
     async def _vector_bytes(self, points: int | None) -> int | None:
         if self._settings.qdrant_url is None:
             folder = self._settings.data_dir / "vectors"
-            return await anyio.to_thread.run_sync(lambda: sum(map(_size, folder.rglob("*"))))
+            return await anyio.to_thread.run_sync(_folder_size, folder)
         if points is None:
             return None
         # A Qdrant server does not tell what it takes on disk: at least the vectors themselves.
@@ -147,6 +152,12 @@ async def _known(ask: Callable[[], Awaitable[T]]) -> T | None:
             return await ask()
     except (AgentexError, RedisError, OSError, TimeoutError):
         return None
+
+
+def _folder_size(folder: Path) -> int:
+    # ``walk`` passes over a folder that goes meanwhile; ``rglob`` raises.
+    files = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    return sum(map(_size, files))
 
 
 def _size(path: Path) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.datastructures import UploadFile
@@ -20,7 +20,6 @@ from core.errors import (
     QuotaExceeded,
     ReadOnly,
 )
-from core.settings import Settings
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, Upload
@@ -57,18 +56,20 @@ class Intake:
         principal: who sends them.
         kb_id: where they go.
         on_conflict: what to do with a taken name, where the form does not say.
+        max_bytes: of one file, as ``checked`` found it.
     """
 
     services: Services
     principal: Principal
     kb_id: str
     on_conflict: OnConflict
+    max_bytes: int = 0
 
-    async def check(self) -> Settings:
+    async def checked(self) -> "Intake":
         """Refuse before anything is read what can't be taken in anyway.
 
         Returns:
-            The settings at this moment: how large a file may be.
+            The same, with the size that a file may have at this moment.
 
         Raises:
             KnowledgeBaseNotFound: there is none for the caller.
@@ -76,7 +77,8 @@ class Intake:
         """
         async with self.services.database.reading() as session:
             await knowledge_bases.get(session, self.principal, self.kb_id, Action.WRITE)
-            return await self.services.live.read(session)
+            settings = await self.services.live.read(session)
+        return replace(self, max_bytes=settings.max_upload_bytes)
 
     async def take(self, file: UploadFile, fields: Mapping[str, str]) -> UploadAnswer:
         """Make a file a document, or a revision of one.
@@ -89,9 +91,8 @@ class Intake:
         attributes = None if sent is None else documents.parse_attributes(sent)
         name = documents.clean_name(file.filename or "")
         found = detect(name, await read_head(file), file.size or 0)
-        settings = await self.services.live.now()
         stored = await documents.store_upload(
-            self.services.store, read_blocks(file), max_bytes=settings.max_upload_bytes
+            self.services.store, read_blocks(file), max_bytes=self.max_bytes
         )
         kind = FileType(found.name, found.file_type)
         return await self.write_down(Upload(name, stored, kind, choice, attributes))

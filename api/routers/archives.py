@@ -79,9 +79,8 @@ async def upload_archive(
     Good members go in and bad ones are named, each with its reason. Uploading the same archive
     again changes nothing, so that a broken upload can be repeated.
     """
-    intake = Intake(services, principal, kb_id, on_conflict)
-    settings = await intake.check()
-    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    async with one_file(request, max_bytes=intake.max_bytes) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else documents.parse_attributes(sent)
@@ -121,11 +120,10 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = documents.clean_name(member.name)
-            settings = await self._services.live.now()
             stored = await documents.store_upload(
                 self._services.store,
                 self._archive.read(member),
-                max_bytes=settings.max_upload_bytes,
+                max_bytes=self._intake.max_bytes,
             )
             kind = FileType(found.name, found.file_type)
             choice = self._intake.on_conflict

@@ -102,9 +102,8 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = Intake(services, principal, kb_id, on_conflict)
-    settings = await intake.check()
-    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    async with one_file(request, max_bytes=intake.max_bytes) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
 
@@ -131,8 +130,8 @@ async def upload_documents(
     Form fields hold for the files that come after them. What became of each file is in the
     answer; one that is refused does not stop the others.
     """
-    intake = Intake(services, principal, kb_id, on_conflict)
-    limit = (await intake.check()).max_upload_bytes
+    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    limit = intake.max_bytes
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from api.dependencies import (
     CurrentPrincipal,
-    CurrentSettings,
+    CurrentServices,
     Reading,
     Writing,
     requires,
@@ -221,11 +221,12 @@ async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> 
     return row
 
 
-async def _kept_for(settings: CurrentSettings) -> timedelta:
-    return timedelta(hours=settings.reindex_keep_hours)
+async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
+    # In the same session: who holds one connection and waits for another may wait for ever.
+    return timedelta(hours=(await services.live.read(work.session)).reindex_keep_hours)
 
 
-KeptFor = Annotated[timedelta, Depends(_kept_for)]
+KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
 
 
 async def _answer(work: UnitOfWork, row: KnowledgeBase) -> Envelope[ReindexAnswer]:

@@ -265,7 +265,8 @@ async def retire(session: AsyncSession, user: User, role: Role) -> None:
     """
     if _administers(user, role):
         await _require_administrator_besides(session, user)
-    name = f"deleted-{user.id}"
+    # Nobody can take it before: user names have no such sign.
+    name = f"deleted:{user.id}"
     user.status = UserStatus.DELETED.value
     user.username = user.username_key = name
     user.email = user.email_key = f"{name}@invalid"

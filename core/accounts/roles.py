@@ -139,9 +139,9 @@ async def _write(session: AsyncSession, principal: Principal, role: Role, draft:
         permissions = known_permissions("permissions", draft.permissions)
         principal.require_all(permissions)
         role.permissions = [permission.value for permission in permissions]
+    if draft.name is not None and not _NAME.fullmatch(draft.name):
+        raise InvalidRequest("name", "Use 2 to 50 small letters, digits, _ or -")
     if draft.name is not None and draft.name != role.name:
-        if not _NAME.fullmatch(draft.name):
-            raise InvalidRequest("name", "Use 2 to 50 small letters, digits, _ or -")
         taken = select(Role.id).where(Role.name == draft.name)
         if (await session.exec(taken)).first() is not None:
             raise RoleNameTaken(field="name")

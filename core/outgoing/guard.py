@@ -8,6 +8,8 @@ import asyncio
 import re
 import socket
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 import httpx
 
@@ -17,6 +19,7 @@ from core.outgoing.addresses import is_private, is_public
 
 LONGEST_URL = 2048
 _RESOLVE_SECONDS = 10
+_RESOLVED_AT_ONCE = 32
 _MOST_ADDRESSES = 4
 _DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _FIRST_UNPRIVILEGED = 1024
@@ -119,15 +122,23 @@ def read_url(url: str, schemes: Iterable[str] = ("http", "https")) -> HostPort:
     return HostPort(host, parsed.port or _DEFAULT_PORTS[parsed.scheme])
 
 
+@cache
+def _resolvers() -> ThreadPoolExecutor:
+    # Threads of their own: names whose servers are silent would hold up files and the other
+    # look-ups of the event loop's few threads.
+    return ThreadPoolExecutor(_RESOLVED_AT_ONCE, "resolver")
+
+
 async def _addresses(host: str, port: int) -> list[Address]:
     name = host.lower().rstrip(".")
     if name.rpartition(".")[2] == "localhost":
         # All names under it are this machine's (RFC 6761, section 6.3), known to a resolver or not.
         host = "localhost"
     loop = asyncio.get_running_loop()
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(_RESOLVE_SECONDS):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = await loop.run_in_executor(_resolvers(), look_up)
     except (OSError, UnicodeError, TimeoutError) as error:
         raise NameNotResolved(host) from error
     texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)

@@ -46,7 +46,8 @@ async def verify_password(password: str, stored: str | None) -> bool:
     """Whether the password belongs to the stored hash; equally slow when there is none."""
     known = stored or _decoy
     matches = await to_thread.run_sync(_hasher.verify, password, known, limiter=_limiter())
-    return matches and stored is not None
+    # An account whose hash is empty has no password, not the decoy's.
+    return matches and bool(stored)
 
 
 def _limiter() -> CapacityLimiter:

@@ -15,7 +15,13 @@ from core.accounts.api_keys import create_api_key
 from core.accounts.authentication import principal_of_user
 from core.accounts.models import ApiKey, User
 from core.accounts.permissions import ADMIN_ROLE, DEFAULT_ROLE
-from core.accounts.users import UserDraft, create_user, ensure_roles, find_user_by_login
+from core.accounts.users import (
+    UserDraft,
+    clean_username,
+    create_user,
+    ensure_roles,
+    find_user_by_login,
+)
 from core.audit.tables import AuditEntry
 from core.database.engine import Database
 from core.database.outbox import OutboxJob
@@ -199,6 +205,10 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
 @one_database
 async def test_empty_account_goes_without_a_word_and_only_once(database: Database):
     root, anna = await add(database, "root", ADMIN_ROLE), await add(database, "anna")
+    # Whoever guesses what it will be called can't have the name before.
+    await add(database, f"deleted-{anna.user_id}")
+    with pytest.raises(InvalidRequest):
+        clean_username(f"deleted:{anna.user_id}")
     await delete(database, root, anna, Fate())
     with pytest.raises(UserNotFound):
         await delete(database, root, anna, Fate())

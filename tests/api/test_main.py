@@ -2,6 +2,8 @@
 
 import resource
 
+import pytest
+
 from api.__main__ import raise_open_files
 
 
@@ -10,6 +12,21 @@ def test_api_may_open_as_many_files_as_the_system_lets_it():
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before - 1, hard))
         raise_open_files()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, 65_536), hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
+
+
+def test_api_starts_where_the_system_names_no_limit_that_can_be_set(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked: list[tuple[int, int]] = []
+
+    def refusing(_kind: int, limits: tuple[int, int]) -> None:
+        asked.append(limits)
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refusing)
+    raise_open_files()
+    assert asked == [(65_536, resource.RLIM_INFINITY)]

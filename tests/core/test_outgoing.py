@@ -188,13 +188,13 @@ async def test_a_name_that_flips_after_the_check_is_judged_again_at_the_connecti
 ):
     answers = ["93.184.215.14", "127.0.0.1"]
 
-    async def flipping(host: str, port: int, **options: object) -> list[object]:
+    def flipping(host: str, port: int, **options: object) -> list[object]:
         # Only the guard may ask: a second question would get the second answer.
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (answers.pop(0), port))]
 
     async with canary() as inner:
         guard = OutgoingGuard()
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", flipping)
+        monkeypatch.setattr(socket, "getaddrinfo", flipping)
         url = f"http://flipping.example:{inner.port}/"
         await guard.check(url)
         async with client_of(guard) as client:
@@ -206,11 +206,11 @@ async def test_a_name_that_flips_after_the_check_is_judged_again_at_the_connecti
 async def test_a_name_with_a_private_address_among_public_ones_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    async def mixed(host: str, port: int, **options: object) -> list[object]:
+    def mixed(host: str, port: int, **options: object) -> list[object]:
         found = ("93.184.215.14", "10.0.0.1")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", mixed)
+    monkeypatch.setattr(socket, "getaddrinfo", mixed)
     with pytest.raises(UrlNotAllowed):
         await OutgoingGuard().resolve("mixed.example", 443)
 

@@ -338,6 +338,7 @@ def test_built_in_roles_stay_as_they_are(admin: Api):
     "body",
     [
         {},
+        {"name": ""},
         {"name": "x"},
         {"name": "Ober Admin"},
         {"name": "ok", "permissions": ["everything"]},

@@ -1,0 +1,26 @@
+"""What is counted while it changes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from api import figures
+
+
+def test_folder_that_goes_while_it_is_measured_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "segment").write_bytes(b"12345")
+    (tmp_path / "wal").write_bytes(b"123")
+    size = figures._size  # pyright: ignore[reportPrivateUsage]
+
+    def measured(path: Path) -> int:
+        shutil.rmtree(tmp_path / "b", ignore_errors=True)
+        return size(path)
+
+    monkeypatch.setattr(figures, "_size", measured)
+    total = figures._folder_size(tmp_path)  # pyright: ignore[reportPrivateUsage]
+    assert total == len(b"123") + len(b"12345")
