@@ -1,6 +1,5 @@
 """The registry of what can be changed while the server runs: one line a key, each a setting."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,7 +54,8 @@ class ConfigKey:
         allowed = f"Use a {word} from {self.minimum} to {self.maximum}"
         if isinstance(value, bool) or not isinstance(value, int if is_whole else int | float):
             raise InvalidRequest("value", allowed)
-        if not (math.isfinite(value) and self.minimum <= value <= self.maximum):
+        # Comparing first: a whole number may have more digits than a float has room for.
+        if not (self.minimum <= value <= self.maximum):
             raise InvalidRequest("value", allowed)
         return value if is_whole else float(value)
 

@@ -53,7 +53,7 @@ def test_each_key_takes_its_bounds_and_nothing_beyond(admin: Api):
             good, bad = [False, True], [0, 1, "true", None]
         else:
             good = [key["minimum"], key["maximum"]]
-            bad = [key["minimum"] - 1, key["maximum"] + 1, True, "5", None, [5], 1e400]
+            bad = [key["minimum"] - 1, key["maximum"] + 1, True, "5", None, [5], 1e400, 10**400]
             bad += [] if key["type"] == "number" else [5.5]
         for value in good:
             assert admin.put(path, {"value": value})["value"] == value
