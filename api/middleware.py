@@ -38,6 +38,10 @@ OPEN_PATHS = frozenset(
         "/api/v1/auth/register",
         "/api/v1/auth/login",
         "/api/v1/auth/refresh",
+        "/api/v1/auth/oidc",
+        "/api/v1/auth/oidc/login",
+        "/api/v1/auth/oidc/callback",
+        "/api/v1/auth/oidc/token",
         # Its token is its credential.
         "/api/v1/calendar/feed.ics",
     }

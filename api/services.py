@@ -40,6 +40,7 @@ from core.database.engine import Database, open_database
 from core.errors import AgentexError
 from core.jobs import JobQueue
 from core.logging import get_logger
+from core.oidc import Provider, open_provider
 from core.outgoing.guard import OutgoingGuard
 from core.redis import open_redis
 from core.security.rate_limits import LocalRateLimiter, SharedRateLimiter
@@ -92,6 +93,7 @@ class Services:
     tool_policies: ServerPolicies
     models: Models
     model_registry: ModelRegistry
+    oidc: Provider | None
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             services.mcp.close,
         ):
             stack.push_async_callback(close)
+        if services.oidc is not None:
+            stack.push_async_callback(services.oidc.close)
         beside = {
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
@@ -154,8 +158,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     database, redis = open_database(settings), open_redis(settings)
     # A Redis of this installation's own serves one API process: it can count by itself.
     limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
-    live = LiveSettings(database, settings)
-    engine = EngineClient(settings.effective_engine_socket)
+    live, engine = LiveSettings(database, settings), EngineClient(settings.effective_engine_socket)
     spaces = open_spaces(settings, engine)
     searcher = Searcher(
         database,
@@ -199,6 +202,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         attachments=attachments,
         models=models,
         model_registry=ModelRegistry(database, adapters, clients.guard),
+        oidc=open_provider(settings),
     )
 
 

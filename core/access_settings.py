@@ -4,14 +4,16 @@ import re
 from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
+
+from core.oidc_settings import OidcSettings
 
 # What browsers send as Origin; a wildcard would open the API to every page.
 _ORIGIN = re.compile(r"https?://[a-z0-9.\[\]:_-]+")
 
 
-class AccessSettings(BaseModel):
+class AccessSettings(OidcSettings):
     """The part of the settings that guards the door."""
 
     registration_enabled: bool = Field(default=True, description="Whether anyone may register.")

@@ -80,6 +80,27 @@ class ErrorCode(IntEnum):
     TOKEN_EXPIRED = 40104, "The token has expired", "令牌已过期"
     TOKEN_REUSED = 40105, "The refresh token was already used", "刷新令牌已被使用"
     ACCOUNT_DISABLED = 40106, "The account is disabled", "账户已停用"
+    OIDC_STATE_INVALID = (
+        40110,
+        "This sign-in was begun in another browser or is over already: begin it again",
+        "此登录并非在该浏览器中发起，或已结束：请重新发起登录",
+    )
+    OIDC_EXPIRED = 40111, "The sign-in took too long: begin it again", "登录超时，请重新发起登录"
+    OIDC_REFUSED = (
+        40112,
+        "The identity provider did not let you in: begin the sign-in again",
+        "身份提供方未允许登录：请重新发起登录",
+    )
+    OIDC_TOKEN_INVALID = (
+        40113,
+        "The identity provider's answer can't be trusted",
+        "身份提供方的应答不可信",
+    )
+    OIDC_CODE_INVALID = (
+        40114,
+        "The sign-in code is not valid, was used or has expired",
+        "登录代码无效、已被使用或已过期",
+    )
 
     PERMISSION_DENIED = 40301, "You do not have this permission", "没有该权限"
     REGISTRATION_DISABLED = 40302, "Registration is switched off", "注册已关闭"
@@ -97,6 +118,12 @@ class ErrorCode(IntEnum):
         40310,
         "Only the owner decides who may see this, and whether it stays",
         "只有所有者可以决定共享范围或删除",
+    )
+
+    OIDC_EMAIL_REFUSED = (
+        40320,
+        "Your e-mail address may not sign in here",
+        "您的邮箱地址不允许在此登录",
     )
 
     NOT_FOUND = 40401, "Not found", "资源不存在"
@@ -119,6 +146,7 @@ class ErrorCode(IntEnum):
     MEMORY_NOT_FOUND = 40440, "Memory not found", "记忆不存在"
     ROLE_NOT_FOUND = 40450, "Role not found", "角色不存在"
     CONFIG_KEY_NOT_FOUND = 40470, "There is no such configuration key", "没有该配置项"
+    OIDC_OFF = 40475, "Single sign-on is not configured here", "未配置单点登录"
     METHOD_NOT_ALLOWED = 40501, "This method is not allowed here", "不允许使用该方法"
 
     CONFLICT = 40901, "The resource was changed or already exists", "资源冲突"
@@ -216,6 +244,12 @@ class ErrorCode(IntEnum):
         "您的会话数已达上限，请先删除一些",
     )
 
+    OIDC_EMAIL_TAKEN = (
+        40975,
+        "Another account has your e-mail address: log in to it as before, or ask an administrator",
+        "您的邮箱已属于另一账户：请用原有方式登录，或联系管理员",
+    )
+
     FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"
     REQUEST_TOO_LARGE = 41302, "The request is too large", "请求过大"
     QUOTA_EXCEEDED = 41304, "Your storage quota is used up", "存储配额已用尽"
@@ -264,6 +298,11 @@ class ErrorCode(IntEnum):
     MCP_UNAVAILABLE = 50290, "The MCP server can't be used", "MCP 服务器不可用"
     MCP_RESULT_TOO_LARGE = 50291, "The MCP server's answer is too large", "MCP 服务器的响应过大"
     MCP_REFUSED = 50292, "The MCP server refused the call", "MCP 服务器拒绝了调用"
+    OIDC_UNAVAILABLE = (
+        50275,
+        "The identity provider can't be used at the moment",
+        "身份提供方暂时不可用",
+    )
     EMBEDDING_MODEL_NOT_SERVED = (
         50206,
         "This knowledge base's embedding model is not configured on the server",

@@ -21,7 +21,7 @@ from core.tool_policies import ToolPolicy
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
-_SECRETS = ("secret_key", "admin_password", "metrics_token")
+_SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret")
 
 
 class Settings(AccessSettings, BaseSettings):

@@ -22,6 +22,7 @@ pytest.register_assert_rewrite("tests.fixtures.client")
 # In the order of their imports: pytest must see a module before another one imports it.
 pytest_plugins = (
     "tests.fixtures.external",
+    "tests.fixtures.oidc",
     "tests.fixtures.database",
     "tests.fixtures.server",
     "tests.fixtures.agents",

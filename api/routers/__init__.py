@@ -25,6 +25,7 @@ from api.routers import (
     metrics,
     model_admin,
     models,
+    oidc,
     progress,
     questions,
     reindex,
@@ -44,6 +45,7 @@ from api.routers import (
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
+    oidc.router,
     storage.router,
     system.router,
     audit.router,

@@ -16,6 +16,7 @@ from core.accounts.authentication import (
     note_failed_login,
     revoke_family,
 )
+from core.accounts.models import Role, User
 from core.accounts.permissions import DEFAULT_ROLE
 from core.accounts.users import create_user, draft_user, get_role
 from core.audit import Actor, AuditAction, Target, note
@@ -146,19 +147,22 @@ async def login(
     except (InvalidCredentials, AccountDisabled):
         await note_failed_login(services.database, body.username)
         raise
-    return Envelope(
-        data=LoginAnswer(
-            access_token=tokens.access_token,
-            refresh_token=tokens.refresh_token,
-            expires_in=tokens.expires_in,
-            user=LoggedInUser(
-                id=user.id,
-                username=user.username,
-                email=user.email,
-                role=role.name,
-                avatar_url=user.avatar_url,
-            ),
-        )
+    return Envelope(data=login_answer(user, role, tokens))
+
+
+def login_answer(user: User, role: Role, tokens: Tokens) -> LoginAnswer:
+    """What somebody gets who has logged in, in whatever way."""
+    return LoginAnswer(
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token,
+        expires_in=tokens.expires_in,
+        user=LoggedInUser(
+            id=user.id,
+            username=user.username,
+            email=user.email,
+            role=role.name,
+            avatar_url=user.avatar_url,
+        ),
     )
 
 

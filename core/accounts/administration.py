@@ -10,13 +10,31 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
 from core.accounts.authentication import change_password, end_logins
-from core.accounts.models import ApiKey, Role, Share, TokenFamily, User, UserStatus
+from core.accounts.models import (
+    ApiKey,
+    OidcIdentity,
+    OidcTicket,
+    Role,
+    Share,
+    TokenFamily,
+    User,
+    UserStatus,
+)
 from core.accounts.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
 from core.accounts.roles import effective_permissions, find_role, known_permissions
 from core.accounts.users import UserDraft, create_user, folded, get_role, get_role_by_name
 from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
-from core.errors import InvalidRequest, LastAdministrator, RoleNotFound, UserNotFound
+from core.errors import (
+    InvalidRequest,
+    LastAdministrator,
+    RoleNotFound,
+    UnusableSetting,
+    UserNotFound,
+)
+from core.logging import get_logger
+
+log = get_logger(__name__)
 
 SORT_FIELDS = ("created_at", "username", "email", "last_login_at")
 
@@ -235,6 +253,34 @@ async def reset_password(
     note(session, AuditAction.PASSWORD_CHANGED, target_of(user), details=details)
 
 
+async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
+    """Give an account the role that its identity provider's word stands for.
+
+    The last administrator stays one: a change at the provider must not leave nobody.
+
+    Raises:
+        UnusableSetting: there is no such role.
+    """
+    role = (await session.exec(select(Role).where(Role.name == name))).first()
+    if role is None:
+        raise UnusableSetting(setting="AGENTEX_OIDC_ROLES", error=f"there is no role {name}")
+    if role.id == user.role_id:
+        return
+    await _take_turn(session)
+    await session.refresh(user, ["role_id", "status"])
+    before = await get_role(session, user.role_id)
+    try:
+        if _administers(user, before) and role.name != ADMIN_ROLE:
+            await _require_administrator_besides(session, user)
+    except LastAdministrator:
+        log.warning("oidc.last_administrator_kept", user_id=user.id)
+        return
+    user.role_id = role.id
+    session.add(user)
+    changed: dict[str, JsonValue] = {"role": {"before": before.name, "after": role.name}}
+    note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+
+
 async def held_account(
     session: AsyncSession, principal: Principal, user_id: str
 ) -> tuple[User, Role]:
@@ -244,12 +290,16 @@ async def held_account(
         PermissionDenied: it may do what the caller may not.
         UserNotFound: there is none.
     """
-    # One at a time: two administrators who demote each other would both see the other one left.
-    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
-    await session.exec(turn)
+    await _take_turn(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
     return user, role
+
+
+async def _take_turn(session: AsyncSession) -> None:
+    # One at a time: two administrators who demote each other would both see the other one left.
+    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
+    await session.exec(turn)
 
 
 async def retire(session: AsyncSession, user: User, role: Role) -> None:
@@ -275,7 +325,7 @@ async def retire(session: AsyncSession, user: User, role: Role) -> None:
     user.use_memories = user.remember_after_runs = False
     user.role_id = (await get_role_by_name(session, DEFAULT_ROLE)).id
     session.add(user)
-    for table in (ApiKey, Share, TokenFamily):
+    for table in (ApiKey, OidcIdentity, OidcTicket, Share, TokenFamily):
         await session.exec(delete(table).where(col(table.user_id) == user.id))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 
+from pydantic import JsonValue
 from sqlalchemy import bindparam, delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -20,6 +21,7 @@ from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AccountDisabled,
+    AgentexError,
     InvalidCredentials,
     InvalidToken,
     TokenExpired,
@@ -78,6 +80,23 @@ class Authenticator:
         user = await session.get(User, checked.id, with_for_update=True)
         if user is None or user.password_hash != checked.password_hash:
             raise InvalidCredentials
+        return await self._begin(session, user, method="password")
+
+    async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, Tokens]:
+        """Begin a token family for somebody whom an identity provider vouches for.
+
+        Raises:
+            InvalidCredentials: the account is gone.
+            AccountDisabled: it is switched off.
+        """
+        user = await session.get(User, user_id, with_for_update=True)
+        if user is None:
+            raise InvalidCredentials
+        return await self._begin(session, user, method="oidc")
+
+    async def _begin(
+        self, session: AsyncSession, user: User, *, method: str
+    ) -> tuple[User, Tokens]:
         if user.status != ACTIVE:
             raise AccountDisabled
         user.last_login_at = utc_now()
@@ -91,7 +110,8 @@ class Authenticator:
         tokens = self._issue(family)
         session.add_all([user, family])
         actor, target = Actor(user.id, user.username), Target("user", user.id, user.username)
-        note(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor)
+        details: dict[str, JsonValue] = {"method": method}
+        note(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor, details=details)
         return user, tokens
 
     async def refresh(self, session: AsyncSession, refresh_token: str) -> Tokens | TokenReused:
@@ -173,6 +193,15 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
     if user is None or not matches:
         raise InvalidCredentials
     return user
+
+
+async def note_refused_sign_in(database: Database, error: AgentexError) -> None:
+    """Note that somebody whom an identity provider sent was not let in, and why."""
+    details: dict[str, JsonValue] = {"method": "oidc", "code": int(error.code)}
+    if isinstance(reason := error.details.get("reason"), str):
+        details["reason"] = reason
+    async with unit_of_work(database) as work:
+        note(work.session, AuditAction.LOGIN_FAILED, details=details)
 
 
 async def note_failed_login(database: Database, login: str) -> None:

@@ -62,6 +62,34 @@ class LoginThrottle:
         place = address_range(address)
         await self._take([Charge(f"register:{place}", self._registrations)], TooManyRequests)
 
+    async def begin_sign_in(self, address: str) -> None:
+        """Count a sign-in through a provider; the first that ends well gives it back.
+
+        Each begun one is a row, and each that comes back asks the provider.
+
+        Raises:
+            TooManyLogins: too many from this address were begun and not ended, or went wrong.
+        """
+        await self._take([self._sign_in(address)], TooManyLogins)
+
+    async def end_sign_in(self, address: str) -> None:
+        """Give back what a sign-in that ended well was counted for."""
+        await self._limiter.give_back([self._sign_in(address)])
+
+    @asynccontextmanager
+    async def sign_in_step(self, address: str) -> AsyncGenerator[None]:
+        """Do one step of a sign-in inside: one that raises is counted, like a wrong password.
+
+        Raises:
+            TooManyLogins: there were too many; nothing is done.
+        """
+        await self.begin_sign_in(address)
+        yield
+        await self.end_sign_in(address)
+
+    def _sign_in(self, address: str) -> Charge:
+        return Charge(f"sign-in:{address_range(address)}", self._per_address)
+
     async def _take(self, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
         if wait := await self._limiter.take(charges):
             raise error(math.ceil(wait))

@@ -99,6 +99,44 @@ class ApiKey(Table, table=True):
     made_with: str | None = Field(default=None, max_length=ID_LENGTH, index=True)
 
 
+class OidcIdentity(Table, table=True):
+    """Somebody whom an OpenID Connect provider knows, and the account that is theirs."""
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    issuer: str = Field(max_length=500)
+    subject: str = Field(max_length=255)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (Index("uq_oidc_identity", "issuer", "subject", unique=True),)
+
+
+class OidcAttempt(Table, table=True):
+    """A sign-in whose person is at the provider; ``*_digest`` are hashes of what only they have."""
+
+    state_digest: str = Field(primary_key=True, max_length=64)
+    browser_digest: str = Field(max_length=64)
+    nonce: str = Field(max_length=64)
+    verifier: str = Field(max_length=64)
+    path: str = Field(max_length=500)
+    port: int | None = None
+    challenge: str | None = Field(default=None, max_length=64)
+    expires_at: datetime = Field(sa_type=UtcDateTime, index=True)
+
+
+class OidcTicket(Table, table=True):
+    """A sign-in whose person is known and who has no tokens yet; ``code_digest`` is of their code."""
+
+    code_digest: str = Field(primary_key=True, max_length=64)
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    proof_digest: str = Field(max_length=64)
+    expires_at: datetime = Field(sa_type=UtcDateTime, index=True)
+
+
 class Share(Table, table=True):
     """An object that is open to a person or to all who have a role; one of the two is set.
 

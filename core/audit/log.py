@@ -19,6 +19,7 @@ class AuditAction(StrEnum):
     LOGIN_SUCCEEDED = "login.succeeded"
     LOGIN_FAILED = "login.failed"
     TOKEN_REUSED = "token.reused"  # noqa: S105 - an act, not a secret
+    IDENTITY_LINKED = "identity.linked"
     PASSWORD_CHANGED = "password.changed"  # noqa: S105 - an act, not a secret
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"

@@ -89,6 +89,17 @@ from core.errors.failures import (
     UnusableSetting,
     VectorIndexUnavailable,
 )
+from core.errors.oidc import (
+    OidcCodeInvalid,
+    OidcEmailRefused,
+    OidcEmailTaken,
+    OidcExpired,
+    OidcOff,
+    OidcRefused,
+    OidcStateInvalid,
+    OidcTokenInvalid,
+    OidcUnavailable,
+)
 from core.errors.requests import (
     ArchiveLimits,
     ArchiveMemberRefused,
@@ -191,6 +202,15 @@ __all__ = [
     "NotAuthenticated",
     "NotFound",
     "ObjectStoreUnavailable",
+    "OidcCodeInvalid",
+    "OidcEmailRefused",
+    "OidcEmailTaken",
+    "OidcExpired",
+    "OidcOff",
+    "OidcRefused",
+    "OidcStateInvalid",
+    "OidcTokenInvalid",
+    "OidcUnavailable",
     "OwnerOnly",
     "PermissionDenied",
     "PreviewBusy",

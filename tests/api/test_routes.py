@@ -30,6 +30,10 @@ DOCUMENTED_OPEN = {
     "/api/v1/auth/register",
     "/api/v1/auth/login",
     "/api/v1/auth/refresh",
+    "/api/v1/auth/oidc",
+    "/api/v1/auth/oidc/login",
+    "/api/v1/auth/oidc/callback",
+    "/api/v1/auth/oidc/token",
     "/api/v1/calendar/feed.ics",
 }
 # Everybody may end their login and see to their own account, whatever their role.

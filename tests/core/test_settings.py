@@ -177,3 +177,41 @@ def test_private_targets_without_a_port_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AGENTEX_ALLOWED_PRIVATE_TARGETS", value)
     with pytest.raises(ValidationError, match="host:port"):
         Settings()
+
+
+OIDC = {"oidc_issuer": "https://login.example.com", "oidc_client_id": "agentex"}
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"oidc_issuer": "https://login.example.com"}, "oidc_client_id"),
+        ({**OIDC, "oidc_issuer": "http://login.example.com"}, "oidc_issuer"),
+        ({**OIDC, "oidc_issuer": "https://user:pw@login.example.com"}, "oidc_issuer"),
+        ({**OIDC, "oidc_issuer": "https://login.example.com?a=b"}, "oidc_issuer"),
+        ({**OIDC, "oidc_public_url": "http://agentex.example.com"}, "oidc_public_url"),
+        ({**OIDC, "oidc_client_secret": "changeme"}, "oidc_client_secret"),
+        ({**OIDC, "oidc_scopes": "email"}, "oidc_scopes"),
+        ({**OIDC, "oidc_email_domains": "example.com, @corp"}, "oidc_email_domains"),
+        ({**OIDC, "oidc_roles_claim": "groups", "oidc_roles": "{"}, "oidc_roles"),
+        ({**OIDC, "oidc_roles": '{"a": "admin"}'}, "oidc_roles"),
+        ({**OIDC, "oidc_roles_claim": "groups"}, "oidc_roles"),
+    ],
+)
+def test_single_sign_on_that_is_not_whole_or_not_safe_is_refused(
+    values: dict[str, str], named: str
+):
+    with pytest.raises(ValidationError) as caught:
+        Settings(**values)
+    assert {problem["loc"] for problem in caught.value.errors()} == {(named,)}
+
+
+def test_single_sign_on_reads_lists_and_roles():
+    settings = Settings(
+        **OIDC,
+        oidc_email_domains="Example.com, corp.example",
+        oidc_roles_claim="groups",
+        oidc_roles='{"chiefs": "admin"}',
+    )
+    assert settings.oidc_email_domains == ("example.com", "corp.example")
+    assert settings.oidc_roles == {"chiefs": "admin"}

@@ -1,0 +1,80 @@
+"""Who somebody is, read from what a provider says of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from core.errors import OidcTokenInvalid
+
+_LONGEST_SUBJECT = 255
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who somebody is, as the provider says.
+
+    Args:
+        issuer: the provider.
+        subject: the person; never given to anybody else there.
+        email: an address, which may be anybody's unless it is verified.
+        email_verified: whether the provider says that it is the person's.
+        username: what they would like to be called.
+        groups: the values of the claim for roles.
+    """
+
+    issuer: str
+    subject: str
+    email: str | None = None
+    email_verified: bool = False
+    username: str | None = None
+    groups: tuple[str, ...] = ()
+
+
+def identity_of(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
+    """Read claims that were checked; what is of another type than it should be counts as absent.
+
+    Raises:
+        OidcTokenInvalid: the subject can't be kept.
+    """
+    subject = str(claims["sub"])
+    if not 1 <= len(subject) <= _LONGEST_SUBJECT:
+        raise OidcTokenInvalid("sub")
+    groups = claim_at(claims, groups_claim) if groups_claim else None
+    listed = cast(list[object], groups) if isinstance(groups, list) else [groups]
+    return Identity(
+        issuer,
+        subject,
+        email=_text(claims.get("email")),
+        # Some providers send the word.
+        email_verified=claims.get("email_verified") in (True, "true"),
+        username=_text(claims.get("preferred_username")) or _text(claims.get("nickname")),
+        groups=tuple(one for one in listed if isinstance(one, str)),
+    )
+
+
+def claim_at(claims: Mapping[str, object], path: str) -> object:
+    """The claim of this name, else the one at the end of this dotted path; None if there is none."""
+    if path in claims:
+        return claims[path]
+    found: object = dict(claims)
+    for name in path.split("."):
+        found = _member(found, name)
+    return found
+
+
+def _member(value: object, name: str) -> object:
+    return cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
+
+
+def completed(claims: Mapping[str, object], told: Mapping[str, object]) -> Mapping[str, object]:
+    """The claims of an ID token, with what is told beside it.
+
+    An address and whether it is verified come from one place: or one would vouch for the other's.
+    """
+    address = {"email", "email_verified"}
+    rest = {name: value for name, value in told.items() if name not in address}
+    return {**(rest if "email" in claims else told), **claims}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

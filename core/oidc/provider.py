@@ -1,0 +1,291 @@
+"""One OpenID Connect provider: where people log in, and who it says that they are."""
+
+# Authlib has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownArgumentType=false
+
+import hmac
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
+
+import httpx2
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.httpx_client import AsyncOAuth2Client
+from authlib.oidc.discovery import get_well_known_url
+from joserfc.jwk import KeySet
+from pydantic import BaseModel, Field, field_validator
+
+from core.errors import OidcRefused, OidcTokenInvalid, OidcUnavailable
+from core.logging import get_logger
+from core.oidc.id_tokens import Expected, UnknownKey, check_id_token, read_keys
+from core.oidc.identity import Identity, claim_at, completed, identity_of
+from core.oidc.wire import TIMEOUT, BorrowedTransport, asking_for
+from core.oidc_settings import OidcSettings, is_secure_url
+from core.outgoing.guard import OutgoingGuard
+from core.outgoing.httpx2_transport import GuardedTransport
+from core.settings import Settings
+
+log = get_logger(__name__)
+
+CALLBACK_PATH = "/api/v1/auth/oidc/callback"
+
+# Providers change keys and endpoints seldom; a token with a new key is looked up at once.
+_KEPT_SECONDS = 3600
+NEW_KEYS_SECONDS = 5
+# RFC 6749, sections 4.1.2.1 and 5.2, and OpenID Connect Core, section 3.1.2.6.
+_REASONS = frozenset(
+    {
+        "access_denied", "account_selection_required", "consent_required", "interaction_required",
+        "invalid_grant", "invalid_request", "invalid_scope", "login_required", "server_error",
+        "temporarily_unavailable", "unauthorized_client", "unsupported_response_type",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What belongs to one sign-in; none of it is ever used for another.
+
+    Args:
+        state: comes back with the person.
+        nonce: comes back in the ID token.
+        verifier: proves that the code is exchanged by who asked for it (PKCE, RFC 7636).
+    """
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the person brought back from the provider.
+
+    Args:
+        code: to be exchanged for tokens.
+        error: the provider's word where there is no code.
+        issuer: who answered (RFC 9207), where the provider says so.
+    """
+
+    code: str | None = None
+    error: str | None = None
+    issuer: str | None = None
+
+
+class _Metadata(BaseModel):
+    """The part of a discovery document (OpenID Connect Discovery 1.0, section 3) that is used."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None = None
+    token_endpoint_auth_methods_supported: list[str] = Field(default=["client_secret_basic"])
+    authorization_response_iss_parameter_supported: bool = False
+
+    @field_validator("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+    @classmethod
+    def _check_url(cls, value: str | None) -> str | None:
+        if value is not None and not is_secure_url(value):
+            raise ValueError("is no https address")
+        return value
+
+
+class Provider:
+    """The provider of the settings.
+
+    Args:
+        settings: name it; the issuer and the client are set.
+        redirect_url: where it sends people back to.
+        transport: connects to it; it is closed with this.
+    """
+
+    def __init__(
+        self, settings: OidcSettings, redirect_url: str, transport: httpx2.AsyncBaseTransport
+    ) -> None:
+        self.issuer = settings.oidc_issuer or ""
+        self.redirect_url = redirect_url
+        self._client_id = settings.oidc_client_id or ""
+        secret = settings.oidc_client_secret
+        self._secret = secret.get_secret_value() if secret is not None else None
+        self._scopes = settings.oidc_scopes
+        self._groups_claim = settings.oidc_roles_claim
+        self._transport = transport
+        self._borrowed = BorrowedTransport(transport)
+        self._http = httpx2.AsyncClient(transport=self._borrowed, timeout=TIMEOUT, trust_env=False)
+        self._metadata: tuple[float, _Metadata] | None = None
+        self._keys: tuple[float, KeySet] | None = None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+        await self._transport.aclose()
+
+    async def authorization_url(self, questions: Questions) -> str:
+        """Where a person logs in.
+
+        Raises:
+            OidcUnavailable: the provider does not say.
+        """
+        metadata = await self._discover()
+        client = self._client(metadata)
+        url, _ = client.create_authorization_url(
+            metadata.authorization_endpoint,
+            state=questions.state,
+            nonce=questions.nonce,
+            code_verifier=questions.verifier,
+        )
+        return str(url)
+
+    async def identify(self, answer: Answer, questions: Questions) -> Identity:
+        """Who came back with this answer.
+
+        Raises:
+            OidcRefused: the provider said no, or did not take the code.
+            OidcTokenInvalid: what it said failed a check.
+            OidcUnavailable: it can't be reached, or not understood.
+        """
+        metadata = await self._discover()
+        self._check_issuer(answer, metadata)
+        if answer.error is not None or not answer.code:
+            error = answer.error or "invalid_request"
+            raise OidcRefused(error if error in _REASONS else "unknown")
+        tokens = await self._exchange(metadata, answer.code, questions)
+        id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
+        if not isinstance(id_token, str):
+            raise OidcTokenInvalid("missing")
+        access = access_token if isinstance(access_token, str) else None
+        expected = Expected(self.issuer, self._client_id, questions.nonce, access)
+        claims = await self._checked(metadata, id_token, expected)
+        told = await self._with_userinfo(metadata, claims, access)
+        return identity_of(self.issuer, told, self._groups_claim)
+
+    def _check_issuer(self, answer: Answer, metadata: _Metadata) -> None:
+        """Refuse an answer that another provider gave (RFC 9207, section 2.4)."""
+        if answer.issuer is None:
+            if metadata.authorization_response_iss_parameter_supported:
+                raise OidcTokenInvalid("iss")
+        elif not hmac.compare_digest(answer.issuer.encode(), self.issuer.encode()):
+            raise OidcTokenInvalid("iss")
+
+    async def _exchange(
+        self, metadata: _Metadata, code: str, questions: Questions
+    ) -> Mapping[str, object]:
+        # Its base class comes by way of a name that is only known at run time.
+        async with self._client(metadata) as client:  # pyright: ignore[reportGeneralTypeIssues]
+            try:
+                async with asking_for("token"):
+                    tokens = await client.fetch_token(
+                        metadata.token_endpoint,
+                        grant_type="authorization_code",
+                        code=code,
+                        code_verifier=questions.verifier,
+                    )
+            except AuthlibBaseError as error:
+                reason = str(error.error)
+                log.warning("oidc.code_refused", reason=reason if reason in _REASONS else "unknown")
+                if reason in {"invalid_client", "unauthorized_client"}:
+                    raise OidcUnavailable("client") from error
+                raise OidcRefused(reason if reason in _REASONS else "unknown") from error
+        return cast(Mapping[str, object], tokens)
+
+    async def _checked(
+        self, metadata: _Metadata, id_token: str, expected: Expected
+    ) -> Mapping[str, object]:
+        try:
+            return check_id_token(id_token, await self._key_set(metadata), expected)
+        except UnknownKey:
+            keys = await self._key_set(metadata, at_most_old=NEW_KEYS_SECONDS)
+        try:
+            return check_id_token(id_token, keys, expected)
+        except UnknownKey as error:
+            raise OidcTokenInvalid("signature") from error
+
+    async def _with_userinfo(
+        self, metadata: _Metadata, claims: Mapping[str, object], access_token: str | None
+    ) -> Mapping[str, object]:
+        """The claims, with what the provider tells only where it is asked (Core, section 5.4)."""
+        wanted = {"email", "preferred_username"}
+        is_complete = wanted <= claims.keys() and (
+            self._groups_claim is None or claim_at(claims, self._groups_claim) is not None
+        )
+        if is_complete or metadata.userinfo_endpoint is None or access_token is None:
+            return claims
+        headers = {"Authorization": f"Bearer {access_token}"}
+        told = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
+        # Section 5.3.2: what is said of somebody else must not be used.
+        if told.get("sub") != claims["sub"]:
+            raise OidcTokenInvalid("sub")
+        return completed(claims, told)
+
+    async def _discover(self) -> _Metadata:
+        if self._metadata and self._metadata[0] > time.monotonic() - _KEPT_SECONDS:
+            return self._metadata[1]
+        url = get_well_known_url(self.issuer, external=True)
+        document = await self._get_object("discovery", url)
+        async with asking_for("discovery"):
+            metadata = _Metadata.model_validate(document)
+            # Discovery, section 4.3: or one provider could speak for another.
+            if metadata.issuer != self.issuer:
+                raise ValueError("the document is another issuer's")
+        self._metadata = (time.monotonic(), metadata)
+        return metadata
+
+    async def _key_set(self, metadata: _Metadata, *, at_most_old: float = _KEPT_SECONDS) -> KeySet:
+        if self._keys and self._keys[0] > time.monotonic() - at_most_old:
+            return self._keys[1]
+        document = await self._get_object("keys", metadata.jwks_uri)
+        async with asking_for("keys"):
+            keys = read_keys(document)
+        self._keys = (time.monotonic(), keys)
+        return keys
+
+    async def _get_object(
+        self, what: str, url: str, headers: Mapping[str, str] | None = None
+    ) -> Mapping[str, object]:
+        async with asking_for(what):
+            response = await self._http.get(url, headers=dict(headers or {}))
+            if not response.is_success:
+                raise ValueError("the answer is no success")
+            document: object = response.json()
+            if not isinstance(document, dict):
+                raise ValueError("the answer is no JSON object")
+        return cast(Mapping[str, object], document)
+
+    def _client(self, metadata: _Metadata) -> AsyncOAuth2Client:
+        """The library's client, for one sign-in: it keeps the last tokens that it got."""
+        method = "none"
+        if self._secret is not None:
+            known = metadata.token_endpoint_auth_methods_supported
+            is_basic = "client_secret_basic" in known or "client_secret_post" not in known
+            method = "client_secret_basic" if is_basic else "client_secret_post"
+        return AsyncOAuth2Client(
+            client_id=self._client_id,
+            client_secret=self._secret,
+            token_endpoint_auth_method=method,
+            scope=self._scopes,
+            redirect_uri=self.redirect_url,
+            code_challenge_method="S256",
+            transport=self._borrowed,
+            timeout=TIMEOUT,
+            trust_env=False,
+        )
+
+
+def open_provider(settings: Settings) -> Provider | None:
+    """The provider of the settings, None where there is none.
+
+    The issuer may be at a private address without being listed: the operator named it, and no user
+    can. Where it sends this server on to, has to be public, listed, or the issuer's own host.
+    """
+    if settings.oidc_issuer is None:
+        return None
+    issuer = urlsplit(settings.oidc_issuer)
+    port = issuer.port or (443 if issuer.scheme == "https" else 80)
+    host = f"[{issuer.hostname}]" if ":" in (issuer.hostname or "") else issuer.hostname
+    guard = OutgoingGuard([*settings.allowed_private_targets, f"{host}:{port}"])
+    own = settings.oidc_public_url or f"http://{settings.host}:{settings.port}"
+    return Provider(settings, own.rstrip("/") + CALLBACK_PATH, GuardedTransport(guard))

@@ -1,0 +1,71 @@
+"""HTTP to a provider: guarded addresses, short answers, one deadline, failures in our words."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from core.errors import OidcUnavailable, UrlNotAllowed
+from core.logging import get_logger
+
+log = get_logger(__name__)
+
+TIMEOUT = httpx2.Timeout(10)
+_LONGEST_SECONDS = 15
+_LARGEST_ANSWER = 2**20
+
+
+class BorrowedTransport(httpx2.AsyncBaseTransport):
+    """Lends one transport to clients that close theirs, and cuts answers that are too long.
+
+    Args:
+        inner: connects; it is the lender's to close.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request."""
+        response = await self._inner.handle_async_request(request)
+        stream = response.stream
+        if isinstance(stream, httpx2.AsyncByteStream):
+            response.stream = _Capped(stream)
+        return response
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._inner:
+            size += len(part)
+            if size > _LARGEST_ANSWER:
+                raise httpx2.ReadError("the answer is too long")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@asynccontextmanager
+async def asking_for(what: str) -> AsyncGenerator[None]:
+    """Turn whatever goes wrong inside on the way to the provider into one error.
+
+    Args:
+        what: ``discovery``, ``keys``, ``token`` or ``userinfo``: the error's ``reason``.
+
+    Raises:
+        OidcUnavailable: no connection, an address that is not allowed, no answer in time, or none
+            that can be read.
+    """
+    try:
+        async with asyncio.timeout(_LONGEST_SECONDS):
+            yield
+    except (httpx2.HTTPError, httpx2.InvalidURL, UrlNotAllowed, TimeoutError, ValueError) as error:
+        # The answer's text stays out of the log: it may hold tokens.
+        log.warning("oidc.unavailable", asked_for=what, cause=type(error).__name__)
+        raise OidcUnavailable(what) from error
