@@ -19,6 +19,7 @@ from cli.messages import (
 from cli.output import Output
 from cli.passwords import ask_password, need_terminal, read_secret, usage
 from cli.problems import CommandFailed, ExitCode, ServerRefused
+from cli.single_sign_on import sign_on
 from core.settings import get_settings
 
 
@@ -29,6 +30,9 @@ def login(
     ] = False,
     api_key_stdin: Annotated[
         bool, typer.Option("--api-key-stdin", help="Read an API key from standard input.")
+    ] = False,
+    sso: Annotated[
+        bool, typer.Option("--sso", help="Log in with a browser, at the identity provider.")
     ] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
@@ -43,9 +47,11 @@ def login(
     """
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        if password_stdin and api_key_stdin:
+        if password_stdin + api_key_stdin + sso > 1:
             raise usage("api_key_stdin", ONE_SECRET)
-        if api_key_stdin:
+        if sso:
+            await sign_on(output, client)
+        elif api_key_stdin:
             client.sign_in.login = Login(api_key=read_secret())
         elif username is None and not password_stdin and await _log_in_as_first(output, client):
             pass

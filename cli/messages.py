@@ -62,8 +62,23 @@ PASSWORD_NEEDED = Message(
 )
 SECRET_EMPTY = Message("Nothing came on standard input.", "标准输入为空。")
 ONE_SECRET = Message(
-    "Use --password-stdin or --api-key-stdin, not both.",
-    "--password-stdin 与 --api-key-stdin 不能同时使用。",
+    "Use one of --password-stdin, --api-key-stdin and --sso.",
+    "--password-stdin、--api-key-stdin 与 --sso 只能选用其一。",
+)
+SSO_OPEN = Message(
+    "Log in with your browser. If it does not open, open this address on this machine: {address}",
+    "请在浏览器中登录。如未自动打开，请在本机打开此地址：{address}",
+)
+SSO_DONE = Message(
+    "Done: you may close this page and go back to the terminal.", "完成：可关闭本页并返回终端。"
+)
+SSO_OFF = Message(
+    "{url} has no single sign-on: log in with agentex login --username NAME",
+    "{url} 未配置单点登录：请使用 agentex login --username NAME 登录",
+)
+SSO_TIMED_OUT = Message(
+    "Nobody came back from the browser within five minutes: run the command again.",
+    "五分钟内未在浏览器中完成登录：请重新运行该命令。",
 )
 
 KB_CREATED = Message(

@@ -25,6 +25,12 @@ class Tokens(Record):
     refresh_token: str
 
 
+class SignOnRecord(Record):
+    """Whether people can log in at an identity provider."""
+
+    enabled: bool
+
+
 class Account(Record):
     """The user a credential belongs to."""
 

@@ -7,15 +7,17 @@ from pathlib import Path
 import httpx
 
 from cli.credentials import CredentialStore, Login
-from cli.messages import API_KEY_REFUSED, LOGIN_HINT
+from cli.messages import API_KEY_REFUSED, LOGIN_HINT, SSO_OFF
 from cli.problems import CommandFailed, ExitCode, ServerRefused, exit_code
-from cli.records import JsonObject, Tokens
+from cli.records import JsonObject, SignOnRecord, Tokens
 from cli.supervisor.board import read_url
 from cli.supervisor.messages import INITIAL_PASSWORD_FILE, base_url
 from cli.supervisor.start import STATE_FILE
 from cli.transport import Transport
-from core.errors import InvalidToken, NotAuthenticated
+from core.errors import InvalidToken, NotAuthenticated, OidcOff
 from core.settings import Settings
+
+_SSO_TOKEN = "/api/v1/auth/oidc/token"  # noqa: S105 - a path, not a secret
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,29 @@ class SignIn:
         body: JsonObject = {"username": username, "password": password}
         tokens = await _ask_tokens(transport, "/api/v1/auth/login", body)
         return self.keep(_with_tokens(username, tokens))
+
+    async def require_sign_on(self, transport: Transport) -> None:
+        """Pass if people can log in at an identity provider.
+
+        Raises:
+            CommandFailed: the server has none.
+        """
+
+        def build(http: httpx.AsyncClient) -> httpx.Request:
+            return http.build_request("GET", "/api/v1/auth/oidc")
+
+        offer = SignOnRecord.model_validate(await transport.send(build, repeatable=True))
+        if not offer.enabled:
+            raise CommandFailed(OidcOff(), SSO_OFF, url=self.url)
+
+    async def exchange(self, transport: Transport, code: str, verifier: str) -> Login:
+        """Exchange what a browser brought for a login and keep it.
+
+        Raises:
+            ServerRefused: the server does not take it.
+        """
+        body: JsonObject = {"code": code, "verifier": verifier}
+        return self.keep(_with_tokens("", await _ask_tokens(transport, _SSO_TOKEN, body)))
 
     def keep(self, login: Login) -> Login:
         """Use a login from now on and store it."""
