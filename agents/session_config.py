@@ -37,7 +37,7 @@ async def require_usable(
     ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
     await knowledge_bases.get_searchable(session, principal, ids)
     chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
-    await connections.known(session, principal.user_id, chosen)
+    await connections.listed(session, principal.user_id, chosen)
     # As for runs: there are none that could be named.
     if config.get("skill_ids"):
         raise InvalidRequest("config.skill_ids", "no such id")

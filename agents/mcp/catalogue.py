@@ -4,11 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import mcp_types
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
+from agents.json_shapes import as_list, as_object, as_text
 from agents.mcp.limits import McpLimits
 
 PREFIX = "mcp__"
@@ -36,7 +37,7 @@ class McpTool:
     is_idempotent: bool = False
 
 
-_TOOLS = TypeAdapter(tuple[McpTool, ...])
+_FIELDS = tuple(one.name for one in fields(McpTool))
 
 
 def kept(tools: Iterable[mcp_types.Tool], limits: McpLimits) -> list[McpTool]:
@@ -62,12 +63,22 @@ def kept(tools: Iterable[mcp_types.Tool], limits: McpLimits) -> list[McpTool]:
 
 def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
     """The tools for a JSON column."""
-    return _TOOLS.dump_python(tuple(tools), mode="json")
+    return [{name: getattr(tool, name) for name in _FIELDS} for tool in tools]
 
 
-def from_json(stored: list[JsonValue] | None) -> tuple[McpTool, ...]:
-    """The tools of a JSON column."""
-    return _TOOLS.validate_python(stored or ())
+def from_text(stored: str) -> tuple[McpTool, ...]:
+    """The tools of a JSON column, of its text: what stands there was checked when it came."""
+    return tuple(
+        McpTool(
+            name=as_text(tool.get("name")),
+            description=as_text(tool.get("description")),
+            input_schema=as_object(tool.get("input_schema")),
+            is_read_only=tool.get("is_read_only") is True,
+            is_idempotent=tool.get("is_idempotent") is True,
+        )
+        # A model of pydantic's takes ten times as long.
+        for tool in map(as_object, as_list(json.loads(stored)))
+    )
 
 
 def callable_name(connection_name: str, tool_name: str) -> str:

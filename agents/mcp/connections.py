@@ -10,9 +10,10 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp import catalogue
+from agents.mcp import catalogue, tool_lists
 from agents.mcp.catalogue import McpTool
 from agents.mcp.faults import McpFault
+from agents.mcp.limits import McpLimits
 from agents.mcp.tables import McpConnection, McpStatus, McpToolList
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -54,12 +55,18 @@ class ConnectionListing:
 
 
 @dataclass(frozen=True)
-class Known:
-    """A connection with the tools that its server listed last; ``listed_at`` is None for never."""
+class Listed:
+    """A connection, and when its server listed its tools last; None for never."""
 
     row: McpConnection
-    tools: tuple[McpTool, ...]
     listed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Known(Listed):
+    """A connection with the tools that its server listed last."""
+
+    tools: tuple[McpTool, ...]
 
 
 async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
@@ -144,10 +151,10 @@ async def list_page(session: AsyncSession, owner_id: str, page: Page) -> Connect
     return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
 
 
-async def known(
+async def listed(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
-) -> list[Known]:
-    """An owner's connections with their tools, oldest first.
+) -> list[Listed]:
+    """An owner's connections, oldest first.
 
     Args:
         session: to read with.
@@ -157,17 +164,35 @@ async def known(
     Raises:
         McpConnectionNotFound: the owner has none of one of the ids.
     """
-    query = select(McpConnection, McpToolList).join(
+    query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
     )
     query = query.where(col(McpConnection.owner_id) == owner_id)
     if ids is not None:
         query = query.where(col(McpConnection.id).in_(list(ids)))
     query = query.order_by(col(McpConnection.created_at), col(McpConnection.id))
-    pairs: Sequence[tuple[McpConnection, McpToolList | None]] = (await session.exec(query)).all()
+    pairs: Sequence[tuple[McpConnection, datetime | None]] = (await session.exec(query)).all()
     if ids is not None and {row.id for row, _ in pairs} != set(ids):
         raise McpConnectionNotFound
-    return [_known(row, listed) for row, listed in pairs]
+    return [Listed(row, listed_at) for row, listed_at in pairs]
+
+
+async def with_tools(session: AsyncSession, present: Sequence[Listed]) -> list[Known]:
+    """Connections with their tools, as they were listed last."""
+    moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
+    tools = await tool_lists.read(session, moments)
+    return [Known(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present]
+
+
+async def known(
+    session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
+) -> list[Known]:
+    """An owner's connections with their tools: :func:`listed` and :func:`with_tools`.
+
+    Raises:
+        McpConnectionNotFound: the owner has none of one of the ids.
+    """
+    return await with_tools(session, await listed(session, owner_id, ids))
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
@@ -194,14 +219,23 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     note(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
-async def note_tools(work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool]) -> None:
-    """Keep what a server has just listed, unless the connection was changed meanwhile."""
-    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(tools)}
-    if not await _note(work, row, values):
-        return
-    listed = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-    listed.tools, listed.listed_at = catalogue.to_json(tools), utc_now()
-    work.session.add(listed)
+async def note_tools(
+    work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
+) -> tuple[McpTool, ...]:
+    """Keep what a server has just listed, unless the connection was changed meanwhile.
+
+    Returns:
+        Those of the tools that its owner has room for.
+    """
+    # Two servers at once must not both find room for their lists.
+    await take_turn(work.session, row.owner_id)
+    kept = await tool_lists.bounded(work.session, row, tools, limits)
+    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
+    if await _note(work, row, values):
+        stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
+        stored.tools, stored.listed_at = catalogue.to_json(kept), utc_now()
+        work.session.add(stored)
+    return kept
 
 
 async def note_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
@@ -220,12 +254,6 @@ def _say(row: McpConnection, fields: ConnectionFields) -> None:
     row.name, row.type, row.url = fields.name, fields.type, fields.url
     row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
     row.config, row.enabled = dict(fields.config), fields.enabled
-
-
-def _known(row: McpConnection, listed: McpToolList | None) -> Known:
-    if listed is None:
-        return Known(row, (), None)
-    return Known(row, catalogue.from_json(listed.tools), listed.listed_at)
 
 
 async def _count(session: AsyncSession, owner_id: str) -> int:

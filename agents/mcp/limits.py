@@ -20,6 +20,8 @@ class McpLimits:
         pages: of its list.
         schema_characters: of one tool's schema as JSON; a tool with a larger one is left out.
         description_characters: of one tool's description; a longer one is cut.
+        owner_tools: of all servers of one person; the rest are left out.
+        owner_characters: of the JSON of these tools; small enough that reading it holds up nobody.
         most_pause_seconds: between attempts to reach a server that is down.
     """
 
@@ -35,6 +37,8 @@ class McpLimits:
     pages: int = 20
     schema_characters: int = 32_768
     description_characters: int = 2000
+    owner_tools: int = 1000
+    owner_characters: int = 2**20
     most_pause_seconds: float = 300
 
 

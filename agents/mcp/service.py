@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from agents.mcp import connections
 from agents.mcp.catalogue import McpTool
-from agents.mcp.connections import Known
+from agents.mcp.connections import Listed
 from agents.mcp.faults import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
 from agents.mcp.pool import McpPool
@@ -75,9 +75,7 @@ class McpService:
             row: the connection.
             insists: a person asks: a server that failed just now is tried again.
         """
-        contact = await self._look(row, insists=insists)
-        await self._note(row, contact)
-        return contact
+        return await self._noted(row, await self._look(row, insists=insists))
 
     async def _look(self, row: McpConnection, *, insists: bool) -> Contact:
         target = self._target(row)
@@ -106,7 +104,7 @@ class McpService:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def look_beside(self, present: Sequence[Known]) -> set[asyncio.Task[Contact]]:
+    def look_beside(self, present: Sequence[Listed]) -> set[asyncio.Task[Contact]]:
         """Before a run: begin to look at servers that nobody has looked at for a while.
 
         A server that is down holds nothing up: it was seen to be, and its last list is used.
@@ -144,10 +142,10 @@ class McpService:
         try:
             opened = await self._pool.session(target)
         except AgentexError as failure:
-            await self._note(row, Contact((), failure))
+            await self._noted(row, Contact((), failure))
             raise
         if opened.is_new:
-            await self._note(row, Contact(opened.tools))
+            await self._noted(row, Contact(opened.tools))
         try:
             result = await opened.session.call(tool, arguments)
         except McpRefusal:
@@ -155,7 +153,7 @@ class McpService:
             raise
         except AgentexError as failure:
             self._pool.failed(target)
-            await self._note(row, Contact((), failure))
+            await self._noted(row, Contact((), failure))
             raise
         self._pool.worked(target)
         return await asyncio.to_thread(read_result, result)
@@ -172,16 +170,17 @@ class McpService:
         await asyncio.wait(beside)
         await self._pool.close()
 
-    async def _note(self, row: McpConnection, contact: Contact) -> None:
+    async def _noted(self, row: McpConnection, contact: Contact) -> Contact:
+        """The contact with those of the tools that were kept."""
         if contact.failure is None:
             async with unit_of_work(self._database) as work:
-                await connections.note_tools(work, row, contact.tools)
-            return
+                kept = await connections.note_tools(work, row, contact.tools, self._limits)
+            return Contact(kept)
         fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
-        if fault in (McpFault.PAUSED, McpFault.CLOSED):
-            return
-        async with unit_of_work(self._database) as work:
-            await connections.note_fault(work, row, fault)
+        if fault not in (McpFault.PAUSED, McpFault.CLOSED):
+            async with unit_of_work(self._database) as work:
+                await connections.note_fault(work, row, fault)
+        return contact
 
     def _target(self, row: McpConnection) -> McpTarget:
         kind = McpType(row.type)

@@ -69,7 +69,7 @@ class Reaching:
             PermissionDenied: the caller may use none, or the account is limited to others.
         """
         wanted = _wanted(request, thread)
-        present = await connections.known(session, principal.user_id, wanted)
+        present = await connections.listed(session, principal.user_id, wanted)
         if wanted is not None:
             for one in present:
                 connections.require_use(principal, one.row.id)
@@ -77,6 +77,8 @@ class Reaching:
         usable = [one for one in present if limit is None or one.row.id in limit]
         usable = usable if may_use_any(principal.lacking) else []
         enabled = [one for one in usable if one.row.enabled] if self._mcp else []
+        # Only of what the run uses: the lists of all connections can be long.
+        enabled = await connections.with_tools(session, enabled)
         server = policies_with(self._policies, enabled)
         policies = await chosen.in_force(session, principal.user_id, server)
         withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
@@ -97,8 +99,9 @@ class Reaching:
             forbidden = self._policies.forbidden | withheld_tools(request.lacking)
             return Reached((), ToolRules(request.tool_policies, forbidden))
         async with self._database.reading() as session:
-            present = await connections.known(session, owner_id)
-        chosen_ones = [one for one in present if one.row.id in ids]
+            present = await connections.listed(session, owner_id)
+            chosen_ones = [one for one in present if one.row.id in ids and one.row.enabled]
+            chosen_ones = await connections.with_tools(session, chosen_ones)
         server = policies_with(self._policies, chosen_ones)
         tools = offered(self._mcp, self._database, chosen_ones)
         # A tool that the server lists only since then begins with what the server's policies say.

@@ -1,0 +1,155 @@
+"""What is kept of people's MCP connections: lists of tools within bounds, and read when needed."""
+
+from dataclasses import replace
+
+import pytest
+
+from agents.mcp import connections
+from agents.mcp.catalogue import McpTool
+from agents.mcp.connections import ConnectionFields
+from agents.mcp.limits import McpLimits
+from agents.mcp.service import PURPOSE, McpService
+from agents.mcp.tables import McpConnection
+from agents.mcp.tool_lists import ParsedLists
+from agents.runs.reaching import Reaching
+from agents.tools import DEFAULT_POLICIES
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from core.outgoing.guard import OutgoingGuard
+from core.security.secrets import Vault
+from core.tool_policies import ServerPolicies
+from tests.agents.run_parts import asking, register
+from tests.fixtures.client import unique
+from tests.fixtures.database import statements_of
+
+pytestmark = pytest.mark.anyio
+one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+LIMITS = McpLimits()
+
+
+@pytest.fixture
+async def owner(database: Database) -> Principal:
+    return await register(database)
+
+
+def tools(*names: str, described: str = "") -> list[McpTool]:
+    return [McpTool(name, described, {"type": "object", "title": "größer"}) for name in names]
+
+
+async def connect(
+    database: Database, owner: Principal, listed: list[McpTool], limits: McpLimits = LIMITS
+) -> McpConnection:
+    url = "http://127.0.0.1:9/mcp"
+    fields = ConnectionFields(unique("c"), "standard", url, "none", None, {}, enabled=True)
+    async with unit_of_work(database) as work:
+        row = await connections.add(work, owner.user_id, fields)
+    await relist(database, row, listed, limits)
+    return row
+
+
+async def relist(
+    database: Database, row: McpConnection, listed: list[McpTool], limits: McpLimits = LIMITS
+) -> tuple[McpTool, ...]:
+    async with unit_of_work(database) as work:
+        return await connections.note_tools(work, row, listed, limits)
+
+
+async def names(database: Database, owner: Principal) -> list[list[str]]:
+    async with database.reading() as session:
+        known = await connections.known(session, owner.user_id)
+    assert [one.row.tool_count for one in known] == [len(one.tools) for one in known]
+    return [[tool.name for tool in one.tools] for one in known]
+
+
+async def test_lists_come_back_as_they_were_kept(database: Database, owner: Principal):
+    said = [
+        *tools("a", described="beschreibt"),
+        McpTool("b", "", {"type": "object"}, is_read_only=True, is_idempotent=True),
+    ]
+    await connect(database, owner, said)
+    async with database.reading() as session:
+        (known,) = await connections.known(session, owner.user_id)
+    assert known.tools == tuple(said)
+    assert known.listed_at is not None
+
+
+async def test_servers_of_one_owner_share_the_room_for_tools(database: Database, owner: Principal):
+    few = replace(LIMITS, owner_tools=5)
+    first = await connect(database, owner, tools("a", "b", "c"), few)
+    await connect(database, owner, tools("d", "e", "f"), few)
+    assert await names(database, owner) == [["a", "b", "c"], ["d", "e"]]
+    # What a server gives up is free for others; its own list does not stand in its way.
+    await relist(database, first, tools("x", "y", "z", "q"), few)
+    assert await names(database, owner) == [["x", "y", "z"], ["d", "e"]]
+    await connect(database, await register(database), tools("d", "e", "f", "g", "h"), few)
+    assert (await names(database, owner))[1] == ["d", "e"]
+
+
+async def test_long_descriptions_of_one_owner_share_the_room_too(
+    database: Database, owner: Principal
+):
+    short = replace(LIMITS, owner_characters=4000)
+    await connect(database, owner, tools("a", described="x" * 2500), short)
+    kept = await relist(
+        database,
+        await connect(database, owner, [], short),
+        tools("b", "c", described="x" * 1000),
+        short,
+    )
+    assert [tool.name for tool in kept] == ["b"]
+    assert await names(database, owner) == [["a"], ["b"]]
+
+
+async def test_list_is_read_and_parsed_once_until_there_is_another(
+    database: Database, owner: Principal
+):
+    row = await connect(database, owner, tools("a"))
+    assert await names(database, owner) == [["a"]]
+    with statements_of(database) as sent:
+        assert await names(database, owner) == [["a"]]
+    assert not [statement for statement in sent if "mcp_tool_list.tools" in statement]
+    await relist(database, row, tools("b"))
+    assert await names(database, owner) == [["b"]]
+
+
+@one_database
+async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
+    database: Database, owner: Principal
+):
+    used = await connect(database, owner, tools("used"))
+    off = await connect(database, owner, tools("off"))
+    await connect(database, owner, tools("other"))
+    async with unit_of_work(database) as work:
+        row = await connections.get(work.session, owner.user_id, off.id)
+        row.enabled = False
+        work.session.add(row)
+    service = McpService(database, Vault(b"of the tests", PURPOSE), OutgoingGuard([]), LIMITS)
+    reaching = Reaching(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
+    try:
+        props = {"mcp_connection_ids": [used.id, off.id]}
+        async with database.reading() as session:
+            with statements_of(database) as sent:
+                request = asking(forwardedProps=props)
+                chosen = await reaching.choose(session, owner, request, None)
+        reached = await reaching.reach(owner.user_id, chosen.request)
+    finally:
+        await service.close()
+    assert [tool.name.rpartition("__")[2] for tool in reached.tools] == ["used"]
+    (lists,) = [statement for statement in sent if "mcp_tool_list.tools" in statement]
+    # One variable: the list of one connection.
+    assert lists.count("?") == 1
+
+
+def test_lists_used_longest_ago_make_room():
+    lists = ParsedLists(10)
+    keys = [(str(number), utc_now()) for number in range(3)]
+    lists.parse(keys[0], "[]  ")
+    lists.parse(keys[1], "[]  ")
+    lists.get(keys[0])
+    lists.parse(keys[2], "[]  ")
+    assert [lists.get(key) for key in keys] == [(), None, ()]
+    # One alone is held however long it is.
+    lists.parse(keys[1], "[]" + " " * 20)
+    assert [lists.get(key) for key in keys] == [None, (), None]
