@@ -117,16 +117,19 @@ async def follow_thread(
 async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, ToolCall]:
     """The calls that its task left to a person or a frontend: this run has their results."""
     query = (
-        select(AgentRun)
+        select(AgentRun.id)
         .where(
+            # The task alone has no index.
+            AgentRun.session_id == run.session_id,
             AgentRun.task_id == run.task_id,
             col(AgentRun.id) != run.id,
             col(AgentRun.created_at) <= run.created_at,
         )
         .order_by(col(AgentRun.created_at).desc())
+        .limit(1)
     )
     before = (await session.exec(query)).first() if run.task_id != run.id else None
-    return {} if before is None else calls_of(await event_log.read_all(session, before.id))
+    return {} if before is None else calls_of(await event_log.read_all(session, before))
 
 
 def translate_entries(

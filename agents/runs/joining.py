@@ -77,5 +77,6 @@ async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | N
         select(AgentRun)
         .where(AgentRun.session_id == thread.id)
         .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+        .limit(1)
     )
     return (await session.exec(query)).first()

@@ -102,7 +102,7 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await effects.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
-    told = await task_logs.told_calls(session, run.task_id)
+    told = await task_logs.told_calls(session, run)
     calls = {
         effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")
     }

@@ -9,11 +9,11 @@ from agents.events import WireEvent
 from agents.tables import AgentRun, ChatMessage
 
 
-async def told_calls(session: AsyncSession, task_id: str) -> set[str]:
-    """Ids of the calls of a task whose result some event tells."""
+async def told_calls(session: AsyncSession, run: AgentRun) -> set[str]:
+    """Ids of the calls of a run's task whose result some event tells."""
     return {
         str(event["toolCallId"])
-        for key, _ in await _runs_of(session, task_id)
+        for key, _ in await _runs_of(session, run)
         for event in await event_log.read_all(session, key)
         if event["type"] == "TOOL_CALL_RESULT"
     }
@@ -43,13 +43,17 @@ async def _runs_before(session: AsyncSession, run: AgentRun) -> list[tuple[str, 
     if run.task_id in {"", run.id}:
         # Most runs began their task themselves; those of old versions know none.
         return []
-    runs = await _runs_of(session, run.task_id)
+    runs = await _runs_of(session, run)
     return runs[: runs.index((run.id, run.run_id))]
 
 
-async def _runs_of(session: AsyncSession, task_id: str) -> list[tuple[str, str]]:
-    """Keys and ids of a task's runs, in the order in which they began."""
-    query = select(AgentRun.id, AgentRun.run_id).where(AgentRun.task_id == task_id)
+async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
+    """Keys and ids of the runs of a run's task, in the order in which they began."""
+    query = select(AgentRun.id, AgentRun.run_id).where(
+        # A task stays on its thread, and the task alone has no index.
+        AgentRun.session_id == run.session_id,
+        AgentRun.task_id == run.task_id,
+    )
     in_order = query.order_by(col(AgentRun.created_at), col(AgentRun.id))
     return [(key, run_id) for key, run_id in (await session.exec(in_order)).all()]
 

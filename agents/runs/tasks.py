@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
+from sqlalchemy import ColumnElement, func, update
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -74,10 +74,16 @@ async def find_task(
         raise RunNotFound
     newest = (
         select(AgentRun)
-        .where(AgentRun.task_id == first.id)
+        .where(*_is_of(first))
         .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+        .limit(1)
     )
     return first, (await session.exec(newest)).first() or first
+
+
+def _is_of(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
+    """Whether a run works on a task; the task alone has no index."""
+    return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
 
 
 async def view(
@@ -90,7 +96,7 @@ async def view(
         return TaskView("not_found")
     except RunNotFound:
         return TaskView("idle")
-    runs = select(AgentRun.run_id).where(AgentRun.task_id == first.id)
+    runs = select(AgentRun.run_id).where(*_is_of(first))
     query = select(ChatMessage).where(
         ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs)
     )
@@ -206,8 +212,8 @@ async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
         ThreadBusy: a run works on it.
     """
     session = work.session
-    runs = select(AgentRun.id).where(AgentRun.task_id == first.id)
-    named = select(AgentRun.run_id).where(AgentRun.task_id == first.id)
+    runs = select(AgentRun.id).where(*_is_of(first))
+    named = select(AgentRun.run_id).where(*_is_of(first))
     keys = (await session.exec(runs)).all()
     thread = col(ChatSession.id) == first.session_id
     waited = col(ChatSession.waiting_run_id).in_(keys)
@@ -221,7 +227,5 @@ async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
     )
     await session.exec(gone)
     # The newest first: the journal hangs on the run that began the task.
-    await session.exec(
-        delete_rows(AgentRun).where(col(AgentRun.task_id) == first.id, col(AgentRun.id) != first.id)
-    )
+    await session.exec(delete_rows(AgentRun).where(*_is_of(first), col(AgentRun.id) != first.id))
     await session.exec(delete_rows(AgentRun).where(col(AgentRun.id) == first.id))

@@ -1,0 +1,96 @@
+"""The rows of a task: found by an index, and no more of them read than are needed."""
+
+import sqlite3
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import event
+
+from agents.async_runs.thread_feed import _open_calls
+from agents.runs import joining, task_logs, tasks
+from agents.tables import AgentRun, ChatSession
+from core.accounts.access import Principal
+from core.database.engine import Database
+from core.database.types import utc_now
+from core.database.unit_of_work import unit_of_work
+from tests.agents.run_parts import register
+from tests.fixtures.database import statements_of
+
+pytestmark = pytest.mark.anyio
+one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+async def principal(database: Database) -> Principal:
+    return await register(database)
+
+
+async def add_task(database: Database, principal: Principal, runs: int) -> list[AgentRun]:
+    """A task that waited and went on in further runs, oldest first."""
+    thread, now = ChatSession(owner_id=principal.user_id, thread_id="t"), utc_now()
+    rows: list[AgentRun] = []
+    for number in range(runs):
+        row = AgentRun(
+            owner_id=principal.user_id,
+            run_id=f"r{number}",
+            session_id=thread.id,
+            agent_type="react",
+            lease_owner="x",
+            lease_until=now,
+            created_at=now + timedelta(seconds=number),
+        )
+        row.task_id = rows[0].id if rows else row.id
+        rows.append(row)
+    async with unit_of_work(database) as work:
+        work.session.add(thread)
+        await work.session.flush()
+        work.session.add_all(rows)
+    return rows
+
+
+def plan(database: Database, statement: str) -> str:
+    with sqlite3.connect(str(database.engine.url.database)) as connection:
+        asked = connection.execute(f"EXPLAIN QUERY PLAN {statement}", [None] * statement.count("?"))
+        return "\n".join(str(row[-1]) for row in asked)
+
+
+@one_database
+async def test_no_question_about_a_task_reads_the_runs_of_everybody(
+    database: Database, principal: Principal
+):
+    first, second, last = await add_task(database, principal, 3)
+    with statements_of(database) as sent:
+        async with database.reading() as session:
+            began, newest = await tasks.find_task(session, principal, "t", "r0")
+            assert (await tasks.view(session, principal, "t", "r0")).status == "running"
+            await task_logs.told_calls(session, last)
+            assert await task_logs.logs_before(session, last) == [[], []]
+            await _open_calls(session, last)
+        async with unit_of_work(database) as work:
+            await tasks.delete_task(work, first)
+    assert (began.id, newest.id) == (first.id, last.id)
+    plans = [plan(database, statement) for statement in sent if "agent_run" in statement]
+    assert len(plans) > 8
+    assert not [steps for steps in plans if "SCAN agent_run" in steps]
+    assert second.task_id == first.id
+
+
+async def test_of_a_threads_runs_only_the_newest_is_loaded(
+    database: Database, principal: Principal
+):
+    *_, last = await add_task(database, principal, 3)
+    loaded: list[str] = []
+
+    def note(row: AgentRun, _context: object) -> None:
+        loaded.append(row.run_id)
+
+    event.listen(AgentRun, "load", note)
+    try:
+        async with database.reading() as session:
+            thread = await session.get_one(ChatSession, last.session_id)
+            await joining.newest_run(session, thread)
+        async with database.reading() as session:
+            await tasks.find_task(session, principal, "t", "r0")
+    finally:
+        event.remove(AgentRun, "load", note)
+    assert loaded == ["r2", "r0", "r2"]
