@@ -2,11 +2,14 @@
 
 import html
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterable
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+LONGEST_READ = 32_768
+"""Characters of a text that is read as Markdown; reading ten thousand can take a second."""
 _RUN_OF_TICKS = re.compile(r"`+")
 _CONTROLS = {
     code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"
@@ -52,10 +55,12 @@ def quoted(text: str) -> str:
 
     It keeps its looks; of what could do harm it loses the effect: HTML shows as text, also in
     code that is not told apart for sure, images are links, definitions of links are text, and
-    links of a paragraph with a target such as ``javascript:`` are text.
+    links of a paragraph with a target such as ``javascript:`` are text. A text that would take
+    long to read (``LONGEST_READ``) is quoted as code.
     """
-    lines = re.sub(r"\r\n?", "\n", text).translate(_CONTROLS).split("\n")
-    lines = [f"> {line}" if line else ">" for line in lines]
+    if len(text) > LONGEST_READ:
+        return "\n".join(_quotation(fenced(_in_lines(text))))
+    lines = _quotation(_in_lines(text).translate(_CONTROLS))
     tokens = _READER.parse("\n".join(lines))
     harmless = [_harmless(line) for line in lines]
     for token in tokens:
@@ -65,6 +70,14 @@ def quoted(text: str) -> str:
         elif token.type == "inline":
             harmless[start:end] = _paragraph(lines[start:end], token.children or [])
     return "\n".join(harmless)
+
+
+def _in_lines(text: str) -> str:
+    return re.sub(r"\r\n?", "\n", text)
+
+
+def _quotation(text: str) -> list[str]:
+    return [f"> {line}" if line else ">" for line in text.split("\n")]
 
 
 def _paragraph(lines: list[str], inside: list[Token]) -> list[str]:
@@ -89,15 +102,20 @@ def _code_spans(line: str) -> tuple[tuple[int, int], ...] | None:
     runs = list(_RUN_OF_TICKS.finditer(line))
     if runs and ("|" in line or "\\`" in line):
         return None
+    places: defaultdict[int, deque[int]] = defaultdict(deque)
+    for place, run in enumerate(runs):
+        places[len(run.group())].append(place)
     spans: list[tuple[int, int]] = []
-    while runs:
-        opening = runs.pop(0)
-        lengths = [len(run.group()) for run in runs]
-        if len(opening.group()) not in lengths:
+    opening = 0
+    while opening < len(runs):
+        alike = places[len(runs[opening].group())]
+        while alike and alike[0] <= opening:
+            alike.popleft()
+        if not alike:
             return None
-        closing = runs[lengths.index(len(opening.group()))]
-        runs = runs[runs.index(closing) + 1 :]
-        spans.append((opening.start(), closing.end()))
+        closing = alike.popleft()
+        spans.append((runs[opening].start(), runs[closing].end()))
+        opening = closing + 1
     return tuple(spans)
 
 

@@ -1,5 +1,6 @@
 """A whole session as a file."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Annotated, Literal
@@ -74,7 +75,8 @@ async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
     async with aclosing(batches):
         async for messages in batches:
             for message in messages:
-                yield writer.message(message)
+                # Reading a long one takes long: not on the event loop.
+                yield await asyncio.to_thread(writer.message, message)
 
 
 async def _json(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agents.safe_markdown import fenced, plain, quoted
+from agents.safe_markdown import LONGEST_READ, _code_spans, fenced, plain, quoted
 
 HEAD = "# Session\n\n"
 TAGS = re.compile(r"<(/?)([a-zA-Z!?][^\s>/]*)")
@@ -74,6 +74,25 @@ def test_quotation_ends_where_it_ends(first: str, second: str):
 )
 def test_what_is_harmless_stays(text: str, kept: str):
     assert quoted(text) == kept
+
+
+@pytest.mark.parametrize("piece", ["<script>\r\n", "```\n", "[a](javascript:x)\n", "[1]: x\n\n"])
+def test_long_text_is_quoted_as_code_with_all_that_it_says(piece: str):
+    text = piece * (LONGEST_READ // len(piece) + 1)
+    shown = quoted(text)
+    first, *lines, last = shown.split("\n")
+
+    assert effects(shown) == set()
+    assert first == last
+    assert set(first) == {">", " ", "`"}
+    said = [line.removeprefix(">").removeprefix(" ") for line in lines]
+    assert "\n".join(said) == text.replace("\r\n", "\n")
+    # One sign less is read as Markdown.
+    assert not quoted(text[:LONGEST_READ]).startswith(first)
+
+
+def test_much_code_in_a_line_takes_no_longer_than_its_length():
+    assert len(_code_spans("` " * 100_000) or ()) == 50_000
 
 
 def test_plain_text_shows_its_signs():
