@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Action, Principal
-from core.accounts.sharing import Shared, Wanted, admit, list_shares, replace_shares
+from core.accounts.sharing import Shared, Wanted, admit, list_shares, replace_shares, visible_to
 from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import UnitOfWork
 from core.errors import KnowledgeBaseNotFound
@@ -48,6 +48,20 @@ async def shares_of(
     """
     row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     return await list_shares(session, row)
+
+
+async def still_visible(
+    session: AsyncSession, principal: Principal, rows: Sequence[KnowledgeBase]
+) -> Sequence[KnowledgeBase]:
+    """Those of some knowledge bases that the caller sees now, as they are now, in their order."""
+    columns = (col(KnowledgeBase.id), col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public))
+    query = select(KnowledgeBase).where(
+        col(KnowledgeBase.id).in_([row.id for row in rows]),
+        visible_to(principal, KnowledgeBase.SHARE_KIND, *columns),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    present = {row.id: row for row in (await session.exec(query)).all()}
+    return [present[row.id] for row in rows if row.id in present]
 
 
 async def share(

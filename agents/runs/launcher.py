@@ -159,7 +159,7 @@ class Launcher:
             question=request.question,
             model=model,
             retriever=KnowledgeBaseRetriever(self._searcher, rows, recorder) if rows else None,
-            documents=KnowledgeBaseReader(self._database, rows) if rows else None,
+            documents=KnowledgeBaseReader(self._database, rows, run.owner_id) if rows else None,
             history=run.history,
             state=request.state,
             context=request.context,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents.citations import Passage, Retrieved
+from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
@@ -58,14 +59,17 @@ class KnowledgeBaseRetriever:
         """The best passages, best first, and the id of this retrieval.
 
         Raises:
+            KnowledgeBaseNotFound: the run's owner may search none of them any more.
             EmptyQuery: nothing to search for.
             QueryTooLong: more characters than the limit.
             VectorIndexUnavailable: the index did not answer.
             EngineUnavailable: the encoder did not answer.
             DatabaseUnavailable: the database did not answer.
         """
-        request = self._searcher.resolve(self._knowledge_bases, query, top_k=top_k)
-        result = await self._searcher.search(self._knowledge_bases, request)
+        recorder, rows = self._recorder, self._knowledge_bases
+        rows = await still_admitted(recorder.database, recorder.user_id, rows)
+        request = self._searcher.resolve(rows, query, top_k=top_k)
+        result = await self._searcher.search(rows, request)
         id_ = await self._recorder.record(result)
         return Retrieved(tuple(_passage(found, id_) for found in result.passages), id_)
 

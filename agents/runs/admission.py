@@ -1,0 +1,36 @@
+"""The gate again, while a run goes on: what was taken back since it began is not searched any more."""
+
+from collections.abc import Sequence
+
+from core.accounts.authentication import principal_of_user
+from core.accounts.permissions import Permission
+from core.database.engine import Database
+from core.errors import KnowledgeBaseNotFound
+from kb_service import sharing
+from kb_service.models import KnowledgeBase
+
+
+async def still_admitted(
+    database: Database, owner_id: str, rows: Sequence[KnowledgeBase]
+) -> Sequence[KnowledgeBase]:
+    """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
+
+    Args:
+        database: where they are.
+        owner_id: whose run it is.
+        rows: those that the run began with.
+
+    Raises:
+        KnowledgeBaseNotFound: none is left.
+        PermissionDenied: the owner may read none at all any more.
+        AccountDisabled: the owner is switched off.
+        InvalidToken: the owner is gone.
+        DatabaseUnavailable: the database did not answer.
+    """
+    async with database.reading() as session:
+        owner = await principal_of_user(session, owner_id)
+        owner.require(Permission.KB_VIEW)
+        present = await sharing.still_visible(session, owner, rows)
+    if not present:
+        raise KnowledgeBaseNotFound
+    return present
