@@ -27,6 +27,8 @@ from core.errors import InvalidRunInput
 
 LONGEST_ID = 200
 MOST_MESSAGES = 10_000
+MOST_IDS = 100
+"""Ids of one list, and answers; no run waits for more."""
 # What the writer of events can write.
 _DEEPEST = 250
 _LONGEST_PATH = 200
@@ -68,9 +70,11 @@ def read_run_request(
     agui = _validated(fields)
     for name, value in (("threadId", agui.thread_id), ("runId", agui.run_id)):
         _check_id(name, value)
+    resume = agui.resume or ()
+    if len(resume) > MOST_IDS:
+        raise InvalidRunInput(field="resume", error=f"has more than {MOST_IDS} entries")
     answers = tuple(
-        Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload))
-        for entry in agui.resume or ()
+        Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
     )
     results = _tool_messages(agui)
     return RunRequest(
@@ -204,6 +208,9 @@ def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] |
         ids = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(ids) < len(value):
             raise InvalidRunInput(field=f"forwardedProps.{name}", error="must be a list of strings")
+        if len(ids) > MOST_IDS:
+            error = f"has more than {MOST_IDS} entries"
+            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
         return tuple(dict.fromkeys(ids))
     return None
 

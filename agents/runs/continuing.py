@@ -161,8 +161,9 @@ async def _late(
     session: AsyncSession, thread: ChatSession | None, answers: Sequence[Answer]
 ) -> AgentexError | None:
     """What is wrong with answers to what is open no more; said before in the same way, nothing."""
+    asked = await _asked(session, thread, [answer.interrupt_id for answer in answers])
     for answer in answers:
-        row = await _asked(session, thread, answer.interrupt_id)
+        row = asked.get(answer.interrupt_id)
         if answer.status == "cancelled":
             continue
         if row is None or row.status == "open":
@@ -173,16 +174,17 @@ async def _late(
 
 
 async def _asked(
-    session: AsyncSession, thread: ChatSession | None, interrupt_id: str
-) -> RunInterrupt | None:
+    session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
+) -> dict[str, RunInterrupt]:
+    """What runs of the thread asked people, of these ids."""
     if thread is None:
-        return None
+        return {}
     query = (
         select(RunInterrupt)
         .join(AgentRun, col(AgentRun.id) == col(RunInterrupt.run_id))
-        .where(RunInterrupt.id == interrupt_id, AgentRun.session_id == thread.id)
+        .where(col(RunInterrupt.id).in_(interrupt_ids), AgentRun.session_id == thread.id)
     )
-    return (await session.exec(query)).first()
+    return {row.id: row for row in (await session.exec(query)).all()}
 
 
 def _said_by_message(

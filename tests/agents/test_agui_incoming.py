@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agents.agui.incoming import LONGEST_ID, MOST_MESSAGES, read_run_request
+from agents.agui.incoming import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
 from agents.agui.outgoing import EventMapper
 from agents.events import StateSnapshot
 from agents.requests import (
@@ -250,6 +250,23 @@ def test_input_is_refused_when_nested_deeper(levels):
 
     assert details["field"].startswith("state.a.a")
     assert len(details["field"]) <= 200
+
+
+@pytest.mark.parametrize(
+    "name", ["knowledge_base_ids", "knowledgeBaseIds", "mcp_connection_ids", "skill_ids"]
+)
+def test_lists_of_ids_have_an_end(name):
+    ids = [str(number) for number in range(MOST_IDS)]
+    assert read_run_request(body(forwardedProps={name: ids}))
+    details = refusal(body(forwardedProps={name: [*ids, "one more"]}))
+    assert details == {"field": f"forwardedProps.{name}", "error": "has more than 100 entries"}
+
+
+def test_answers_have_an_end():
+    answers = [{"interruptId": str(n), "status": "cancelled"} for n in range(MOST_IDS)]
+    assert len(read_run_request(body(resume=answers)).answers) == MOST_IDS
+    details = refusal(body(resume=[*answers, {"interruptId": "x", "status": "cancelled"}]))
+    assert details == {"field": "resume", "error": "has more than 100 entries"}
 
 
 def test_largest_numbers_are_read():

@@ -29,6 +29,7 @@ from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
+from tests.fixtures.database import statements_of
 
 pytestmark = pytest.mark.anyio
 
@@ -384,6 +385,17 @@ async def test_same_answer_twice_acts_once_and_another_one_is_refused(database, 
 
     assert other[-1]["code"] == "INTERRUPT_ANSWERED"
     assert postbox.sent == ["a@example.com"]
+
+
+async def test_late_answers_are_looked_up_at_once(database, principal, postbox):
+    talk = Talk(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(SEND))
+    await talk.answer(interrupt, {"approved": True})
+    same = resolved(interrupt, {"approved": True})
+    unknown = [resolved({"id": str(uuid4())}, {"approved": True}) for _ in range(9)]
+    with statements_of(database) as sent:
+        assert (await talk.run(resume=[same, *unknown]))[-1]["code"] == "INTERRUPT_NOT_OPEN"
+    assert len([statement for statement in sent if "FROM run_interrupt" in statement]) == 1
 
 
 async def test_of_two_answers_at_once_one_counts(database, principal, postbox):
