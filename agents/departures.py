@@ -1,9 +1,12 @@
 """Accounts that are deleted: what becomes of all that their owners leave behind."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, update
+from sqlalchemy import ColumnElement, and_, delete, func, tuple_, update
+from sqlalchemy import select as select_columns
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -11,7 +14,7 @@ from agents.calendar.tables import CalendarEvent, CalendarFeed
 from agents.mcp.tables import McpConnection
 from agents.memory import store as memories
 from agents.policies.tables import ChosenPolicy
-from agents.tables import AgentRun, ChatSession
+from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
 from core.accounts import administration
 from core.accounts.access import Principal
 from core.accounts.models import ApiKey, User, UserStatus
@@ -27,6 +30,9 @@ from kb_service.attached_images import Attachment
 from kb_service.models import RetrievalRecord
 
 log = get_logger(__name__)
+
+_AT_ONCE = 200
+"""Rows that are erased in one transaction."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ async def delete_account(
     """Delete an account in one transaction.
 
     From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
-    next pulse. The row stays, without name and address, until :func:`finish` finds that nothing
-    needs it any more.
+    next pulse. Sessions, which nobody else could see, are left to :func:`finish`. The row stays,
+    without name and address, until that finds that nothing needs it any more.
 
     Raises:
         InvalidRequest: both fates, or an heir who is no active account.
@@ -151,10 +157,12 @@ async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
 
 
 async def finish(database: Database) -> int:
-    """Erase what deleted accounts still had in use when they were deleted, and then their rows.
+    """Erase what deleted accounts left behind, a little at a time, and then their rows.
+
+    What is in use waits for the next round, and so does what is left when this one breaks off.
 
     Returns:
-        How many rows went.
+        How many rows of accounts went.
     """
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)
@@ -162,8 +170,7 @@ async def finish(database: Database) -> int:
     gone = 0
     for user_id in departed:
         try:
-            async with unit_of_work(database) as work:
-                gone += await _finish(work, user_id)
+            gone += await _finish(database, user_id)
         except IntegrityError:
             # Something new refers to it at this moment: the next round finds that.
             log.info("account.still_needed", user_id=user_id)
@@ -172,31 +179,35 @@ async def finish(database: Database) -> int:
     return gone
 
 
-async def _finish(work: UnitOfWork, user_id: str) -> bool:
-    await _erase(work, user_id)
-    session = work.session
-    in_use = (
-        (Attachment, Attachment.owner_id == user_id),
-        (ChatSession, ChatSession.owner_id == user_id),
-        (AgentRun, AgentRun.owner_id == user_id),
-    )
-    if await owners.are_left(session, user_id):
-        return False
-    for table, condition in in_use:
-        if await _count(session, table, condition):
+async def _finish(database: Database, user_id: str) -> bool:
+    is_more = True
+    while is_more:
+        async with unit_of_work(database) as work:
+            is_more = await _erase_some(work.session, user_id)
+    async with unit_of_work(database) as work:
+        await _erase(work, user_id)
+        session = work.session
+        in_use = (
+            (Attachment, Attachment.owner_id == user_id),
+            (ChatSession, ChatSession.owner_id == user_id),
+            (AgentRun, AgentRun.owner_id == user_id),
+        )
+        if await owners.are_left(session, user_id):
             return False
-    await session.exec(delete(User).where(col(User.id) == user_id))
+        for table, condition in in_use:
+            if await _count(session, table, condition):
+                return False
+        await session.exec(delete(User).where(col(User.id) == user_id))
     return True
 
 
 async def _erase(work: UnitOfWork, user_id: str) -> None:
-    """Erase what an account owns, but for sessions whose runs are under way; twice is once."""
+    """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
     await owners.erase(work, user_id)
     await forget_subject(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (
-        delete(RetrievalRecord).where(col(RetrievalRecord.user_id) == user_id),
         delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),
         delete(CalendarFeed).where(col(CalendarFeed.owner_id) == user_id),
         delete(McpConnection).where(col(McpConnection.owner_id) == user_id),
@@ -207,5 +218,29 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
         col(Attachment.owner_id) == user_id, col(Attachment.deleted_at).is_(None)
     )
     await session.exec(images.values(deleted_at=utc_now()))
+
+
+async def _erase_some(session: AsyncSession, user_id: str) -> bool:
+    """Erase some rows of an account's sessions without runs under way; False when none is left.
+
+    There can be very many, and whoever writes to SQLite keeps all others from it. What hangs on
+    a row goes before it, so that no row takes many along.
+    """
     idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
-    await session.exec(delete(ChatSession).where(*idle))
+    of_idle = select(ChatSession.id).where(*idle)
+    runs = select(AgentRun.id).where(col(AgentRun.session_id).in_(of_idle))
+    event, effect = LoggedEvent, RunEffect
+    kinds: tuple[tuple[type[SQLModel], tuple[Mapped[Any], ...], ColumnElement[bool]], ...] = (
+        (event, (col(event.run_id), col(event.seq)), col(event.run_id).in_(runs)),
+        (effect, (col(effect.task_id), col(effect.position)), col(effect.task_id).in_(runs)),
+        (ChatMessage, (col(ChatMessage.id),), col(ChatMessage.session_id).in_(of_idle)),
+        (RetrievalRecord, (col(RetrievalRecord.id),), col(RetrievalRecord.user_id) == user_id),
+        (AgentRun, (col(AgentRun.id),), col(AgentRun.session_id).in_(of_idle)),
+        (ChatSession, (col(ChatSession.id),), and_(*idle)),
+    )
+    for table, key, condition in kinds:
+        some = select_columns(*key).where(condition).limit(_AT_ONCE)
+        statement = delete(table).where(tuple_(*key).in_(some))
+        if (await session.exec(statement)).rowcount > 0:
+            return True
+    return False

@@ -1,10 +1,14 @@
 """Accounts that are deleted: what an heir gets, what is erased, and what is left of them."""
 
+from collections.abc import Callable
 from dataclasses import asdict
+from itertools import count
 
 import pytest
+from sqlalchemy import event
 from sqlmodel import SQLModel, col, select
 
+from agents import departures
 from agents.calendar.tables import CalendarEvent, CalendarFeed
 from agents.departures import Belongings, Departure, Fate, delete_account, finish
 from agents.memory.tables import Memory
@@ -31,6 +35,7 @@ from core.errors import InvalidRequest, LastAdministrator, UserNotFound, UserOwn
 from kb_service.attached_images import Attachment
 from kb_service.models import Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
 from migrations.tables import all_tables
+from tests.fixtures.database import statements_of
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
@@ -110,6 +115,17 @@ async def rows_of(database: Database, table: type[SQLModel]) -> list[SQLModel]:
         return [*(await session.exec(select(table))).all()]
 
 
+def breaking_off(*, after: int) -> Callable[[object], None]:
+    """Ends whoever commits, once there were so many commits."""
+    commits = count(1)
+
+    def note(_connection: object) -> None:
+        if next(commits) == after:
+            raise TimeoutError
+
+    return note
+
+
 async def end_run(database: Database, session_id: str) -> None:
     async with unit_of_work(database) as work:
         row = await work.session.get_one(ChatSession, session_id)
@@ -155,8 +171,8 @@ async def test_heir_gets_the_knowledge_bases_and_nothing_private(database: Datab
     assert [row.created_by for row in await rows_of(database, Evaluation)] == [ben.user_id]
     assert [row.owner_id for row in await rows_of(database, Transfer)] == [ben.user_id]
     # What a run still works with goes when that has ended.
-    assert [row.id for row in await rows_of(database, ChatSession)] == [busy]
     assert await finish(database) == 0
+    assert [row.id for row in await rows_of(database, ChatSession)] == [busy]
     await end_run(database, busy)
     assert await finish(database) == 0
     for table in PRIVATE:
@@ -200,6 +216,39 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
                 await work.session.flush()
     assert await finish(database) == 1
     assert {row.id for row in await rows_of(database, User)} == {root.user_id, again.user_id}
+
+
+async def test_many_rows_go_a_few_at_a_time_and_what_is_left_in_the_next_round(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(departures, "_AT_ONCE", 10)
+    root, anna = await add(database, "root", ADMIN_ROLE), await add(database, "anna")
+    busy, run = await fill(database, anna)
+    async with unit_of_work(database) as work:
+        work.session.add_all(
+            ChatMessage(session_id=busy, message_id=str(n), position=n, role="user", content="x")
+            for n in range(1, 36)
+        )
+        work.session.add_all(
+            LoggedEvent(run_id=run, seq=n, type="CUSTOM", payload="{}") for n in range(2, 26)
+        )
+    await end_run(database, busy)
+    with statements_of(database) as sent:
+        await delete(database, root, anna, Fate(erase=True))
+    assert not [statement for statement in sent if "DELETE FROM chat_" in statement]
+
+    # As when the process ends: after some of the work.
+    event.listen(database.engine.sync_engine, "commit", breaking_off(after=4))
+    with pytest.raises(TimeoutError):
+        await finish(database)
+    left = len(await rows_of(database, ChatMessage)) + len(await rows_of(database, LoggedEvent))
+    assert 0 < left < 61
+    with statements_of(database) as sent:
+        await finish(database)
+    deletions = [statement for statement in sent if "DELETE FROM chat_message" in statement]
+    assert len(deletions) >= 3
+    for table in PRIVATE:
+        assert await rows_of(database, table) == [], table
 
 
 @one_database
