@@ -1,5 +1,6 @@
 """The journal of a task in the database."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
@@ -9,8 +10,12 @@ from sqlalchemy import insert, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.events import Usage
 from agents.journal import Effect, EffectStatus
+from agents.json_shapes import as_count, as_list, as_object
 from agents.tables import RunEffect
+
+_COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_prompt_tokens")
 
 
 async def write(
@@ -65,3 +70,19 @@ async def read(session: AsyncSession, task_id: str) -> list[Effect]:
         )
         for row in rows
     ]
+
+
+async def read_usage(session: AsyncSession, task_id: str) -> Usage:
+    """The tokens of all turns that a task's journal has, whose model is not named."""
+    turns = select(RunEffect.outcome).where(
+        RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:")
+    )
+    total: Counter[str] = Counter()
+    is_estimated = False
+    for outcome in (await session.exec(turns)).all():
+        for spent in map(as_object, as_list(as_object(orjson.loads(outcome)).get("usage"))):
+            total.update({name: as_count(spent.get(name)) for name in _COUNTED})
+            is_estimated = is_estimated or spent.get("is_estimated") is True
+    # A count that was never made is 0.
+    prompt, completion, reasoning, cached = (total[name] for name in _COUNTED)
+    return Usage(prompt, completion, reasoning, cached, is_estimated=is_estimated)

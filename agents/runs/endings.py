@@ -1,7 +1,7 @@
 """The end of a run: by its driver, or from outside when that one is gone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
@@ -19,7 +19,7 @@ from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.json_shapes import as_text
 from agents.memory import queue
 from agents.model_registry import usage
-from agents.runs import task_logs
+from agents.runs import effects, task_logs
 from agents.runs.clock import now_ms
 from agents.sessions import add_messages, last_question
 from agents.strategies.strategy_run import failed
@@ -102,21 +102,22 @@ async def close(
     for event in logged:
         transcript.observe(event)
     mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
+    spent = replace(await effects.read_usage(work.session, run.task_id), model=run.model)
     if run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         before = await task_logs.logs_before(work.session, run)
         # A call that an earlier run left to a person gets its result here.
         last = closing_events(chain(*before, logged), now=now_ms)
         last += activity_ends(logged, "stopped", now=now_ms)
-        last += mapper.translate(Finished(Usage(), outcome="cancelled"))
+        last += mapper.translate(Finished(spent, outcome="cancelled"))
     else:
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
         last = activity_ends(logged, "failed", now=now_ms)
-        last += mapper.translate(failed(failure, Usage(), is_chinese=is_chinese))
+        last += mapper.translate(failed(failure, spent, is_chinese=is_chinese))
     for event in last:
         transcript.observe(event)
-    return await _finish(work.session, run, last, Ending(status, Usage(), transcript))
+    return await _finish(work.session, run, last, Ending(status, spent, transcript))
 
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:

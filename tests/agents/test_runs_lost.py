@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from sqlmodel import select
 
 from agents import event_log, sessions
@@ -35,6 +36,7 @@ from agents.events import (
 )
 from agents.journal import Effect
 from agents.model_registry.choosing import ModelRef
+from agents.model_registry.tables import ModelUsage
 from agents.models.extractive import Extractive
 from agents.runs import effects, endings, store
 from agents.runs.planning import RunLease, RunPlan
@@ -168,6 +170,44 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
         ],
         "usage": {"prompt_tokens": 0, "completion_tokens": 0},
     }
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_lost_run_counts_what_its_turns_spent(
+    database: Database, principal: Principal, is_stopped: bool
+):
+    lost = await begin(database, principal)
+    spent: list[JsonValue] = [
+        {"prompt_tokens": 100, "completion_tokens": 20, "reasoning_tokens": 5},
+        {"prompt_tokens": 1, "completion_tokens": 2, "is_estimated": True},
+    ]
+    turns = [
+        Effect(0, "turn:0", "done", {"turn": None, "usage": spent[:1], "ended_by": None}),
+        Effect(1, "call:a", "done", {"content": "x"}),
+        Effect(2, "turn:1", "done", {"turn": None, "usage": spent, "ended_by": None}),
+        Effect(3, "turn:2", "done", {"refused": "no tools"}),
+    ]
+    async with unit_of_work(database) as unit:
+        row = await unit.session.get_one(AgentRun, lost.key)
+        row.model_id, row.model = "configured", "gpt"
+        unit.session.add(row)
+        await effects.write(unit.session, lost.task_id, turns, stored=0)
+        assert not is_stopped or await store.request_stop(unit, lost.key)
+    await service_of(database, Extractive()).take_up_lost()
+
+    run, _, messages = await rows_of(database, lost.key)
+    assert (run.prompt_tokens, run.completion_tokens) == (201, 42)
+    counts = {"prompt_tokens": 201, "completion_tokens": 42, "is_estimated": True}
+    assert messages[-1].details["usage"] == counts
+    told = (await logged(database, lost.key))[-1]["usage"]
+    assert (told[0]["model"], told[0]["totalTokens"], told[0]["reasoningTokens"]) == (
+        "gpt",
+        243,
+        10,
+    )
+    async with database.reading() as session:
+        (day,) = (await session.exec(select(ModelUsage))).all()
+    assert (day.runs, day.prompt_tokens, day.completion_tokens) == (1, 201, 42)
 
 
 @pytest.mark.parametrize("place", [0, 3, 6, 12, 16, 17, 19])
