@@ -12,6 +12,7 @@ from agents.model_registry.adapters import Adapters, base_url_of
 from agents.model_registry.tables import RegisteredModel
 from agents.models.providers import CUSTOM_NAME, PROVIDERS
 from core.accounts.models import Role, User
+from core.accounts.permissions import ADMIN_ROLE
 from core.audit import AuditAction, Target, note
 from core.database.engine import Database
 from core.database.types import is_id, utc_now
@@ -73,6 +74,7 @@ class ModelRegistry:
         """
         await self._check(draft)
         async with unit_of_work(self._database) as work:
+            await _take_turn(work.session)
             row = RegisteredModel(name=draft.name, provider=draft.provider, model_id=draft.model_id)
             await self._write(work, row, draft, api_key)
             _note(work, AuditAction.MODEL_REGISTERED, row)
@@ -98,6 +100,7 @@ class ModelRegistry:
         # Which addresses a name has is asked for outside of the transaction: it may take long.
         await self._check(_changed(before, changes))
         async with unit_of_work(self._database) as work:
+            await _take_turn(work.session)
             row = await get(work.session, model_id, for_update=True)
             draft = _changed(draft_of(row), changes)
             if api_key is None and row.sealed_api_key and _origin(draft) != _origin(draft_of(row)):
@@ -177,6 +180,15 @@ async def get(session: AsyncSession, model_id: str, *, for_update: bool = False)
     if row is None:
         raise ModelNotFound
     return row
+
+
+async def _take_turn(session: AsyncSession) -> None:
+    """Let administrators write the registry one after the other.
+
+    Two at once would each find a name free, and no other default than theirs.
+    """
+    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
+    await session.exec(turn)
 
 
 def _note(

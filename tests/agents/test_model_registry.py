@@ -1,0 +1,58 @@
+"""The registry of models while several administrators write it."""
+
+import asyncio
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from agents.model_registry.adapters import PURPOSE, Adapters
+from agents.model_registry.registry import ModelDraft, ModelRegistry, list_all
+from agents.model_registry.tables import RegisteredModel
+from core.database.engine import Database
+from core.errors import ModelNameTaken
+from core.outgoing.guard import OutgoingGuard
+from core.security.secrets import Vault
+from tests.agents.run_parts import register
+from tests.fixtures.client import unique
+
+pytestmark = pytest.mark.anyio
+DRAFT = ModelDraft("m", "gpt-4o", base_url="https://1.1.1.1/v1")
+PAIRS = 8
+
+
+@pytest.fixture
+async def registry(database: Database) -> ModelRegistry:
+    # With an account there are roles.
+    await register(database)
+    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
+    return ModelRegistry(database, adapters, OutgoingGuard([]))
+
+
+async def defaults(database: Database) -> list[str]:
+    async with database.reading() as session:
+        return [row.id for row in await list_all(session) if row.is_default]
+
+
+async def test_of_two_defaults_set_at_once_the_later_one_counts(
+    database: Database, registry: ModelRegistry
+):
+    for _ in range(PAIRS):
+        drafts = [replace(DRAFT, name=unique("m"), is_default=True) for _ in range(2)]
+        made = await asyncio.gather(*(registry.create(draft, "") for draft in drafts))
+        assert len(await defaults(database)) == 1
+        changes = [registry.change(row.id, {"is_default": True}, None) for row in made]
+        assert {row.id for row in await asyncio.gather(*changes)} == {row.id for row in made}
+        assert len(await defaults(database)) == 1
+
+
+async def test_of_two_models_of_one_name_the_later_one_is_told(
+    database: Database, registry: ModelRegistry
+):
+    for _ in range(PAIRS):
+        draft = replace(DRAFT, name=unique("m"))
+        outcomes = await asyncio.gather(
+            registry.create(draft, ""), registry.create(draft, ""), return_exceptions=True
+        )
+        kinds = {type(outcome) for outcome in outcomes}
+        assert kinds == {RegisteredModel, ModelNameTaken}
