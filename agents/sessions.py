@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 from sqlalchemy import ColumnElement, func, or_, update
@@ -10,10 +10,10 @@ from sqlalchemy import delete as delete_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.session_search import Match, find_matches, has_words
+from agents.session_search import Match, find_sessions
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from core.accounts.access import Principal
-from core.database.paging import Page, paged
+from core.database.paging import Page, QueryT, paged
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
@@ -103,24 +103,34 @@ async def list_sessions(
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
     if search:
-        conditions.append(has_words(search))
-    query = paged(
-        select(ChatSession).where(*conditions),
-        page,
-        columns={
-            "updated_at": col(ChatSession.updated_at),
-            "created_at": col(ChatSession.created_at),
-            "last_message_at": col(ChatSession.last_message_at),
-            "title": col(ChatSession.title),
-        },
-        tie=col(ChatSession.id),
-    )
+        return await _found(session, conditions, search, page)
+    query = _paged(select(ChatSession).where(*conditions), page)
     total = select(func.count()).select_from(ChatSession).where(*conditions)
-    rows = (await session.exec(query)).all()
-    matches: Mapping[str, Match] = {}
-    if search and rows:
-        matches = await find_matches(session, rows, search)
-    return SessionListing(rows, (await session.exec(total)).one(), matches)
+    return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def _found(
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: Page
+) -> SessionListing:
+    found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
+    total = found.total
+    if not found.rows and page.number > 1:
+        # Behind the last page no row tells it.
+        first = replace(page, number=1, size=1)
+        total = (
+            await find_sessions(session, conditions, words, lambda query: _paged(query, first))
+        ).total
+    return SessionListing(found.rows, total, found.matches)
+
+
+def _paged(query: QueryT, page: Page) -> QueryT:
+    columns = {
+        "updated_at": col(ChatSession.updated_at),
+        "created_at": col(ChatSession.created_at),
+        "last_message_at": col(ChatSession.last_message_at),
+        "title": col(ChatSession.title),
+    }
+    return paged(query, page, columns=columns, tie=col(ChatSession.id))
 
 
 async def change(

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sqlalchemy import GenerativeSelect
 from sqlalchemy.orm import Mapped
-from sqlmodel.sql.expression import SelectOfScalar
 
-RowT = TypeVar("RowT")
+QueryT = TypeVar("QueryT", bound=GenerativeSelect)
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Page:
 
 
 def paged(
-    query: SelectOfScalar[RowT],
+    query: QueryT,
     page: Page,
     *,
     columns: Mapping[str, Mapped[object]],
     tie: Mapped[str],
-) -> SelectOfScalar[RowT]:
+) -> QueryT:
     """The query of one page.
 
     Args:
