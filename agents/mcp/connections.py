@@ -22,6 +22,7 @@ from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import (
+    Conflict,
     McpConnectionNotFound,
     McpConnectionsFull,
     McpNameTaken,
@@ -96,16 +97,26 @@ async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpC
 
 
 async def change(
-    work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields
+    work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
     """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
 
+    Args:
+        work: the transaction.
+        owner_id: whose.
+        connection_id: which.
+        fields: all of them, as the change leaves them.
+        version: of the connection that they were made of.
+
     Raises:
+        Conflict: it was changed since.
         McpConnectionNotFound: the owner has none of this id.
         McpNameTaken: the owner has another one of this name.
     """
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
+    if row.version != version:
+        raise Conflict(field="version", version=row.version)
     await _require_free_name(work.session, owner_id, fields.name, besides=row.id)
     if (row.type, row.url) != (fields.type, fields.url):
         mine = col(McpToolList.connection_id) == row.id

@@ -129,11 +129,19 @@ class McpPool:
         """Close sessions that nobody uses, round after round, until cancelled."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            before = _now() - self._limits.idle_seconds
-            for place in list(self._places.values()):
-                if place.session is not None and place.used < before:
-                    place.session.retire()
-                    place.session = None
+            self.forget_unused()
+
+    def forget_unused(self) -> None:
+        """Close sessions that nobody uses, and forget connections but for those left alone."""
+        now = _now()
+        for connection_id, place in list(self._places.items()):
+            if place.used >= now - self._limits.idle_seconds or place.turn.locked():
+                continue
+            if place.session is not None:
+                place.session.retire()
+                place.session = None
+            if place.open_again <= now:
+                del self._places[connection_id]
 
     async def close(self) -> None:
         """Close all sessions; no other is opened after this."""

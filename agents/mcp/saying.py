@@ -12,10 +12,11 @@ from agents.mcp.target import McpType
 from agents.mcp.websocket_transport import SCHEMES
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
-from core.errors import InvalidRequest
+from core.errors import Conflict, InvalidRequest
 from core.outgoing.guard import read_url
 
 LONGEST_TOKEN = 4096
+_ATTEMPTS = 5
 _SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: SCHEMES}
 
 
@@ -72,12 +73,22 @@ async def update(
         InvalidRequest: a field can't be used, or the token of one host would go to another.
         UrlNotAllowed: its address is not called.
         McpNameTaken: the owner has another one of this name.
+        Conflict: others changed it again and again.
     """
-    async with database.reading() as session:
-        present = await connections.get(session, *which)
-    fields = await _fields(service, present, said)
-    async with unit_of_work(database) as work:
-        row = await connections.change(work, *which, fields)
+    attempts = 0
+    while True:
+        async with database.reading() as session:
+            present = await connections.get(session, *which)
+        # Outside of the transaction: to ask for the addresses of a name may take long.
+        fields = await _fields(service, present, said)
+        try:
+            async with unit_of_work(database) as work:
+                row = await connections.change(work, *which, fields, present.version)
+            break
+        except Conflict:
+            attempts += 1
+            if attempts == _ATTEMPTS:
+                raise
     await service.forget(row.id)
     if row.enabled:
         service.look_soon(row)

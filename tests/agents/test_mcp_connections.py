@@ -1,5 +1,6 @@
 """What is kept of people's MCP connections: lists of tools within bounds, and read when needed."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -8,8 +9,11 @@ from agents.mcp import connections
 from agents.mcp.catalogue import McpTool
 from agents.mcp.connections import ConnectionFields
 from agents.mcp.limits import McpLimits
+from agents.mcp.pool import McpPool
+from agents.mcp.saying import Said, update
 from agents.mcp.service import PURPOSE, McpService
 from agents.mcp.tables import McpConnection
+from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tool_lists import ParsedLists
 from agents.runs.reaching import Reaching
 from agents.tools import DEFAULT_POLICIES
@@ -17,6 +21,7 @@ from core.accounts.access import Principal
 from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
+from core.errors import McpUnavailable
 from core.outgoing.guard import OutgoingGuard
 from core.security.secrets import Vault
 from core.tool_policies import ServerPolicies
@@ -27,11 +32,18 @@ from tests.fixtures.database import statements_of
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 LIMITS = McpLimits()
+# Nobody listens there.
+URL = "http://127.0.0.1:9/mcp"
 
 
 @pytest.fixture
 async def owner(database: Database) -> Principal:
     return await register(database)
+
+
+def service_of(database: Database) -> McpService:
+    guard = OutgoingGuard(["127.0.0.1:9"])
+    return McpService(database, Vault(b"of the tests", PURPOSE), guard, LIMITS)
 
 
 def tools(*names: str, described: str = "") -> list[McpTool]:
@@ -41,8 +53,7 @@ def tools(*names: str, described: str = "") -> list[McpTool]:
 async def connect(
     database: Database, owner: Principal, listed: list[McpTool], limits: McpLimits = LIMITS
 ) -> McpConnection:
-    url = "http://127.0.0.1:9/mcp"
-    fields = ConnectionFields(unique("c"), "standard", url, "none", None, {}, enabled=True)
+    fields = ConnectionFields(unique("c"), "standard", URL, "none", None, {}, enabled=True)
     async with unit_of_work(database) as work:
         row = await connections.add(work, owner.user_id, fields)
     await relist(database, row, listed, limits)
@@ -125,7 +136,7 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
         row = await connections.get(work.session, owner.user_id, off.id)
         row.enabled = False
         work.session.add(row)
-    service = McpService(database, Vault(b"of the tests", PURPOSE), OutgoingGuard([]), LIMITS)
+    service = service_of(database)
     reaching = Reaching(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
     try:
         props = {"mcp_connection_ids": [used.id, off.id]}
@@ -140,6 +151,46 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
     (lists,) = [statement for statement in sent if "mcp_tool_list.tools" in statement]
     # One variable: the list of one connection.
     assert lists.count("?") == 1
+
+
+async def test_changes_of_different_fields_at_once_all_count(database: Database, owner: Principal):
+    row = await connect(database, owner, [])
+    which = owner.user_id, row.id
+    service = service_of(database)
+    try:
+        # Nobody looks at the server of one that is switched off.
+        await update(database, service, which, Said(enabled=False))
+        await asyncio.gather(
+            update(database, service, which, Said(name="other")),
+            update(database, service, which, Said(url=f"{URL}/else")),
+            update(database, service, which, Said(config={"max_retries": 7})),
+        )
+    finally:
+        await service.close()
+    async with database.reading() as session:
+        now = await connections.get(session, *which)
+    assert (now.name, now.url, now.config) == ("other", f"{URL}/else", {"max_retries": 7})
+    assert (now.enabled, now.version) == (False, 5)
+
+
+@one_database
+async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_over(
+    database: Database, owner: Principal
+):
+    limits = replace(LIMITS, idle_seconds=-1, connect_seconds=1)
+    pool = McpPool(OutgoingGuard(["127.0.0.1:9"]), limits)
+    target = McpTarget("c", McpType.STANDARD, URL, "", pause_seconds=60, max_retries=1)
+    try:
+        with pytest.raises(McpUnavailable):
+            await pool.session(target)
+        pool.forget_unused()
+        # It is left alone still.
+        assert list(pool._places) == ["c"]
+        pool._places["c"].open_again = 0
+        pool.forget_unused()
+        assert not pool._places
+    finally:
+        await pool.close()
 
 
 def test_lists_used_longest_ago_make_room():
