@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 from cli import messages
 from cli.client import ApiClient
@@ -36,9 +37,10 @@ async def download(
         Its size in bytes and its SHA-256 in hexadecimal.
     """
     digest, size = hashlib.sha256(), 0
-    partial = file.with_name(f"{file.name}.part")
+    # A name of nobody else's: what another one left or is about to write is not touched.
+    partial = file.with_name(f".agentex-{uuid4().hex}.part")
     try:
-        with partial.open("wb") as target:
+        with partial.open("xb") as target:
             async with client.stream("GET", path) as response:
                 async for block in response.aiter_bytes():
                     target.write(block)

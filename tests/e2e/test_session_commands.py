@@ -75,6 +75,7 @@ def test_session_is_shown(sessions: Command, somebody: Api):
 
 def test_session_is_exported_by_the_name_of_the_file(sessions: Command, somebody: Api):
     session_id = talked(somebody, "Who are you?")
+    Path("talk.md.part").write_text("somebody else's")
     assert sessions("export", session_id, "talk.md").exit_code == 0
     assert sessions("export", session_id, "talk.json", "--json").exit_code == 0
 
@@ -85,7 +86,12 @@ def test_session_is_exported_by_the_name_of_the_file(sessions: Command, somebody
     forced = sessions("export", session_id, "talk.md", "--force", "--format", "json")
     assert forced.exit_code == 0
     assert json.loads(Path("talk.md").read_bytes())["format"] == "agentex-session"
-    assert not list(Path().glob("*.part"))
+    assert Path("talk.md.part").read_text() == "somebody else's"
+    assert sorted(path.name for path in Path().iterdir() if path.is_file()) == [
+        "talk.json",
+        "talk.md",
+        "talk.md.part",
+    ]
 
 
 def test_session_is_archived_and_taken_out_again(sessions: Command, somebody: Api):
