@@ -1,5 +1,6 @@
 """``agentex kb share``: with whom a knowledge base is shared, and changing that."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -9,8 +10,11 @@ from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.kb import WantedArgument
 from cli.output import Output
-from cli.problems import ExitCode
+from cli.problems import ExitCode, ServerRefused
 from cli.records import JsonObject, Record
+from core.errors import ErrorCode
+
+_ATTEMPTS = 10
 
 UserOption = Annotated[
     list[str] | None, typer.Option("--user", help="A person, by user name; may come many times.")
@@ -45,6 +49,7 @@ class _Share(Record):
 class _Shares(Record):
     items: list[_Share]
     total: int
+    version: str | None = None
 
 
 def share(
@@ -67,9 +72,8 @@ def share(
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
         shares = client.read(_Shares, await client.call("GET", path))
         if chosen:
-            access = "write" if write else "read"
-            new = _changed(shares, chosen, None if remove else access)
-            shares = client.read(_Shares, await client.call("PUT", path, body={"shares": [*new]}))
+            access = None if remove else "write" if write else "read"
+            shares = await _change(client, path, shares, lambda now: _changed(now, chosen, access))
         output.emit(shares.to_json())
         if not shares.items:
             output.say(messages.KB_SHARED_WITH_NOBODY, name=base.name)
@@ -79,6 +83,24 @@ def share(
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
+
+
+async def _change(
+    client: ApiClient, path: str, shares: _Shares, change: Callable[[_Shares], list[JsonObject]]
+) -> _Shares:
+    """Put a change of the list in its place, made anew where somebody was faster."""
+    attempts = 0
+    while True:
+        body: JsonObject = {"shares": [*change(shares)]}
+        if shares.version is not None:
+            body["version"] = shares.version
+        try:
+            return client.read(_Shares, await client.call("PUT", path, body=body))
+        except ServerRefused as refused:
+            attempts += 1
+            if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
+                raise
+        shares = client.read(_Shares, await client.call("GET", path))
 
 
 def _changed(

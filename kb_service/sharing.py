@@ -1,5 +1,6 @@
 """Sharing a knowledge base: with whom it is shared, and changing that."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
@@ -10,9 +11,12 @@ from core.accounts.access import Action, Principal
 from core.accounts.sharing import Shared, Wanted, admit, list_shares, replace_shares, visible_to
 from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import UnitOfWork
-from core.errors import KnowledgeBaseNotFound
+from core.errors import Conflict, KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
+
+_VERSION_DIGITS = 16
+_CHANGED = "The shares were changed since they were read: read them again"
 
 
 async def hold(
@@ -64,12 +68,30 @@ async def still_visible(
     return [present[row.id] for row in rows if row.id in present]
 
 
+def version_of(shares: Sequence[Shared]) -> str:
+    """What a list of shares is told from another one by."""
+    said = sorted(f"{who} {access}" for who, access in _named(shares).items())
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
+
+
 async def share(
-    work: UnitOfWork, principal: Principal, knowledge_base_id: str, wanted: Sequence[Wanted]
+    work: UnitOfWork,
+    principal: Principal,
+    knowledge_base_id: str,
+    wanted: Sequence[Wanted],
+    version: str | None = None,
 ) -> list[Shared]:
     """Share a knowledge base with exactly these people and roles, from now on.
 
+    Args:
+        work: the transaction.
+        principal: who asks.
+        knowledge_base_id: which one.
+        wanted: people and roles.
+        version: of the list that the caller read; None for whatever it is now.
+
     Raises:
+        Conflict: the list is not that of this version any more.
         KnowledgeBaseNotFound: there is none, or not for this caller.
         OwnerOnly: it is somebody else's.
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
@@ -77,7 +99,10 @@ async def share(
     session = work.session
     # Two requests at a time would both add what neither finds.
     row = await hold(session, principal, knowledge_base_id, Action.MANAGE)
-    before = _named(await list_shares(session, row))
+    present = await list_shares(session, row)
+    if version not in (None, found := version_of(present)):
+        raise Conflict(field="version", error=_CHANGED, version=found)
+    before = _named(present)
     await replace_shares(work, row, wanted)
     shares = await list_shares(session, row)
     after = _named(shares)

@@ -50,6 +50,7 @@ class ShareList(BaseModel):
 
     items: list[ShareAnswer]
     total: int
+    version: str
 
 
 class ShareBody(Body):
@@ -75,6 +76,11 @@ class SharesBody(Body):
     """Everyone with whom it is to be shared; whoever is left out loses it at once."""
 
     shares: list[ShareBody] = Field(max_length=MOST_SHARES)
+    version: Text | None = Field(
+        default=None,
+        max_length=100,
+        description="Of the list as it was read; refused if it changed",
+    )
 
 
 def _answer(shares: Sequence[Shared]) -> Envelope[ShareList]:
@@ -89,7 +95,8 @@ def _answer(shares: Sequence[Shared]) -> Envelope[ShareList]:
         )
         for one in shares
     ]
-    return Envelope(data=ShareList(items=items, total=len(items)))
+    version = sharing.version_of(shares)
+    return Envelope(data=ShareList(items=items, total=len(items), version=version))
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
@@ -103,7 +110,7 @@ async def list_shares(
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, *_MISSING),
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
 )
 async def replace_shares(
     kb_id: Text, body: SharesBody, principal: CurrentPrincipal, work: Writing
@@ -114,4 +121,4 @@ async def replace_shares(
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
     wanted = [one.wanted() for one in body.shares]
-    return _answer(await sharing.share(work, principal, kb_id, wanted))
+    return _answer(await sharing.share(work, principal, kb_id, wanted, body.version))

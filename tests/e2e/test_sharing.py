@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -9,6 +10,8 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
+from cli.command import Options, open_client, open_output
+from cli.kb_share import _change, _changed, _Shares
 from cli.main import app
 from core.errors import ErrorCode
 from core.settings import get_settings
@@ -200,6 +203,21 @@ def test_with_whom_it_is_shared_is_noted_whatever_they_are_called(
         assert f'"who": "user {name}", "access": "read"' in str(row["details"]).replace("'", '"')
 
 
+def test_change_of_a_list_that_somebody_changed_is_refused(user: Api, other: Api, third: Api):
+    path = f"/knowledge-bases/{user.create_kb()}/shares"
+    read = user.get(path)
+    first = {"shares": [{"username": other.name}], "version": read["version"]}
+    now = user.put(path, first)
+    assert now["version"] != read["version"]
+    details = user.refused(ErrorCode.CONFLICT, "PUT", path, json=first)
+    assert (details["field"], details["version"]) == ("version", now["version"])
+    access = {"shares": [{"username": other.name, "access": "write"}], "version": now["version"]}
+    assert user.put(path, access)["version"] not in (now["version"], read["version"])
+    # Who names no version replaces whatever is there.
+    back = user.put(path, {"shares": []})
+    assert (back["items"], back["version"]) == ([], read["version"])
+
+
 def test_deleted_knowledge_base_is_shared_with_nobody(server: Server, user: Api, other: Api):
     kb_id = user.create_kb()
     share(user, kb_id, {"username": other.name})
@@ -224,6 +242,26 @@ def test_account_that_is_deleted_leaves_no_share_and_its_heir_needs_none(
     gone = {"shares": [{"user_id": user.user_id}]}
     path = f"/knowledge-bases/{theirs}/shares"
     other.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=gone)
+
+
+@one_shape
+@pytest.mark.anyio
+async def test_terminal_keeps_what_others_shared_since_it_looked(
+    server: Server, user: Api, other: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTEX_URL", str(server.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", user.access_token)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    get_settings.cache_clear()
+    path = f"/api/v1/knowledge-bases/{user.create_kb()}/shares"
+    options = Options(json_only=True, language=None, url=None)
+    async with open_client(options, open_output(options)) as client:
+        looked = client.read(_Shares, await client.call("GET", path))
+        for subject in (("role", "developer"), ("username", other.name)):
+            # Both go by the same look.
+            change = partial(_changed, chosen=[subject], access="read")
+            left = await _change(client, path, looked, change)
+    assert {one.subject()[1] for one in left.items} == {"developer", other.name}
 
 
 @one_shape
