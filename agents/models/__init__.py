@@ -17,6 +17,7 @@ from agents.models.providers import CUSTOM, CUSTOM_NAME, PROVIDERS, Protocol, Pr
 from agents.models.streamed import StreamedModel
 from core.errors import UnusableSetting
 from core.llm_settings import LlmOptions
+from core.outgoing.connecting import KEPT_SECONDS
 from core.outgoing.guard import OutgoingGuard
 from core.outgoing.httpx_transport import GuardedTransport
 from core.settings import Settings, read_variable
@@ -39,7 +40,11 @@ def open_client(guard: OutgoingGuard | None = None) -> httpx.AsyncClient:
     """
     # A run holds a connection for as long as its model speaks: with a limit, a run more would
     # wait for another one's end, and fail where that takes longer than an answer may.
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS)
+    limits = httpx.Limits(
+        max_connections=None,
+        max_keepalive_connections=_KEPT_CONNECTIONS,
+        keepalive_expiry=KEPT_SECONDS,
+    )
     transport = GuardedTransport(guard, limits) if guard else None
     return httpx.AsyncClient(
         follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None

@@ -1,41 +1,83 @@
 """What guarded transports of all HTTP libraries share: trying the addresses one after another."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+import asyncio
+from collections.abc import Iterable
+from typing import Generic, Protocol, TypeVar
 
 from core.outgoing.guard import NameNotResolved, OutgoingGuard
 
-StreamT = TypeVar("StreamT")
+KEPT_SECONDS = 60.0
+"""How long an idle connection is kept: a new one costs DNS, TCP and TLS."""
+StreamT_co = TypeVar("StreamT_co", covariant=True)
+SocketOption = (
+    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+)
 
 
-async def connect_guarded(
-    guard: OutgoingGuard,
-    where: tuple[str, int],
-    connect: Callable[[str, float | None], Awaitable[StreamT]],
-    failures: tuple[type[Exception], type[Exception]],
-    seconds: float | None,
-) -> StreamT:
-    """A connection to the first address that takes one.
+class Connector(Protocol[StreamT_co]):
+    """The part of an HTTP library that connects."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> StreamT_co:
+        """A connection to one address."""
+        ...
+
+
+class GuardedConnector(Generic[StreamT_co]):
+    """Connects to those addresses only that the guard lets through.
 
     Args:
         guard: says which addresses there are.
-        where: host and port.
-        connect: to one address, in so many seconds.
+        inner: the library's own.
         failures: the library's errors for no connection and for none in time.
-        seconds: for all tries together; None for no limit.
-
-    Raises:
-        UrlNotAllowed: the guard refuses.
-        Exception: the first of ``failures`` where the name has no address, else the last try's.
     """
-    try:
-        addresses = await guard.resolve(*where)
-    except NameNotResolved as error:
-        raise failures[0]("the name has no address") from error
-    each = None if seconds is None else seconds / len(addresses)
-    for address in addresses[:-1]:
+
+    def __init__(
+        self,
+        guard: OutgoingGuard,
+        inner: Connector[StreamT_co],
+        failures: tuple[type[Exception], type[Exception]],
+    ) -> None:
+        self._guard = guard
+        self._inner = inner
+        self._failures = failures
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> StreamT_co:
+        """A connection to the first address that takes one; all tries together have the time.
+
+        Raises:
+            UrlNotAllowed: the guard refuses.
+            Exception: the first of the failures where the name has no address, else the last try's.
+        """
         try:
-            return await connect(address, each)
-        except failures:
-            continue
-    return await connect(addresses[-1], each)
+            addresses = await self._guard.resolve(host, port)
+        except NameNotResolved as error:
+            raise self._failures[0]("the name has no address") from error
+        each = None if timeout is None else timeout / len(addresses)
+        for address in addresses[:-1]:
+            try:
+                return await self._inner.connect_tcp(
+                    address, port, each, local_address, socket_options
+                )
+            except self._failures:
+                continue
+        return await self._inner.connect_tcp(
+            addresses[-1], port, each, local_address, socket_options
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, as the library does between two tries."""
+        await asyncio.sleep(seconds)

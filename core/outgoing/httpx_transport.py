@@ -1,15 +1,17 @@
 """Guarded connections for ``httpx``: the transport that a client to a user's address is given."""
 
-from collections.abc import Iterable
 from typing import cast
 
 import httpcore
 import httpx
 
-from core.outgoing.connecting import connect_guarded
+from core.outgoing.connecting import KEPT_SECONDS, GuardedConnector
 from core.outgoing.guard import OutgoingGuard
 
-_Option = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+# As many as the library has by default.
+_LIMITS = httpx.Limits(
+    max_connections=100, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS
+)
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
@@ -25,38 +27,16 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
     """
 
     def __init__(self, guard: OutgoingGuard, limits: httpx.Limits | None = None) -> None:
-        limits = limits or httpx.Limits(max_connections=100, max_keepalive_connections=20)
+        limits = limits or _LIMITS
         super().__init__(trust_env=False, limits=limits)
         # httpx has no parameter for the part of its pool that connects.
+        failures = (httpcore.ConnectError, httpcore.ConnectTimeout)
+        own = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
+        backend = GuardedConnector(guard, own, failures)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
             max_connections=limits.max_connections,
             max_keepalive_connections=limits.max_keepalive_connections,
             keepalive_expiry=limits.keepalive_expiry,
-            network_backend=_GuardedBackend(guard),
+            network_backend=cast(httpcore.AsyncNetworkBackend, backend),
         )
-
-
-class _GuardedBackend(httpcore.AsyncNetworkBackend):
-    def __init__(self, guard: OutgoingGuard) -> None:
-        self._guard = guard
-        self._inner = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109
-        local_address: str | None = None,
-        socket_options: Iterable[_Option] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        async def connect(address: str, seconds: float | None) -> httpcore.AsyncNetworkStream:
-            return await self._inner.connect_tcp(
-                address, port, seconds, local_address, socket_options
-            )
-
-        failures = (httpcore.ConnectError, httpcore.ConnectTimeout)
-        return await connect_guarded(self._guard, (host, port), connect, failures, timeout)
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agents.models import configured_endpoint, configured_model
+from agents.models import configured_endpoint, configured_model, open_client
 from agents.models.endpoint import Endpoint, Traits
 from agents.models.port import Message
 from agents.models.providers import PROVIDERS
 from core.errors import UnusableSetting
 from core.llm_settings import LlmOptions
+from core.outgoing.guard import OutgoingGuard
 from core.settings import Settings
 from tests.agents.model_calls import TOOL, events_of, text_of, thoughts_of
 from tests.fixtures.model_server import ModelServer
@@ -39,6 +40,12 @@ def chosen(**values: object) -> Endpoint:
     endpoint = configured_endpoint(settings(**values))
     assert endpoint is not None
     return endpoint
+
+
+async def test_connections_to_models_are_kept_for_a_while():
+    async with open_client() as own, open_client(OutgoingGuard([])) as guarded:
+        for client in (own, guarded):
+            assert client._transport._pool._keepalive_expiry >= 60
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from core.errors import UrlNotAllowed
 from core.outgoing import httpx2_transport, httpx_transport
+from core.outgoing.connecting import KEPT_SECONDS
 from core.outgoing.guard import NameNotResolved, OutgoingGuard
 
 pytestmark = pytest.mark.anyio
@@ -62,11 +63,13 @@ Client = httpx.AsyncClient | httpx2.AsyncClient
 
 def of_httpx(guard: OutgoingGuard) -> Client:
     transport = httpx_transport.GuardedTransport(guard)
+    assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 
 
 def of_httpx2(guard: OutgoingGuard) -> Client:
     transport = httpx2_transport.GuardedTransport(guard)
+    assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 
 
