@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -141,8 +142,12 @@ class ToolOutput:
     failure: AgentexError | None = None
 
 
+@cache
 def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON Schema of an arguments model, without the titles pydantic adds."""
+    """The JSON Schema of an arguments model, without the titles pydantic adds.
+
+    Made once, as every run asks for it: nobody may change it.
+    """
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
