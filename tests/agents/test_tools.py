@@ -97,7 +97,7 @@ def test_only_clock_and_people_are_offered_when_nothing_is_selected():
 
 
 def test_every_tool_has_a_described_schema_and_a_unique_name():
-    book = CalendarBook(Database("sqlite+aiosqlite://"), "owner", "run")
+    book = CalendarBook(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
     scope = ToolScope(
         InMemoryRetriever(),
