@@ -28,6 +28,7 @@ class DocumentAnswer(BaseModel):
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that
     searches see; ``searchable`` says whether there is one. ``waiting`` says why a document that
     is not done is not in work either, ``ahead`` how many of its knowledge base go before it.
+    ``restricted``: not all who read the knowledge base read it.
     """
 
     id: str
@@ -37,6 +38,7 @@ class DocumentAnswer(BaseModel):
     media_type: str
     file_size: int
     sha256: str
+    restricted: bool
     metadata: dict[str, JsonValue]
     status: str
     stage: str
@@ -93,5 +95,6 @@ async def read_answer(
 ) -> DocumentAnswer:
     """One document through the gate, as an answer."""
     base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    row = await documents.get(session, base.id, document_id)
-    return answer(row, base, ahead=await documents.count_ahead(session, base.id, [row]))
+    row = await documents.get(session, principal, base.id, document_id)
+    ahead = await documents.count_ahead(session, principal, base.id, [row])
+    return answer(row, base, ahead=ahead)

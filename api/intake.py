@@ -111,7 +111,9 @@ class Intake:
                 row = await knowledge_bases.get(
                     work.session, self.principal, self.kb_id, Action.WRITE
                 )
-                intake = await documents.take_in(work, row, upload, quota_bytes=quota)
+                intake = await documents.take_in(
+                    work, self.principal, row, upload, quota_bytes=quota
+                )
                 told = answer(intake.document, row).model_dump()
         except (NotFound, ReadOnly, DocumentNameTaken, QuotaExceeded):
             # Here no row can have been written; after any other failure one may have been, and

@@ -17,6 +17,7 @@ from core.logging import get_logger
 from kb_service import documents
 from kb_service.documents import Progress
 from kb_service.models import Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 
 log = get_logger(__name__)
 
@@ -46,7 +47,7 @@ class Follower:
 
     Args:
         base: the knowledge base as it is now; None when it is gone.
-        progress: how far it is.
+        progress: how far all of it is: ``ProgressView`` knows how much of that is for whom.
         shared: with whom it is shared.
         changed: documents that changed since, by id.
         news: set when there is something to tell.
@@ -156,7 +157,7 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
     base = await session.get(KnowledgeBase, knowledge_base_id)
     if base is None or base.deleted_at is not None:
         return _Look()
-    progress = await documents.summarise(session, base)
+    progress = await documents.summarise(session, EVERYTHING, base)
     return _Look(base, progress, await subjects_of(session, base))
 
 

@@ -12,6 +12,7 @@ from ingestion.workbench import Workbench
 from kb_service import questions, reindexing
 from kb_service.evaluation.measure import SavedQuestion, asking, evaluate, saved
 from kb_service.models import KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
 from kb_service.retrieval.search import Searcher
 from kb_service.vector_index.protocol import index_scope
@@ -43,7 +44,7 @@ async def go_on(bench: Workbench, knowledge_base_id: str) -> None:
         if (await reindexing.count(work.session, locked)).state() is not State.READY:
             return
         if not reindexing.is_measured(locked):
-            asked = await questions.list_all(work.session, knowledge_base_id)
+            asked = await questions.list_all(work.session, EVERYTHING, locked)
             if asked:
                 reindexing.enqueue_reindex(work, knowledge_base_id)
                 return
@@ -60,7 +61,7 @@ async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
         if row is None or row.deleted_at is not None:
             return
         tally = await reindexing.count(session, row)
-        asked = saved(await questions.list_all(session, knowledge_base_id))
+        asked = saved(await questions.list_all(session, EVERYTHING, row))
     is_ready = row.target is not None and tally.state() is State.READY
     if is_ready and asked and not reindexing.is_measured(row):
         await _measure(bench, row, asked)
@@ -70,8 +71,8 @@ async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
 async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
     longest = bench.settings.max_query_characters
     searcher = Searcher(bench.database, bench.spaces, max_query_characters=longest)
-    present = (await evaluate(asking(searcher, row), asked)).quality
-    target = (await evaluate(asking(searcher, row, shadow=True), asked)).quality
+    present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
+    target = (await evaluate(asking(searcher, EVERYTHING, row, shadow=True), asked)).quality
     async with unit_of_work(bench.database) as work:
         locked = await reindexing.lock(work.session, row.id)
         if locked is not None:

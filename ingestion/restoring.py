@@ -20,7 +20,7 @@ from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidArchive
 from ingestion.workbench import Workbench
-from kb_service import documents
+from kb_service import documents, narrowing
 from kb_service.documents.intake import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.portable.records import (
@@ -158,6 +158,7 @@ class Restorer:
             sha256=entry.sha256,
             storage_key=str(uuid5(UUID(id_), "original")),
             attributes=entry.attributes,
+            restricted=entry.restricted,
             generation=self._to.knowledge_base.generation,
         )
         if entry.state == "failed":
@@ -196,6 +197,8 @@ class Restorer:
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
                     work.wake_workers()
+            if any(one.row.restricted for one in fresh):
+                await narrowing.mark_narrowed(work, self._to.knowledge_base.id)
             await self._check_quota(work)
         return {one.row.id for one in fresh}, redone
 

@@ -24,12 +24,13 @@ from core.logging import get_logger
 from ingestion.holding import hold
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
-from kb_service import knowledge_bases, questions, transfers
+from kb_service import knowledge_bases, narrowing, questions, transfers
 from kb_service.models import KnowledgeBase, Transfer
 from kb_service.portable.live import LiveSource, Stores
 from kb_service.portable.reading import Archive, limits_of
 from kb_service.portable.records import Content
 from kb_service.questions import QuestionDraft
+from kb_service.readers import EVERYTHING
 from kb_service.transfers import TransferLease
 
 log = get_logger(__name__)
@@ -211,20 +212,23 @@ async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> No
         await restorer.flush()
         async with unit_of_work(bench.database) as work:
             await guard(work)
-            await _finish(work, lease, knowledge_base.id, source.questions)
+            await _finish(work, row, destination, source.questions)
 
 
 async def _finish(
     work: UnitOfWork,
-    lease: TransferLease,
-    knowledge_base_id: str,
+    row: Transfer,
+    destination: Destination,
     drafts: Sequence[QuestionDraft],
 ) -> None:
-    knowledge_base = await work.session.get_one(KnowledgeBase, knowledge_base_id)
-    await questions.add(work, knowledge_base, drafts)
+    id_ = destination.knowledge_base.id
+    if row.kind == transfers.COPY:
+        await narrowing.copy_readers(work, row.source, id_, destination.document_id)
+    knowledge_base = await work.session.get_one(KnowledgeBase, id_)
+    await questions.add(work, EVERYTHING, knowledge_base, drafts)
     knowledge_base.enabled = True
     work.session.add(knowledge_base)
-    await transfers.complete(work, lease)
+    await transfers.complete(work, transfers.lease_of(row))
 
 
 @asynccontextmanager
@@ -252,9 +256,9 @@ async def _live_source(bench: Workbench, row: Transfer) -> _Source:
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error
-    live = LiveSource(Stores(bench.database, bench.store, bench.spaces), origin)
+    live = LiveSource(Stores(bench.database, bench.store, bench.spaces), asking, origin)
     async with bench.database.reading() as session:
-        rows = await questions.list_all(session, origin.id)
+        rows = await questions.list_all(session, asking, origin)
     return _Source(
         contents=live.contents,
         questions=[QuestionDraft(question.text, question.expected) for question in rows],

@@ -12,6 +12,7 @@ from core.database.paging import Page, paged
 from core.database.unit_of_work import UnitOfWork
 from core.errors import ChunkNotFound, Conflict, DocumentNotFound
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING, Reader, readable
 
 SORT_FIELDS = ("position", "token_count")
 _CHANGED = "The passage was edited meanwhile: read it again"
@@ -83,12 +84,14 @@ async def list_chunks(
     return ChunkListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def get(session: AsyncSession, knowledge_base: KnowledgeBase, chunk_id: str) -> ChunkPlace:
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, chunk_id: str
+) -> ChunkPlace:
     """Load a chunk of a knowledge base that already passed the gate.
 
     Raises:
-        ChunkNotFound: there is none in this knowledge base, or only one of a revision that
-            searches do not see.
+        ChunkNotFound: there is none in this knowledge base for this reader, or only one of a
+            revision that searches do not see.
     """
     query = (
         select(Chunk, Document)
@@ -98,6 +101,7 @@ async def get(session: AsyncSession, knowledge_base: KnowledgeBase, chunk_id: st
             col(Document.knowledge_base_id) == knowledge_base.id,
             col(Document.deleted_at).is_(None),
             col(Document.active_revision) == col(Chunk.revision),
+            readable(reader),
         )
     )
     found = (await session.exec(query)).first()
@@ -107,30 +111,39 @@ async def get(session: AsyncSession, knowledge_base: KnowledgeBase, chunk_id: st
     return ChunkPlace(knowledge_base, document, chunk)
 
 
+@dataclass(frozen=True)
+class Shelf:
+    """Where somebody reads: the knowledge bases, which passed the gate, and who it is."""
+
+    knowledge_base_ids: Sequence[str]
+    reader: Reader
+
+
 async def read_span(
-    session: AsyncSession, knowledge_base_ids: Sequence[str], named: str, *, start: int, end: int
+    session: AsyncSession, shelf: Shelf, named: str, *, start: int, end: int
 ) -> Span:
     """Load the part of a document that stands between two characters, as searches see it.
 
     Args:
         session: to read from.
-        knowledge_base_ids: those that passed the gate.
+        shelf: where.
         named: the document's id, or its name.
         start: first character.
         end: one past the last.
 
     Raises:
-        DocumentNotFound: no searchable document of that id or name in these knowledge bases.
+        DocumentNotFound: no searchable document of that id or name is there for this reader.
     """
     query = (
         select(Document)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
         .where(
-            col(Document.knowledge_base_id).in_(knowledge_base_ids),
+            col(Document.knowledge_base_id).in_(shelf.knowledge_base_ids),
             or_(col(Document.id) == named, col(Document.name) == named),
             col(Document.deleted_at).is_(None),
             col(KnowledgeBase.deleted_at).is_(None),
             col(Document.active_revision).is_not(None),
+            readable(shelf.reader),
         )
         .order_by((col(Document.id) == named).desc(), col(Document.id))
     )
@@ -193,7 +206,8 @@ async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) ->
         .values(**values)
     )
     if (await work.session.exec(statement)).rowcount == 0:
-        now = await get(work.session, place.knowledge_base, place.chunk.id)
+        # Who changes it has passed the gate.
+        now = await get(work.session, EVERYTHING, place.knowledge_base, place.chunk.id)
         require_version(now.chunk, place.chunk.version)
         # Searches saw another revision for a moment and see this one again: nothing was written.
         raise Conflict(field="version", error=_CHANGED, version=now.chunk.version)

@@ -25,6 +25,7 @@ from core.errors import (
 )
 from kb_service.embeddings.catalogue import DEFAULT, resolve, served
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
+from kb_service.readers import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 
@@ -295,7 +296,7 @@ async def list_visible(
     total = (
         await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
     ).one()
-    counts = await count_documents(session, [row.id for row in rows])
+    counts = await count_documents(session, principal, rows)
     access = await accesses(session, principal, rows)
     items = [(row, counts.get(row.id, 0), access[row.id] or Access.READ) for row in rows]
     return KnowledgeBaseListing(items, total)
@@ -309,21 +310,6 @@ def _visible(principal: Principal) -> ColumnElement[bool]:
         col(KnowledgeBase.owner_id),
         col(KnowledgeBase.is_public),
     )
-
-
-async def count_documents(
-    session: AsyncSession, knowledge_base_ids: Sequence[str]
-) -> dict[str, int]:
-    """The number of documents of each; one without documents is absent."""
-    query = (
-        select(Document.knowledge_base_id, func.count())
-        .where(
-            col(Document.knowledge_base_id).in_(knowledge_base_ids),
-            col(Document.deleted_at).is_(None),
-        )
-        .group_by(Document.knowledge_base_id)
-    )
-    return dict((await session.exec(query)).all())
 
 
 async def change(
@@ -373,6 +359,10 @@ async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
 
 async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
     """Take all documents of a knowledge base away; the erasure of that erases them."""
+    restricted = select(Document.id).where(
+        col(Document.knowledge_base_id) == knowledge_base_id, col(Document.restricted).is_(True)
+    )
+    await forget_shares(work, Document.SHARE_KIND, restricted)
     await work.session.exec(
         update(Document)
         .where(

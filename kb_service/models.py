@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary, Text, text
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, Text, false, text
 from sqlmodel import Field
 
 from core.database.table import Table
@@ -61,6 +61,8 @@ class KnowledgeBase(Table, table=True):
     above ``last_generation`` was given yet. ``target`` holds the settings of the generation that
     a re-index works towards, ``previous`` those of the one before, kept for the way back; there is
     never more than one of both. ``retired`` names generations whose points are yet to go.
+    ``narrowed`` says that a document of it was restricted at some time: only then who reads it is
+    asked document by document (``kb_service.readers``).
     """
 
     SHARE_KIND: ClassVar[str] = "knowledge_base"
@@ -83,6 +85,7 @@ class KnowledgeBase(Table, table=True):
     is_public: bool = False
     enabled: bool = True
     paused: bool = False
+    narrowed: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     deleted_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
@@ -108,7 +111,11 @@ class Document(Table, table=True):
     ``generation`` is that of the settings ``revision`` is made with. ``attempt`` counts the tries
     of this revision and fences a worker that lost its lease. ``superseded_keys`` are files of
     older revisions, ``superseded_bytes`` long, kept until the newest one is searchable.
+    A ``restricted`` one is only for its knowledge base's owner and for those among its readers
+    whom it is shared with; its name is not taken for anybody else.
     """
+
+    SHARE_KIND: ClassVar[str] = "document"
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     knowledge_base_id: str = Field(
@@ -120,6 +127,7 @@ class Document(Table, table=True):
     file_size: int = Field(sa_type=BigInteger)
     sha256: str = Field(max_length=64)
     storage_key: str = Field(max_length=200)
+    restricted: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     status: str = Field(default=DocumentStatus.PENDING.value, max_length=20)
     stage: str = Field(default=DocumentStage.QUEUED.value, max_length=20)
     progress: int = 0
@@ -154,8 +162,15 @@ class Document(Table, table=True):
             "knowledge_base_id",
             "name",
             unique=True,
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
+            sqlite_where=text("deleted_at IS NULL AND restricted IS 0"),
+            postgresql_where=text("deleted_at IS NULL AND restricted IS false"),
+        ),
+        Index(
+            "ix_document_restricted",
+            "knowledge_base_id",
+            "name",
+            sqlite_where=text("restricted IS 1"),
+            postgresql_where=text("restricted IS true"),
         ),
     )
 
@@ -195,7 +210,8 @@ class Question(Table, table=True):
     """A saved question of a knowledge base and the passages that would answer it.
 
     ``expected`` holds at least one of ``{"document": name, "text": words of the passage}``;
-    without ``text`` any passage of the document is right.
+    without ``text`` any passage of the document is right. ``restricted_to`` are the restricted
+    documents that it is about: who does not read all of them does not know of it.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -204,6 +220,9 @@ class Question(Table, table=True):
     )
     text: str = Field(sa_type=Text)
     expected: list[dict[str, str]] = Field(default_factory=list, sa_type=JSON)
+    restricted_to: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 

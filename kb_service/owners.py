@@ -59,6 +59,10 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str
     # What is one's own is not shared with one.
     ids = [base.id for base in bases]
     await forget_subject(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
+    inside = select(Document.id).where(
+        col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True)
+    )
+    await forget_subject(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
     for base in bases:
         base.name = _free_name(base.name, label, taken)
         base.name_key = folded(base.name)

@@ -1,9 +1,8 @@
 """Saved questions of a knowledge base and the passages that would answer them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import delete as delete_from
 from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -12,7 +11,8 @@ from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuestionNotFound
-from kb_service.models import KnowledgeBase, Question
+from kb_service.models import Document, KnowledgeBase, Question
+from kb_service.readers import EVERYTHING, Reader, readable_of, restricted_named, sees_all
 
 MAX_QUESTIONS = 2000
 """Questions of one knowledge base; asking them all takes about ten seconds."""
@@ -81,51 +81,107 @@ def _checked_passage(passage: Passage) -> Passage:
     return {"document": document, **({"text": text} if text else {})}
 
 
-async def get(session: AsyncSession, knowledge_base_id: str, question_id: str) -> Question:
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, question_id: str
+) -> Question:
     """Load a question of a knowledge base that already passed the gate.
 
     Raises:
-        QuestionNotFound: there is none in this knowledge base.
+        QuestionNotFound: there is none in this knowledge base, or not for this reader.
     """
     query = select(Question).where(
-        Question.id == question_id, Question.knowledge_base_id == knowledge_base_id
+        Question.id == question_id, Question.knowledge_base_id == knowledge_base.id
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    found = await _told(session, reader, knowledge_base, (await session.exec(query)).all())
+    if not found:
         raise QuestionNotFound
-    return found
+    return found[0]
+
+
+async def _told(
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    rows: Sequence[Question],
+) -> Sequence[Question]:
+    """Those of these questions that hold no words of a document that is not for somebody.
+
+    One about a restricted document that was deleted since is the owner's alone.
+    """
+    about = {id_ for row in rows for id_ in row.restricted_to}
+    if not about or sees_all(knowledge_base, reader):
+        return rows
+    read = await readable_of(session, reader, about)
+    return [row for row in rows if read.issuperset(row.restricted_to)]
+
+
+async def _bind(
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, rows: Sequence[Question]
+) -> None:
+    """Tie questions to the restricted documents that they are about, as who saves them reads."""
+    names = {passage["document"] for row in rows for passage in row.expected}
+    restricted = await restricted_named(session, reader, knowledge_base_id, names)
+    for row in rows:
+        ids = {id_ for one in row.expected for id_ in restricted.get(one["document"], ())}
+        # Ties are not lost with a name: the words stay.
+        row.restricted_to = sorted({*row.restricted_to, *ids})
+        session.add(row)
+
+
+async def restrict(session: AsyncSession, document: Document) -> None:
+    """Tie the questions about a document to it, because not all read it any more."""
+    mine = col(Question.knowledge_base_id) == document.knowledge_base_id
+    for row in (await session.exec(select(Question).where(mine))).all():
+        if any(passage["document"] == document.name for passage in row.expected):
+            row.restricted_to = sorted({*row.restricted_to, document.id})
+            session.add(row)
 
 
 async def list_questions(
-    session: AsyncSession, knowledge_base_id: str, page: Page
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
 ) -> QuestionListing:
-    """One page of a knowledge base's questions."""
-    mine = col(Question.knowledge_base_id) == knowledge_base_id
+    """One page of what somebody may know of a knowledge base's questions."""
+    mine = select(Question).where(col(Question.knowledge_base_id) == knowledge_base.id)
     columns = {"created_at": col(Question.created_at), "updated_at": col(Question.updated_at)}
-    query = paged(select(Question).where(mine), page, columns=columns, tie=col(Question.id))
-    total = select(func.count()).select_from(Question).where(mine)
-    return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+    if sees_all(knowledge_base, reader):
+        query = paged(mine, page, columns=columns, tie=col(Question.id))
+        total = select(func.count()).select_from(mine.subquery())
+        return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+    # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
+    whole = replace(page, number=1, size=MAX_QUESTIONS)
+    found = (await session.exec(paged(mine, whole, columns=columns, tie=col(Question.id)))).all()
+    rows = await _told(session, reader, knowledge_base, found)
+    start = (page.number - 1) * page.size
+    return QuestionListing(rows[start : start + page.size], len(rows))
 
 
-async def list_all(session: AsyncSession, knowledge_base_id: str) -> Sequence[Question]:
-    """All questions in the order in which they came; at most ``MAX_QUESTIONS``."""
+async def list_all(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+) -> Sequence[Question]:
+    """All that somebody may know of, in the order in which they came; at most ``MAX_QUESTIONS``."""
     query = (
         select(Question)
-        .where(col(Question.knowledge_base_id) == knowledge_base_id)
+        .where(col(Question.knowledge_base_id) == knowledge_base.id)
         .order_by(col(Question.created_at), col(Question.id))
     )
-    return (await session.exec(query)).all()
+    return await _told(session, reader, knowledge_base, (await session.exec(query)).all())
 
 
 async def add(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, drafts: Sequence[QuestionDraft]
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    drafts: Sequence[QuestionDraft],
 ) -> Added:
     """Save questions; one that is already there gets the passages that are new.
 
     Raises:
         InvalidRequest: a question can't be used, or they would be too many; none is saved.
     """
-    present = {row.text: row for row in await list_all(work.session, knowledge_base.id)}
+    rows = await list_all(work.session, EVERYTHING, knowledge_base)
+    known = await _told(work.session, reader, knowledge_base, rows)
+    present = {row.text: row for row in known}
+    touched: dict[str, Question] = {}
     counts = {"added": 0, "extended": 0, "unchanged": 0}
     for draft in map(checked, drafts):
         row = present.get(draft.text)
@@ -136,9 +192,10 @@ async def add(
             counts["added"] += 1
         else:
             counts["extended" if _extend(row, draft.expected) else "unchanged"] += 1
-        work.session.add(row)
-    if len(present) > MAX_QUESTIONS:
+        touched[row.text] = row
+    if len(rows) + counts["added"] > MAX_QUESTIONS:
         raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}")
+    await _bind(work.session, reader, knowledge_base.id, [*touched.values()])
     await work.session.flush()
     return Added(**counts)
 
@@ -152,36 +209,46 @@ def _extend(row: Question, passages: Sequence[Passage]) -> bool:
     return True
 
 
-async def create(work: UnitOfWork, knowledge_base: KnowledgeBase, draft: QuestionDraft) -> Question:
+async def create(
+    work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase, draft: QuestionDraft
+) -> Question:
     """Save one question, which is new or gets more expected passages.
 
     Raises:
         InvalidRequest: it can't be used, or the knowledge base is full.
     """
-    await add(work, knowledge_base, [draft])
+    await add(work, reader, knowledge_base, [draft])
+    clean = checked(draft)
     query = select(Question).where(
-        Question.knowledge_base_id == knowledge_base.id, Question.text == checked(draft).text
+        Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text
     )
-    return (await work.session.exec(query)).one()
+    # Another of this text may be there that is not for this reader.
+    rows = (await work.session.exec(query)).all()
+    told = await _told(work.session, reader, knowledge_base, rows)
+    return next(row for row in told if all(one in row.expected for one in clean.expected))
 
 
-async def change(work: UnitOfWork, row: Question, draft: QuestionDraft) -> Question:
+async def change(
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    row: Question,
+    draft: QuestionDraft,
+) -> Question:
     """Put another text or other passages in place of a question's.
 
     Raises:
         InvalidRequest: it can't be used, or another question has this text.
     """
     clean = checked(draft)
-    twin = select(Question.id).where(
-        Question.knowledge_base_id == row.knowledge_base_id,
-        Question.text == clean.text,
-        Question.id != row.id,
-    )
-    if (await work.session.exec(twin)).first() is not None:
+    others = await list_all(work.session, reader, knowledge_base)
+    if any(other.text == clean.text and other.id != row.id for other in others):
         raise InvalidRequest("question", "Another saved question has this text")
+    if not any(passage in row.expected for passage in clean.expected):
+        row.restricted_to = []
     row.text, row.expected = clean.text, [dict(passage) for passage in clean.expected]
     row.updated_at = utc_now()
-    work.session.add(row)
+    await _bind(work.session, reader, knowledge_base.id, [row])
     return row
 
 
@@ -190,7 +257,8 @@ async def delete(work: UnitOfWork, row: Question) -> None:
     await work.session.delete(row)
 
 
-async def delete_all(work: UnitOfWork, knowledge_base_id: str) -> None:
-    """Remove all questions of a knowledge base."""
-    mine = col(Question.knowledge_base_id) == knowledge_base_id
-    await work.session.exec(delete_from(Question).where(mine))
+async def delete_all(work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase) -> None:
+    """Remove all questions of a knowledge base that somebody may know of."""
+    for row in await list_all(work.session, reader, knowledge_base):
+        await work.session.delete(row)
+    await work.session.flush()

@@ -70,7 +70,7 @@ async def still_visible(
 
 def version_of(shares: Sequence[Shared]) -> str:
     """What a list of shares is told from another one by."""
-    said = sorted(f"{who} {access}" for who, access in _named(shares).items())
+    said = sorted(f"{who} {access}" for who, access in named(shares).items())
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
 
 
@@ -102,10 +102,10 @@ async def share(
     present = await list_shares(session, row)
     if version not in (None, found := version_of(present)):
         raise Conflict(field="version", error=_CHANGED, version=found)
-    before = _named(present)
+    before = named(present)
     await replace_shares(work, row, wanted)
     shares = await list_shares(session, row)
-    after = _named(shares)
+    after = named(shares)
     target = Target(row.SHARE_KIND, row.id)
     gained = {who: access for who, access in after.items() if before.get(who) != access}
     if gained:
@@ -121,8 +121,8 @@ def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
     return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
 
-def _named(shares: Sequence[Shared]) -> dict[str, str]:
-    """How far, by who: user or role, and the name."""
+def named(shares: Sequence[Shared]) -> dict[str, str]:
+    """How far, by who: user or role, and the name; for the audit log."""
     return {
         f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (
             one.access.value

@@ -52,7 +52,7 @@ class EmbeddingSpace:
             dense=dense,
             sparse=question.sparse,
             depth=question.depth,
-            document_ids=question.document_ids,
+            among=question.among,
         )
         return Answered(legs, dense, encoded - started)
 

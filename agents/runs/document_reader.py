@@ -7,7 +7,9 @@ from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
 from core.database.engine import Database
 from kb_service import chunks
+from kb_service.chunks import Shelf
 from kb_service.models import KnowledgeBase
+from kb_service.readers import Person
 
 
 class KnowledgeBaseReader:
@@ -35,8 +37,8 @@ class KnowledgeBaseReader:
             DatabaseUnavailable: the database did not answer.
         """
         rows = await still_admitted(self._database, self._user_id, self._knowledge_bases)
-        ids = [row.id for row in rows]
+        shelf = Shelf([row.id for row in rows], Person(self._user_id))
         async with self._database.reading() as session:
-            span = await chunks.read_span(session, ids, document, start=start, end=end)
+            span = await chunks.read_span(session, shelf, document, start=start, end=end)
         passages = tuple(passage_of(chunk, span.document.name) for chunk in span.chunks)
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))

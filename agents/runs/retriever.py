@@ -9,6 +9,7 @@ from agents.runs.passages import passage_of
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
+from kb_service.readers import Person
 from kb_service.retrieval import records
 from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
 from kb_service.retrieval.search import Searcher
@@ -69,7 +70,7 @@ class KnowledgeBaseRetriever:
         recorder, rows = self._recorder, self._knowledge_bases
         rows = await still_admitted(recorder.database, recorder.user_id, rows)
         request = self._searcher.resolve(rows, query, top_k=top_k)
-        result = await self._searcher.search(rows, request)
+        result = await self._searcher.search(Person(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
         return Retrieved(tuple(_passage(found, id_) for found in result.passages), id_)
 

@@ -78,7 +78,7 @@ async def _document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Document:
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    return await documents.get(session, row.id, doc_id)
+    return await documents.get(session, principal, row.id, doc_id)
 
 
 @router.get(
@@ -110,7 +110,7 @@ async def read_chunk(
 ) -> Envelope[ChunkAnswer]:
     """One passage."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    return Envelope(data=_answer((await chunks.get(session, row, chunk_id)).chunk))
+    return Envelope(data=_answer((await chunks.get(session, principal, row, chunk_id)).chunk))
 
 
 @router.put("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
@@ -145,5 +145,5 @@ async def _change(
     kb_id, chunk_id = ids
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        place = await chunks.get(session, row, chunk_id)
+        place = await chunks.get(session, principal, row, chunk_id)
     return _answer(await edit_chunk(services.database, services.spaces, place, edit))

@@ -10,7 +10,7 @@ from api.dependencies import CurrentPrincipal, Writing, requires
 from api.document_answers import DocumentAnswer, answer
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
-from core.accounts.access import Action
+from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.unit_of_work import UnitOfWork
 from core.errors import ErrorCode
@@ -77,7 +77,8 @@ def _endpoint(name: ActionName) -> Endpoint:
         kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
     ) -> Envelope[DocumentAnswer]:
         base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-        return Envelope(data=answer(await documents.act(work, name, base.id, doc_id), base))
+        row = await documents.act(work, principal, name, base.id, doc_id)
+        return Envelope(data=answer(row, base))
 
     endpoint.__name__, endpoint.__doc__ = f"{name.value}_document", _SUMMARIES[name]
     return endpoint
@@ -110,8 +111,8 @@ async def act_on_documents(
 ) -> Envelope[BulkAnswer]:
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    ids, more = await _wanted(work, base, body)
-    outcomes = await documents.act_on_many(work, body.action, base.id, ids)
+    ids, more = await _wanted(work, principal, base, body)
+    outcomes = await documents.act_on_many(work, principal, body.action, base.id, ids)
     refusal = documents.ACTIONS[body.action].refusal
     items = [
         BulkItem(
@@ -130,11 +131,13 @@ async def act_on_documents(
 
 
 async def _wanted(
-    work: UnitOfWork, base: KnowledgeBase, body: BulkBody
+    work: UnitOfWork, principal: Principal, base: KnowledgeBase, body: BulkBody
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    found = await documents.ids_of_status(work.session, base.id, body.status, limit=_MOST + 1)
+    found = await documents.ids_of_status(
+        work.session, principal, base.id, body.status, limit=_MOST + 1
+    )
     return found[:_MOST], len(found) > _MOST
 
 

@@ -73,7 +73,7 @@ async def download_document(
     """Download the file as it was uploaded last."""
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        document = await documents.get(session, row.id, doc_id)
+        document = await documents.get(session, principal, row.id, doc_id)
     return await stored_file(services.store, document)
 
 

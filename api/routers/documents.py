@@ -64,10 +64,10 @@ async def list_documents(
     page: Annotated[Page, Depends(paging(*documents.SORT_FIELDS))],
     status: DocumentStatus | None = None,
 ) -> Envelope[Items[DocumentAnswer]]:
-    """One page of a knowledge base's documents."""
+    """One page of the documents of a knowledge base that the caller reads."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await documents.list_documents(session, row.id, page, status=status)
-    ahead = await documents.count_ahead(session, row.id, listing.items)
+    listing = await documents.list_documents(session, principal, row.id, page, status=status)
+    ahead = await documents.count_ahead(session, principal, row.id, listing.items)
     items = [answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -181,7 +181,8 @@ async def change_document(
     """Rename a document or replace its metadata; neither processes it again."""
     attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    row = await documents.change(work, base.id, doc_id, name=body.name, attributes=attributes)
+    wanted = documents.Wanted(body.name, attributes)
+    row = await documents.change(work, principal, base.id, doc_id, wanted)
     return Envelope(data=answer(row, base))
 
 
@@ -197,5 +198,5 @@ async def delete_document(
 ) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await documents.act(work, ActionName.DELETE, row.id, doc_id)
+    await documents.act(work, principal, ActionName.DELETE, row.id, doc_id)
     return Empty()

@@ -177,7 +177,7 @@ async def evaluate_knowledge_base(
     """
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = saved(await questions.list_all(session, row.id))
+        asked = saved(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
@@ -205,7 +205,8 @@ class _Task:
     @property
     def ask(self) -> Ask:
         """The search that is measured."""
-        return asking(self.services.searcher, self.knowledge_base, self.options)
+        services, base = self.services, self.knowledge_base
+        return asking(services.searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
@@ -216,7 +217,7 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
         )
         retrieval = {**row.retrieval, **task.options.given()}
         kept = await records.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await records.before(work.session, kept)
+        earlier = await records.before(work.session, task.principal, row, kept)
         return _whole(kept, earlier)
 
 
@@ -269,7 +270,7 @@ async def list_evaluations(
 ) -> Envelope[Items[EvaluationAnswer]]:
     """One page of a knowledge base's measurements, each with its change to the one before."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await records.list_evaluations(session, row.id, page)
+    listing = await records.list_evaluations(session, principal, row, page)
     items = [_answer(one, earlier) for one, earlier in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -280,8 +281,8 @@ async def read_evaluation(
 ) -> Envelope[WholeEvaluationAnswer]:
     """One measurement with the result of each question."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    found = await records.get(session, row.id, evaluation_id)
-    return Envelope(data=_whole(found, await records.before(session, found)))
+    found = await records.get(session, principal, row, evaluation_id)
+    return Envelope(data=_whole(found, await records.before(session, principal, row, found)))
 
 
 @router.get("/{evaluation_id}/compare", dependencies=[View], responses=_READ_ERRORS)
@@ -294,8 +295,8 @@ async def compare_evaluations(
 ) -> Envelope[ComparisonAnswer]:
     """Which questions do better and which do worse than in an earlier measurement."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    later = await records.get(session, row.id, evaluation_id)
-    earlier = await records.get(session, row.id, earlier_id)
+    later = await records.get(session, principal, row, evaluation_id)
+    earlier = await records.get(session, principal, row, earlier_id)
     compared = records.compare(later, earlier)
     return Envelope(
         data=ComparisonAnswer(
@@ -323,5 +324,6 @@ async def delete_evaluation(
 ) -> Empty:
     """Forget a measurement."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await records.delete(work, await records.get(work.session, row.id, evaluation_id))
+    found = await records.get(work.session, principal, row, evaluation_id)
+    await records.delete(work, found)
     return Empty()

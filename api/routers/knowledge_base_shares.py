@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field, model_validator
@@ -11,6 +11,7 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from core.accounts.access import Access
+from core.accounts.models import Role, User
 from core.accounts.permissions import Permission
 from core.accounts.sharing import MOST_SHARES, Shared, Wanted
 from core.errors import ErrorCode
@@ -28,12 +29,22 @@ class SharedUser(BaseModel):
     id: str
     username: str
 
+    @classmethod
+    def of(cls, row: User | None) -> Self | None:
+        """A row as an answer."""
+        return None if row is None else cls(id=row.id, username=row.username)
+
 
 class SharedRole(BaseModel):
     """A role whose bearers something is shared with."""
 
     name: str
     display_name: str
+
+    @classmethod
+    def of(cls, row: Role | None) -> Self | None:
+        """A row as an answer."""
+        return None if row is None else cls(name=row.name, display_name=row.display_name)
 
 
 class ShareAnswer(BaseModel):
@@ -53,19 +64,24 @@ class ShareList(BaseModel):
     version: str
 
 
-class ShareBody(Body):
+class SubjectBody(Body):
     """A person, by id or by user name, or a role, by its name."""
 
     user_id: Text | None = Field(default=None, max_length=100)
     username: Text | None = Field(default=None, max_length=200, examples=["zhangsan"])
     role: Text | None = Field(default=None, max_length=50)
-    access: Literal["read", "write"] = "read"
 
     @model_validator(mode="after")
-    def _names_one(self) -> "ShareBody":
+    def _names_one(self) -> Self:
         if sum(name is not None for name in (self.user_id, self.username, self.role)) != 1:
             raise ValueError("Name one of user_id, username and role")
         return self
+
+
+class ShareBody(SubjectBody):
+    """Somebody and how far."""
+
+    access: Literal["read", "write"] = "read"
 
     def wanted(self) -> Wanted:
         """The same in the domain's terms."""
@@ -86,10 +102,8 @@ class SharesBody(Body):
 def _answer(shares: Sequence[Shared]) -> Envelope[ShareList]:
     items = [
         ShareAnswer(
-            user=SharedUser(id=one.user.id, username=one.user.username) if one.user else None,
-            role=SharedRole(name=one.role.name, display_name=one.role.display_name)
-            if one.role
-            else None,
+            user=SharedUser.of(one.user),
+            role=SharedRole.of(one.role),
             access=one.access,
             created_at=one.since,
         )

@@ -18,6 +18,7 @@ from core.errors import ErrorCode
 from kb_service import knowledge_bases, reindexing, sharing
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
+from kb_service.readers import count_documents
 from kb_service.retrieval.request import RetrievalOptions
 
 router = APIRouter(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
@@ -103,7 +104,7 @@ def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> d
 async def _answer(
     session: AsyncSession, principal: Principal, row: KnowledgeBase
 ) -> Envelope[KnowledgeBaseAnswer]:
-    counts = await knowledge_bases.count_documents(session, [row.id])
+    counts = await count_documents(session, principal, [row])
     access = (await accesses(session, principal, [row]))[row.id]
     fields = _fields(row, access, counts.get(row.id, 0))
     return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))

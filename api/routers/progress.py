@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -19,13 +20,14 @@ from api.framings import stream
 from api.middleware import authenticate
 from api.negotiation import EVENT_STREAM
 from api.progress_feed import Follower
+from api.progress_view import News, ProgressView
 from api.services import Services
-from core.accounts.access import Action
+from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
 from kb_service import documents, knowledge_bases
 from kb_service.documents import Progress
-from kb_service.models import Document, KnowledgeBase
+from kb_service.models import KnowledgeBase
 
 router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -96,7 +98,7 @@ async def read_progress(
         return await stream_progress(kb_id, request, principal, services, until_quiet)
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        return Envelope(data=_answer(await documents.summarise(session, base)))
+        return Envelope(data=_answer(await documents.summarise(session, principal, base)))
 
 
 @router.get(
@@ -122,33 +124,45 @@ async def stream_progress(
     """
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    events = _events(request, services, base.id, until_quiet=until_quiet)
+    looking = _Looking(services, request, principal, base.id)
+    events = _events(looking, until_quiet=until_quiet)
     return stream(events, farewell=_end("access"))
 
 
-async def _events(
-    request: Request, services: Services, kb_id: str, *, until_quiet: bool
-) -> AsyncGenerator[bytes]:
+@dataclass(frozen=True)
+class _Looking:
+    """Who looks at what."""
+
+    services: Services
+    request: Request
+    principal: Principal
+    kb_id: str
+
+
+async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[bytes]:
     yield b"retry: 2000\n\n"
-    async with services.feeds.follow(kb_id) as follower:
-        if follower is None:
+    services = looking.services
+    async with services.feeds.follow(looking.kb_id) as follower:
+        if follower is None or follower.base is None:
             yield _end("access")
             return
-        yield _frame("snapshot", await _snapshot(services, follower))
+        view = ProgressView(services.database, looking.principal, follower)
+        await view.begin(follower.base)
+        yield _frame("snapshot", await _snapshot(looking, follower.base, view))
         clock = asyncio.get_running_loop().time
         checked, seen_by = clock(), _seen_by(follower)
         while True:
-            if reason := _reason_to_end(follower, until_quiet=until_quiet):
+            if reason := _reason_to_end(follower, view, until_quiet=until_quiet):
                 yield _end(reason)
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(follower.news.wait(), _WAIT_SECONDS)
             if clock() - checked >= _CHECK_SECONDS or seen_by != _seen_by(follower):
                 checked, seen_by = clock(), _seen_by(follower)
-                if not await _may_look(request, services, kb_id):
+                if not await _may_look(looking):
                     yield _end("access")
                     return
-            yield _news(follower)
+            yield _news(await view.take(), view.progress)
 
 
 def _seen_by(follower: Follower) -> tuple[object, ...] | None:
@@ -157,22 +171,23 @@ def _seen_by(follower: Follower) -> tuple[object, ...] | None:
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
 
-def _reason_to_end(follower: Follower, *, until_quiet: bool) -> str:
+def _reason_to_end(follower: Follower, view: ProgressView, *, until_quiet: bool) -> str:
     if follower.closed:
         return "shutting_down"
     if follower.base is None:
         return "access"
     is_told = not follower.news.is_set()
-    return "quiet" if until_quiet and is_told and follower.progress.is_quiet else ""
+    return "quiet" if until_quiet and is_told and view.progress.is_quiet else ""
 
 
-async def _may_look(request: Request, services: Services, kb_id: str) -> bool:
+async def _may_look(looking: _Looking) -> bool:
     """Ask everything again: account, login, role and knowledge base may have changed."""
     try:
-        principal = await authenticate(services, request.headers)
+        services = looking.services
+        principal = await authenticate(services, looking.request.headers)
         principal.require(Permission.KB_VIEW)
         async with services.database.reading() as session:
-            await knowledge_bases.get(session, principal, kb_id, Action.READ)
+            await knowledge_bases.get(session, principal, looking.kb_id, Action.READ)
     except DatabaseUnavailable:
         # Nobody's access ended; the next look asks again.
         return True
@@ -181,34 +196,22 @@ async def _may_look(request: Request, services: Services, kb_id: str) -> bool:
     return True
 
 
-async def _snapshot(services: Services, follower: Follower) -> Snapshot:
-    base = follower.base
-    if base is None:
-        return Snapshot(progress=_answer(follower.progress), documents=[], more=False)
-    async with services.database.reading() as session:
-        rows = await documents.list_open(session, base.id, limit=_MOST_SHOWN + 1)
-        ahead = await documents.count_ahead(session, base.id, rows)
+async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) -> Snapshot:
+    reader = looking.principal
+    async with looking.services.database.reading() as session:
+        rows = await documents.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
+        ahead = await documents.count_ahead(session, reader, base.id, rows)
     shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
-    return Snapshot(
-        progress=_answer(follower.progress), documents=shown, more=len(rows) > _MOST_SHOWN
-    )
+    return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
 
 
-def _news(follower: Follower) -> bytes:
-    """What happened since the last call, as frames; nothing when nothing did."""
-    if not follower.news.is_set() or follower.base is None:
+def _news(news: News, progress: Progress) -> bytes:
+    """What happened as frames; nothing when nothing did."""
+    if news.base is None:
         return b""
-    frames = _frames(follower.take(), follower.base)
-    return b"".join([*frames, _frame("progress", _answer(follower.progress))])
-
-
-def _frames(rows: Sequence[Document], base: KnowledgeBase) -> list[bytes]:
-    return [
-        _frame("document", answer(row, base))
-        if row.deleted_at is None
-        else _event("removed", json.dumps({"id": row.id}))
-        for row in rows
-    ]
+    changed = [_frame("document", answer(row, news.base)) for row in news.changed]
+    removed = [_event("removed", json.dumps({"id": id_})) for id_ in news.removed]
+    return b"".join([*changed, *removed, _frame("progress", _answer(progress))])
 
 
 def _frame(name: str, data: BaseModel) -> bytes:

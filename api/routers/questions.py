@@ -117,7 +117,7 @@ async def list_questions(
 ) -> Envelope[Items[QuestionAnswer]]:
     """One page of a knowledge base's saved questions."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await questions.list_questions(session, row.id, page)
+    listing = await questions.list_questions(session, principal, row, page)
     items = [_answer(question) for question in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -128,7 +128,7 @@ async def create_question(
 ) -> Envelope[QuestionAnswer]:
     """Save a question; one that is already there gets the passages that are new."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    return Envelope(data=_answer(await questions.create(work, row, body.draft())))
+    return Envelope(data=_answer(await questions.create(work, principal, row, body.draft())))
 
 
 @router.post(
@@ -161,8 +161,9 @@ async def import_questions(
     async with unit_of_work(services.database) as work:
         row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
         if replace:
-            await questions.delete_all(work, row.id)
-        return Envelope(data=ImportAnswer(**vars(await questions.add(work, row, drafts))))
+            await questions.delete_all(work, principal, row)
+        added = await questions.add(work, principal, row, drafts)
+        return Envelope(data=ImportAnswer(**vars(added)))
 
 
 @router.get(
@@ -179,7 +180,7 @@ async def export_questions(
 ) -> Response:
     """The saved questions as a file that can be imported again."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    content = question_files.render(await questions.list_all(session, row.id), kind)
+    content = question_files.render(await questions.list_all(session, principal, row), kind)
     headers = {"Content-Disposition": f'attachment; filename="questions.{kind}"'}
     return Response(content, media_type=_MEDIA_TYPES[kind], headers=headers)
 
@@ -194,7 +195,7 @@ async def read_question(
 ) -> Envelope[QuestionAnswer]:
     """One saved question."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    return Envelope(data=_answer(await questions.get(session, row.id, question_id)))
+    return Envelope(data=_answer(await questions.get(session, principal, row, question_id)))
 
 
 @router.put("/{question_id}", dependencies=[Write], responses=_CHANGE_ERRORS)
@@ -207,8 +208,9 @@ async def change_question(
 ) -> Envelope[QuestionAnswer]:
     """Put another text and other expected passages in place of a question's."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    question = await questions.get(work.session, row.id, question_id)
-    return Envelope(data=_answer(await questions.change(work, question, body.draft())))
+    question = await questions.get(work.session, principal, row, question_id)
+    changed = await questions.change(work, principal, row, question, body.draft())
+    return Envelope(data=_answer(changed))
 
 
 @router.delete("/{question_id}", dependencies=[Write], responses=_CHANGE_ERRORS)
@@ -217,5 +219,5 @@ async def delete_question(
 ) -> Empty:
     """Remove a saved question."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await questions.delete(work, await questions.get(work.session, row.id, question_id))
+    await questions.delete(work, await questions.get(work.session, principal, row, question_id))
     return Empty()

@@ -15,7 +15,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
-from core.accounts.access import Action
+from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.unit_of_work import UnitOfWork
 from core.errors import ErrorCode, KnowledgeBaseNotFound
@@ -182,7 +182,7 @@ async def read_reindex(
     """How the re-index of a knowledge base stands; `state` is `none` where there is none."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return Envelope(
-        data=ReindexAnswer.model_validate(_fields(await reindexing.report(session, row)))
+        data=ReindexAnswer.model_validate(_fields(await reindexing.report(session, principal, row)))
     )
 
 
@@ -209,7 +209,7 @@ async def start_reindex(
     outcome = await reindexing.request(
         work, row, body.draft(), cutover=body.cutover, force=body.force
     )
-    fields = _fields(await reindexing.report(work.session, row))
+    fields = _fields(await reindexing.report(work.session, principal, row))
     return Envelope(data=RequestedAnswer.model_validate({**fields, "outcome": outcome}))
 
 
@@ -229,9 +229,11 @@ async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
 
 
-async def _answer(work: UnitOfWork, row: KnowledgeBase) -> Envelope[ReindexAnswer]:
+async def _answer(
+    work: UnitOfWork, principal: Principal, row: KnowledgeBase
+) -> Envelope[ReindexAnswer]:
     await work.session.flush()
-    report = await reindexing.report(work.session, row)
+    report = await reindexing.report(work.session, principal, row)
     return Envelope(data=ReindexAnswer.model_validate(_fields(report)))
 
 
@@ -246,7 +248,7 @@ async def cut_over(
     """Put the new settings and passages in force now."""
     row = await _locked(work, principal, kb_id)
     await reindexing.cut_over(work, row, keep=keep, without_failed=body.without_failed)
-    return await _answer(work, row)
+    return await _answer(work, principal, row)
 
 
 @router.post(
@@ -260,7 +262,7 @@ async def cancel_reindex(
     """Give the re-index up; searches stay as they are."""
     row = await _locked(work, principal, kb_id)
     await reindexing.cancel(work, row)
-    return await _answer(work, row)
+    return await _answer(work, principal, row)
 
 
 @router.post(
@@ -282,4 +284,4 @@ async def roll_back(
     """
     row = await _locked(work, principal, kb_id)
     await reindexing.roll_back(work, row, keep=keep)
-    return await _answer(work, row)
+    return await _answer(work, principal, row)

@@ -53,7 +53,7 @@ async def _search(
         rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
         most = (await services.live.read(session)).search_top_k
     request = services.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
-    result = await services.searcher.search(rows, request, explain=body.explain)
+    result = await services.searcher.search(principal, rows, request, explain=body.explain)
     return Envelope(data=search_answer(result, explain=body.explain))
 
 

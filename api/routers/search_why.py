@@ -100,10 +100,10 @@ async def explain_absence(
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         wanted = Wanted(body.chunk_id, body.document_id, body.text)
-        document, chunk = await find_passage(session, row, wanted)
+        document, chunk = await find_passage(session, principal, row, wanted)
         most = (await services.live.read(session)).search_top_k
     request = services.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
-    investigation = Investigation(services.database, services.searcher, row, request)
+    investigation = Investigation(services.database, services.searcher, principal, row, request)
     return Envelope(data=_answer(await investigation.of(document, chunk)))
 
 

@@ -139,7 +139,7 @@ async def preview_split(
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         if wishes.document_id is not None:
-            document = await documents.get(session, row.id, wishes.document_id)
+            document = await documents.get(session, principal, row.id, wishes.document_id)
     draft = KnowledgeBaseDraft(
         splitter=wishes.splitter,
         chunk_size=wishes.chunk_size,

@@ -124,10 +124,14 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
 async def export_knowledge_base(
     kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
 ) -> ExportResponse:
-    """The whole knowledge base as one file: documents, chunks, vectors, settings, questions."""
+    """All of a knowledge base that the caller reads as one file.
+
+    It holds documents, chunks, vectors, settings and questions. A restricted document arrives
+    restricted to whoever imports the file.
+    """
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    blocks = write(LiveSource(_stores(services), row), product=version("agentex"))
+    blocks = write(LiveSource(_stores(services), principal, row), product=version("agentex"))
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
@@ -223,10 +227,14 @@ async def _begin(
 async def copy_knowledge_base(
     kb_id: Text, body: CopyBody, principal: CurrentPrincipal, services: CurrentServices
 ) -> Envelope[TransferAnswer]:
-    """Make a private copy of a knowledge base that the caller may read."""
+    """Make a private copy of all that the caller reads of a knowledge base.
+
+    A restricted document is restricted in the copy, too: of one's own knowledge base to the same
+    people and roles, else to oneself.
+    """
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    source = LiveSource(_stores(services), row)
+    source = LiveSource(_stores(services), principal, row)
     planned = arrival.plan(
         source.settings,
         source.dimension,

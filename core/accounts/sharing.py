@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, delete, or_
 from sqlalchemy.orm import Mapped
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Access, Action, Principal, Shareable, access_to, check_access
 from core.accounts.models import Role, Share, User, UserStatus
@@ -142,19 +143,22 @@ async def subjects_of(
     return frozenset((await session.exec(query)).all())
 
 
-async def replace_shares(work: UnitOfWork, resource: Shareable, wanted: Sequence[Wanted]) -> None:
+async def replace_shares(
+    work: UnitOfWork, resource: Shareable, wanted: Sequence[Wanted], *, field: str = "shares"
+) -> None:
     """Share an object with exactly these; whoever is not among them loses it at once.
 
     Args:
         work: the transaction, in which the object's row is locked.
         resource: the object.
         wanted: people and roles, each once.
+        field: how the request calls the list.
 
     Raises:
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
     if len(wanted) > MOST_SHARES:
-        raise InvalidRequest("shares", f"Share with {MOST_SHARES} people and roles at most")
+        raise InvalidRequest(field, f"Share with {MOST_SHARES} people and roles at most")
     session = work.session
     shares = select(Share).where(
         Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
@@ -162,11 +166,11 @@ async def replace_shares(work: UnitOfWork, resource: Shareable, wanted: Sequence
     present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
     kept: set[tuple[str | None, str | None]] = set()
     for number, one in enumerate(wanted):
-        subject = await _subject(session, one, field=f"shares.{number}")
+        subject = await _subject(session, one, field=f"{field}.{number}")
         if subject[0] == resource.owner_id:
-            raise InvalidRequest(f"shares.{number}", "It is the owner's already")
+            raise InvalidRequest(f"{field}.{number}", "It is the owner's already")
         if subject in kept:
-            raise InvalidRequest(f"shares.{number}", "Name each person and each role once")
+            raise InvalidRequest(f"{field}.{number}", "Name each person and each role once")
         kept.add(subject)
         row = present.get(subject) or Share(
             kind=resource.SHARE_KIND,
@@ -183,15 +187,21 @@ async def replace_shares(work: UnitOfWork, resource: Shareable, wanted: Sequence
     await session.flush()
 
 
-async def forget_shares(work: UnitOfWork, kind: str, resource_ids: Collection[str]) -> None:
-    """Share objects with nobody, because they are taken away."""
+async def forget_shares(
+    work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]
+) -> None:
+    """Share objects with nobody, because they are taken away; named by ids, or by a query."""
     await work.session.exec(
         delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
     )
 
 
 async def forget_subject(
-    work: UnitOfWork, user_id: str, *, kind: str | None = None, resource_ids: Collection[str] = ()
+    work: UnitOfWork,
+    user_id: str,
+    *,
+    kind: str | None = None,
+    resource_ids: Collection[str] | SelectOfScalar[str] = (),
 ) -> None:
     """Share nothing with somebody any more, or none of these objects of one kind."""
     statement = delete(Share).where(col(Share.user_id) == user_id)

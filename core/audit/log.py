@@ -43,6 +43,8 @@ class AuditAction(StrEnum):
     KNOWLEDGE_BASE_SHARED = "knowledge_base.shared"
     KNOWLEDGE_BASE_UNSHARED = "knowledge_base.unshared"
     KNOWLEDGE_BASE_DELETED = "knowledge_base.deleted"
+    DOCUMENT_RESTRICTED = "document.restricted"
+    DOCUMENT_OPENED = "document.opened"
 
 
 def _address(text: str) -> str:

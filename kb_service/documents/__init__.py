@@ -10,7 +10,7 @@ from kb_service.documents.actions import (
     ids_of_status,
 )
 from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
-from kb_service.documents.changing import change
+from kb_service.documents.changing import Wanted, change
 from kb_service.documents.files import FileType, StoredFile, store_upload
 from kb_service.documents.intake import (
     Intake,
@@ -69,6 +69,7 @@ __all__ = [
     "StoredFile",
     "Upload",
     "UploadOutcome",
+    "Wanted",
     "act",
     "act_on_many",
     "add",

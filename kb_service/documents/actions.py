@@ -8,6 +8,7 @@ from sqlalchemy import delete as delete_from
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.accounts.sharing import forget_shares
 from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
@@ -15,6 +16,7 @@ from core.errors import Conflict, DocumentNotFound
 from kb_service.documents.intake import begin_revision
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
+from kb_service.readers import Reader, readable
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
 _GROUP = 200
@@ -124,21 +126,23 @@ async def perform(work: UnitOfWork, name: ActionName, document: Document) -> Act
     if status not in action.begins:
         return ActionOutcome.REFUSED
     action.apply(work, document)
+    if document.deleted_at is not None and document.restricted:
+        await forget_shares(work, Document.SHARE_KIND, [document.id])
     document.updated_at = await database_now(work.session)
     work.session.add(document)
     return ActionOutcome.DONE
 
 
 async def act(
-    work: UnitOfWork, name: ActionName, knowledge_base_id: str, document_id: str
+    work: UnitOfWork, reader: Reader, name: ActionName, knowledge_base_id: str, document_id: str
 ) -> Document:
     """Do something with one document of a knowledge base that already passed the gate.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base.
+        DocumentNotFound: there is none in this knowledge base, or not for this reader.
         Conflict: its status does not allow it.
     """
-    rows = await locked(work.session, knowledge_base_id, [document_id])
+    rows = await locked(work.session, reader, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
     if await perform(work, name, rows[0]) is ActionOutcome.REFUSED:
@@ -147,17 +151,22 @@ async def act(
 
 
 async def act_on_many(
-    work: UnitOfWork, name: ActionName, knowledge_base_id: str, document_ids: Sequence[str]
+    work: UnitOfWork,
+    reader: Reader,
+    name: ActionName,
+    knowledge_base_id: str,
+    document_ids: Sequence[str],
 ) -> dict[str, ActionOutcome]:
     """Do something with many documents of a knowledge base that already passed the gate.
 
     Returns:
-        What happened, by id, in the order asked for.
+        What happened, by id, in the order asked for; what is not for this reader was not found.
     """
     outcomes = dict.fromkeys(document_ids, ActionOutcome.NOT_FOUND)
     wanted = sorted(outcomes)
     for start in range(0, len(wanted), _GROUP):
-        rows = await locked(work.session, knowledge_base_id, wanted[start : start + _GROUP])
+        group = wanted[start : start + _GROUP]
+        rows = await locked(work.session, reader, knowledge_base_id, group)
         for row in rows:
             outcomes[row.id] = await perform(work, name, row)
         await work.session.flush()
@@ -165,9 +174,9 @@ async def act_on_many(
 
 
 async def locked(
-    session: AsyncSession, knowledge_base_id: str, document_ids: Sequence[str]
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> Sequence[Document]:
-    """Those of these documents that are in the knowledge base, their rows locked."""
+    """Those of these documents of the knowledge base that somebody reads, their rows locked."""
     # In the order of ids: two callers that lock the same rows must not wait for each other.
     query = (
         select(Document)
@@ -175,24 +184,32 @@ async def locked(
             col(Document.id).in_(document_ids),
             col(Document.knowledge_base_id) == knowledge_base_id,
             col(Document.deleted_at).is_(None),
+            readable(reader),
         )
         .order_by(col(Document.id))
-        .with_for_update(key_share=True)
+        # Not the rows that only say who may read.
+        .with_for_update(key_share=True, of=Document)
         .execution_options(populate_existing=True)
     )
     return (await session.exec(query)).all()
 
 
 async def ids_of_status(
-    session: AsyncSession, knowledge_base_id: str, status: DocumentStatus, *, limit: int
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base_id: str,
+    status: DocumentStatus,
+    *,
+    limit: int,
 ) -> Sequence[str]:
-    """The documents of a knowledge base in a status, oldest first."""
+    """The documents of a knowledge base in a status that somebody reads, oldest first."""
     query = (
         select(Document.id)
         .where(
             Document.knowledge_base_id == knowledge_base_id,
             Document.status == status.value,
             col(Document.deleted_at).is_(None),
+            readable(reader),
         )
         .order_by(col(Document.created_at), col(Document.id))
         .limit(limit)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import bindparam
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import SelectOfScalar
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
@@ -18,6 +19,7 @@ from kb_service.documents.attributes import Attributes
 from kb_service.documents.files import FileType, StoredFile
 from kb_service.documents.names import numbered_names
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.readers import Reader, is_admitted
 
 _ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
 
@@ -73,27 +75,37 @@ class Intake:
 
 
 async def take_in(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload, *, quota_bytes: int = 0
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    upload: Upload,
+    *,
+    quota_bytes: int = 0,
 ) -> Intake:
     """Make a stored upload a document, a revision of one, or nothing where it is there already.
 
     Uploads into one knowledge base pass here one after the other, so that many at once of one
     name make one document.
 
+    A document that the uploader does not read is none to them: neither its name nor its bytes are
+    taken, and theirs becomes a document beside it.
+
     Args:
         work: the transaction.
-        knowledge_base: which the caller may write to.
+        reader: who uploads.
+        knowledge_base: which they may write to.
         upload: what came in.
         quota_bytes: most that the owner may keep; 0 for any number.
 
     Raises:
-        DocumentNameTaken: other bytes have the name, and the caller wants it refused.
+        DocumentNameTaken: other bytes have the name, and the caller wants it refused, or they
+            read several documents of that name.
         KnowledgeBaseNotFound: it was deleted at this moment.
         QuotaExceeded: the owner's quota has no room for it.
     """
     if quota_bytes:
         await quota.take_turn(work.session, knowledge_base.owner_id)
-    intake = await _place(work, knowledge_base, upload)
+    intake = await _place(work, reader, knowledge_base, upload)
     if upload.attributes is not None:
         intake.document.attributes = upload.attributes
         work.session.add(intake.document)
@@ -102,15 +114,19 @@ async def take_in(
     return intake
 
 
-async def _place(work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload) -> Intake:
-    generation = await take_turn(work.session, knowledge_base.id)
-    present = await find_named(work.session, knowledge_base.id, upload.name)
-    name = upload.name
+async def _place(
+    work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase, upload: Upload
+) -> Intake:
+    turn = await take_turn(work.session, knowledge_base.id)
+    named = await find_named(work.session, reader, turn, upload.name)
+    name, present = upload.name, _meant(named, upload)
     if present is not None and present.sha256 != upload.file.sha256:
-        if upload.on_conflict is OnConflict.REFUSE:
+        # Bytes that are for few must not come into the hands of more.
+        is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(named) > 1
+        if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
             raise DocumentNameTaken(field="file", name=name, document_id=present.id)
         if upload.on_conflict is OnConflict.KEEP_BOTH:
-            name, present = await _find_free(work.session, knowledge_base.id, upload)
+            name, present = await _find_free(work.session, reader, turn, upload)
     if present is None:
         document = await add(
             work, knowledge_base, name=name, file=upload.file, file_type=upload.file_type
@@ -120,59 +136,104 @@ async def _place(work: UnitOfWork, knowledge_base: KnowledgeBase, upload: Upload
         return Intake(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
     spare = _replace_file(present, upload)
     # New bytes are to be found soon, also while a re-index makes the old ones anew.
-    present.generation = generation
+    present.generation = turn.generation
     present.updated_at = await database_now(work.session)
     begin_revision(work, present)
     return Intake(present, UploadOutcome.REPLACED, spare)
 
 
-async def take_turn(session: AsyncSession, knowledge_base_id: str) -> int:
-    """Wait for those who give names before; gives the generation that searches see now.
+class Turn(NamedTuple):
+    """A knowledge base whose names nobody else gives at this moment.
+
+    Args:
+        knowledge_base_id: which one.
+        generation: that searches see now.
+        narrowed: whether it may have restricted documents.
+    """
+
+    knowledge_base_id: str
+    generation: int
+    narrowed: bool
+
+
+async def take_turn(session: AsyncSession, knowledge_base_id: str) -> Turn:
+    """Wait for those who give names before.
 
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    generation = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
-    if generation is None:
+    found = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
+    if found is None:
         raise KnowledgeBaseNotFound
-    return generation
+    return Turn(*found)
 
 
 # Built once: building a statement takes as long as asking it, and every upload asks these.
 @cache
-def _turn() -> SelectOfScalar[int]:
+def _turn() -> Select[*tuple[Any, ...]]:
+    columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
     # On SQLite the transaction is the only writer anyway.
-    query = select(KnowledgeBase.generation).where(
+    query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
         KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
     )
     return query.with_for_update(key_share=True)
 
 
-async def find_named(session: AsyncSession, knowledge_base_id: str, name: str) -> Document | None:
-    """The document that has a name, its row locked."""
-    named = {"knowledge_base_id": knowledge_base_id, "name": name}
-    return (await session.exec(_named(), params=named)).first()
+async def find_named(
+    session: AsyncSession, reader: Reader, turn: Turn, name: str
+) -> list[Document]:
+    """The documents of a name that somebody reads, their rows locked; restricted ones first.
+
+    At most one of them is open to all who read the knowledge base.
+    """
+    named = {"knowledge_base_id": turn.knowledge_base_id, "name": name}
+    found = [*(await session.exec(_open_named(), params=named)).all()]
+    if not turn.narrowed:
+        return found
+    restricted = await session.exec(
+        _restricted_named(), params={**named, "reader_id": reader.user_id}
+    )
+    return [*restricted.all(), *found]
 
 
 @cache
-def _named() -> SelectOfScalar[Document]:
+def _open_named() -> SelectOfScalar[Document]:
+    return _named(col(Document.restricted).is_(False))
+
+
+@cache
+def _restricted_named() -> SelectOfScalar[Document]:
+    admitted = is_admitted(bindparam("reader_id"))
+    return _named(col(Document.restricted).is_(True), admitted).order_by(
+        col(Document.created_at), col(Document.id)
+    )
+
+
+def _named(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
     query = select(Document).where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"),
         Document.name == bindparam("name"),
         col(Document.deleted_at).is_(None),
+        *conditions,
     )
     # A worker may be about to end a try of it.
-    return query.with_for_update(key_share=True)
+    return query.with_for_update(key_share=True, of=Document)
+
+
+def _meant(named: Sequence[Document], upload: Upload) -> Document | None:
+    """Of several documents of a name the one that has these bytes, else the first."""
+    same = (one for one in named if one.sha256 == upload.file.sha256)
+    return next(same, named[0] if named else None)
 
 
 async def _find_free(
-    session: AsyncSession, knowledge_base_id: str, upload: Upload
+    session: AsyncSession, reader: Reader, turn: Turn, upload: Upload
 ) -> tuple[str, Document | None]:
     """The first numbered name that is free, or the document that has these bytes under one."""
     names = numbered_names(upload.name)
     while True:
         name = next(names)
-        present = await find_named(session, knowledge_base_id, name)
+        present = _meant(await find_named(session, reader, turn, name), upload)
         if present is None or present.sha256 == upload.file.sha256:
             return name, present
 

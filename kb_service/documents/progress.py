@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import case, func
+from sqlalchemy import ColumnElement, case, func
 from sqlalchemy import select as select_columns
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.types import utc_now
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.readers import Reader, readable, sees_all
 
 _PACE_WINDOW = timedelta(seconds=60)
 _OPEN = (DocumentStatus.PENDING, DocumentStatus.PROCESSING)
@@ -63,9 +64,9 @@ def eta_seconds(document: Document) -> int | None:
 
 
 async def count_ahead(
-    session: AsyncSession, knowledge_base_id: str, documents: Sequence[Document]
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, documents: Sequence[Document]
 ) -> dict[str, int]:
-    """How many documents of the same knowledge base go before each of these that wait."""
+    """How many of the documents that somebody reads go before each of these that wait."""
     waiting = [one.id for one in documents if one.status == DocumentStatus.PENDING]
     if not waiting:
         return {}
@@ -76,6 +77,7 @@ async def count_ahead(
             Document.knowledge_base_id == knowledge_base_id,
             Document.status == DocumentStatus.PENDING.value,
             col(Document.deleted_at).is_(None),
+            readable(reader),
         )
         .subquery()
     )
@@ -124,10 +126,13 @@ class _Group:
 _NONE = _Group("", 0, 0, 0, 0, None, datetime.min.replace(tzinfo=UTC))
 
 
-async def summarise(session: AsyncSession, knowledge_base: KnowledgeBase) -> Progress:
-    """How far a knowledge base is, in one statement."""
+async def summarise(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+) -> Progress:
+    """How far what somebody reads of a knowledge base is, in one statement."""
     now = utc_now()
-    groups = await _groups(session, knowledge_base.id, now - _PACE_WINDOW)
+    mine = [] if sees_all(knowledge_base, reader) else [readable(reader)]
+    groups = await _groups(session, knowledge_base.id, now - _PACE_WINDOW, mine)
     total = sum(group.count for group in groups.values())
     in_work = groups.get(DocumentStatus.PROCESSING, _NONE)
     open_bytes = in_work.size + groups.get(DocumentStatus.PENDING, _NONE).size
@@ -144,7 +149,10 @@ async def summarise(session: AsyncSession, knowledge_base: KnowledgeBase) -> Pro
 
 
 async def _groups(
-    session: AsyncSession, knowledge_base_id: str, recently: datetime
+    session: AsyncSession,
+    knowledge_base_id: str,
+    recently: datetime,
+    conditions: Sequence[ColumnElement[bool]],
 ) -> dict[str, _Group]:
     is_recent = col(Document.completed_at) >= recently
     bytes_ = col(Document.file_size)
@@ -161,6 +169,7 @@ async def _groups(
         .where(
             col(Document.knowledge_base_id) == knowledge_base_id,
             col(Document.deleted_at).is_(None),
+            *conditions,
         )
         .group_by(col(Document.status))
     )

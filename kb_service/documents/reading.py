@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.database.paging import Page, paged
 from core.errors import DocumentNotFound
 from kb_service.models import Document, DocumentStatus
+from kb_service.readers import Reader, readable
 
 _OPEN = (
     DocumentStatus.PENDING.value,
@@ -28,16 +29,19 @@ class DocumentListing:
     total: int
 
 
-async def get(session: AsyncSession, knowledge_base_id: str, document_id: str) -> Document:
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, document_id: str
+) -> Document:
     """Load a document of a knowledge base that already passed the gate.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base.
+        DocumentNotFound: there is none in this knowledge base, or not for this reader.
     """
     query = select(Document).where(
         Document.id == document_id,
         Document.knowledge_base_id == knowledge_base_id,
         col(Document.deleted_at).is_(None),
+        readable(reader),
     )
     found = (await session.exec(query)).first()
     if found is None:
@@ -68,6 +72,8 @@ async def changed_since(
 ) -> Sequence[Document]:
     """The documents of a knowledge base that changed, the deleted ones too, oldest change first.
 
+    Restricted ones are among them: who tells people of them asks ``readers`` first.
+
     Args:
         session: to read from.
         knowledge_base_id: whose.
@@ -89,7 +95,7 @@ async def changed_since(
 
 
 async def list_open(
-    session: AsyncSession, knowledge_base_id: str, *, limit: int
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, *, limit: int
 ) -> Sequence[Document]:
     """The documents of a knowledge base that are in work or wait, those in work first."""
     at_work = col(Document.status) == DocumentStatus.PROCESSING.value
@@ -99,6 +105,7 @@ async def list_open(
             Document.knowledge_base_id == knowledge_base_id,
             col(Document.deleted_at).is_(None),
             col(Document.status).in_(_OPEN),
+            readable(reader),
         )
         .order_by(at_work.desc(), col(Document.created_at), col(Document.id))
         .limit(limit)
@@ -116,10 +123,16 @@ async def stored_keys(session: AsyncSession) -> set[str]:
 
 
 async def list_documents(
-    session: AsyncSession, knowledge_base_id: str, page: Page, *, status: str | None = None
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base_id: str,
+    page: Page,
+    *,
+    status: str | None = None,
 ) -> DocumentListing:
-    """One page of a knowledge base's documents."""
+    """One page of what somebody reads of a knowledge base, which already passed the gate."""
     conditions = [
+        readable(reader),
         col(Document.knowledge_base_id) == knowledge_base_id,
         col(Document.deleted_at).is_(None),
     ]

@@ -33,6 +33,7 @@ from kb_service.vector_index.messages import (
     unpack_points,
     unpack_query_vectors,
 )
+from kb_service.vector_index.protocol import Among
 from kb_service.wire import Empty, Message, Request
 
 AnyBody = (
@@ -129,7 +130,7 @@ def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, Quer
         dense=dense,
         sparse=sparse,
         depth=body.depth,
-        document_ids=body.document_ids,
+        among=Among(body.only, body.hidden or ()),
     )
     return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
 

@@ -7,6 +7,7 @@ from kb_service.evaluation import metrics
 from kb_service.evaluation.matching import Expected, Shown, right_ones
 from kb_service.evaluation.metrics import CUT_OFF, Quality
 from kb_service.models import KnowledgeBase, Question
+from kb_service.readers import Reader
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.search import FoundPassage, Searcher, SearchResult
 
@@ -110,6 +111,7 @@ def saved(rows: Sequence[Question]) -> list[SavedQuestion]:
 
 def asking(
     searcher: Searcher,
+    reader: Reader,
     knowledge_base: KnowledgeBase,
     options: RetrievalOptions | None = None,
     *,
@@ -119,6 +121,7 @@ def asking(
 
     Args:
         searcher: the one search.
+        reader: who asks.
         knowledge_base: what is measured.
         options: choices that differ from the knowledge base's own.
         shadow: measure what a re-index has made so far instead of what searches see.
@@ -128,7 +131,7 @@ def asking(
 
     async def ask(question: str) -> SearchResult:
         request = searcher.resolve([knowledge_base], question, deep)
-        return await searcher.search([knowledge_base], request, shadow=shadow)
+        return await searcher.search(reader, [knowledge_base], request, shadow=shadow)
 
     return ask
 

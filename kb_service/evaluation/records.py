@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import orjson
+from sqlalchemy import ColumnElement, and_, func
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -20,6 +20,7 @@ from core.errors import EvaluationNotFound
 from kb_service.evaluation.measure import QuestionResult, Report
 from kb_service.evaluation.metrics import mean, quality
 from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
+from kb_service.readers import Reader, readable, sees_all
 
 MAX_EVALUATIONS = 50
 """Measurements kept of a knowledge base; the oldest go first."""
@@ -82,7 +83,7 @@ async def save(
         created_by=principal.user_id,
         generation=knowledge_base.generation,
         settings={
-            **await snapshot(work.session, knowledge_base, retrieval),
+            **await snapshot(work.session, principal, knowledge_base, retrieval),
             "questions": len(report.results),
             "questions_digest": _digest(report.results),
         },
@@ -100,13 +101,17 @@ async def save(
 
 
 async def snapshot(
-    session: AsyncSession, knowledge_base: KnowledgeBase, retrieval: Mapping[str, Any]
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    retrieval: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The settings and the size of a knowledge base, as they bear on what a search finds."""
+    """The settings and the size of a knowledge base, as they bear on what somebody finds."""
     shown = (
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
         col(Document.active_revision).is_not(None),
+        readable(reader),
     )
     counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*shown)
     documents, chunks = (await session.exec(counted)).one()
@@ -115,6 +120,11 @@ async def snapshot(
         .select_from(Chunk)
         .where(col(Chunk.knowledge_base_id) == knowledge_base.id, col(Chunk.enabled).is_(False))
     )
+    if not sees_all(knowledge_base, reader):
+        theirs = select(Document.id).where(
+            col(Document.knowledge_base_id) == knowledge_base.id, readable(reader)
+        )
+        disabled = disabled.where(col(Chunk.document_id).in_(theirs))
     return {
         "embedding_model": knowledge_base.embedding_model,
         "splitter": knowledge_base.splitter,
@@ -159,27 +169,41 @@ async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
     await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(kept)))
 
 
-async def get(session: AsyncSession, knowledge_base_id: str, evaluation_id: str) -> Evaluation:
+def _told(knowledge_base: KnowledgeBase, reader: Reader) -> tuple[ColumnElement[bool], ...]:
+    """Which measurements somebody may know of.
+
+    They tell names of documents and words of passages. Once a document was restricted, only the
+    owner sees those of others: what somebody measured, they were told then.
+    """
+    of_this = col(Evaluation.knowledge_base_id) == knowledge_base.id
+    if sees_all(knowledge_base, reader):
+        return (of_this,)
+    return (of_this, col(Evaluation.created_by) == reader.user_id)
+
+
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, evaluation_id: str
+) -> Evaluation:
     """Load a measurement of a knowledge base that already passed the gate.
 
     Raises:
-        EvaluationNotFound: there is none in this knowledge base.
+        EvaluationNotFound: there is none in this knowledge base, or not for this reader.
     """
-    query = select(Evaluation).where(
-        Evaluation.id == evaluation_id, Evaluation.knowledge_base_id == knowledge_base_id
-    )
+    query = select(Evaluation).where(Evaluation.id == evaluation_id, *_told(knowledge_base, reader))
     found = (await session.exec(query)).first()
     if found is None:
         raise EvaluationNotFound
     return found
 
 
-async def before(session: AsyncSession, row: Evaluation) -> Evaluation | None:
-    """The measurement of the same knowledge base that came before this one."""
+async def before(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, row: Evaluation
+) -> Evaluation | None:
+    """The measurement of the same knowledge base that came before this one, as somebody knows."""
     query = (
         select(Evaluation)
         .where(
-            col(Evaluation.knowledge_base_id) == row.knowledge_base_id,
+            *_told(knowledge_base, reader),
             col(Evaluation.created_at) < row.created_at,
         )
         .order_by(col(Evaluation.created_at).desc())
@@ -189,10 +213,10 @@ async def before(session: AsyncSession, row: Evaluation) -> Evaluation | None:
 
 
 async def list_evaluations(
-    session: AsyncSession, knowledge_base_id: str, page: Page
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
 ) -> EvaluationListing:
-    """One page of a knowledge base's measurements, each with the one before it."""
-    mine = col(Evaluation.knowledge_base_id) == knowledge_base_id
+    """One page of the measurements that somebody may know of, each with the one before it."""
+    mine = and_(*_told(knowledge_base, reader))
     whole = Page(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
     # They are few, and a row's predecessor may stand on another page.

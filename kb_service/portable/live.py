@@ -27,6 +27,7 @@ from kb_service.portable.records import (
     QuestionEntry,
     Settings,
 )
+from kb_service.readers import Reader, readable
 from kb_service.spaces import Spaces
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
 
@@ -58,23 +59,26 @@ class _State:
     def marks(self) -> tuple[object, ...]:
         """Equal as long as nothing that travels has changed."""
         row = self.document
-        return (row.active_revision, row.storage_key, bool(row.superseded_keys), self.edits)
+        is_new = bool(row.superseded_keys)
+        return (row.active_revision, row.storage_key, is_new, row.restricted, self.edits)
 
 
 class LiveSource:
     """A knowledge base as it is: every document whole, in one state that it really had.
 
-    The documents are those that are there at the start. A document that is uploaded anew while
+    The documents are those that are there at the start, as far as somebody reads them. A document that is uploaded anew while
     the others are read comes with its old or its new content, never with a part of each; one
     that is deleted meanwhile is left out. A cut-over to another generation ends the reading.
 
     Args:
         stores: where everything lies.
+        reader: who takes it away.
         knowledge_base: a row that passed the gate.
     """
 
-    def __init__(self, stores: Stores, knowledge_base: KnowledgeBase) -> None:
+    def __init__(self, stores: Stores, reader: Reader, knowledge_base: KnowledgeBase) -> None:
         self._stores = stores
+        self._reader = reader
         self._knowledge_base = knowledge_base
 
     @property
@@ -101,6 +105,7 @@ class LiveSource:
         query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
+            readable(self._reader),
         )
         async with self._stores.database.reading() as session:
             documents, size = (await session.exec(query)).one()
@@ -109,7 +114,10 @@ class LiveSource:
     async def questions(self) -> list[QuestionEntry]:
         """The saved questions, one entry for each expected passage."""
         async with self._stores.database.reading() as session:
-            rows = await questions.list_all(session, self._knowledge_base.id)
+            base = await session.get(KnowledgeBase, self._knowledge_base.id)
+            if base is None:
+                raise KnowledgeBaseNotFound
+            rows = await questions.list_all(session, self._reader, base)
         return [
             QuestionEntry(question=row.text, **passage) for row in rows for passage in row.expected
         ]
@@ -136,6 +144,7 @@ class LiveSource:
         query = select(Document.id, Document.name).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
+            readable(self._reader),
         )
         async with self._stores.database.reading() as session:
             rows = (await session.exec(query)).all()
@@ -182,8 +191,14 @@ class LiveSource:
                 raise KnowledgeBaseNotFound
             if present != self._knowledge_base.generation:
                 raise SettingsChanged
-            row = await session.get(Document, document_id)
-            if row is None or row.deleted_at is not None:
+            # Who read it at the start may not any more.
+            query = select(Document).where(
+                Document.id == document_id,
+                col(Document.deleted_at).is_(None),
+                readable(self._reader),
+            )
+            row = (await session.exec(query)).first()
+            if row is None:
                 return None
             return _State(row, await _edits(session, row))
 
@@ -240,6 +255,7 @@ def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEnt
         state=_state_of(row),
         chunk_count=chunk_count,
         attributes=row.attributes,
+        restricted=row.restricted,
         encoding=row.encoding,
         pages=row.pages,
         warnings=row.warnings,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from core.errors import AgentexError, InvalidArchive
 from core.settings import Settings as AppSettings
 from kb_service import documents
+from kb_service.narrowing import MOST_RESTRICTED
 from kb_service.portable import arrays, names
 from kb_service.portable.arrays import NumberedPoint
 from kb_service.portable.directory import Limits, open_checked
@@ -100,23 +101,29 @@ class Archive:
     def _check_documents(self) -> None:
         """Check what all shards say about documents against the manifest and the directory."""
         counts, last, chunks, size = self.counts, 0, 0, 0
-        seen: set[str] = set()
+        names_of_open: set[str] = set()
+        number = restricted = 0
         for shard in range(counts.shards):
             for entry in self._documents(shard):
-                if entry.number <= last or entry.name in seen:
+                is_double = not entry.restricted and entry.name in names_of_open
+                if entry.number <= last or is_double:
                     raise InvalidArchive("a document is there twice, or out of order")
                 _check_name(entry.name)
                 if self._sizes.get(names.original(entry.number)) != entry.file_size:
                     raise InvalidArchive(f"the file of {entry.name} is missing or of another size")
                 if bool(entry.chunk_count) and not entry.is_indexed:
                     raise InvalidArchive(f"{entry.name} has chunks and is not indexed")
-                seen.add(entry.name)
+                number, restricted = number + 1, restricted + entry.restricted
+                if not entry.restricted:
+                    names_of_open.add(entry.name)
                 last, chunks, size = (
                     entry.number,
                     chunks + entry.chunk_count,
                     size + entry.file_size,
                 )
-        if (len(seen), chunks, size) != (counts.documents, counts.chunks, counts.original_bytes):
+        if restricted > MOST_RESTRICTED:
+            raise InvalidArchive("it has too many restricted documents")
+        if (number, chunks, size) != (counts.documents, counts.chunks, counts.original_bytes):
             raise InvalidArchive("the manifest's counts are not what the file holds")
         wanted = 2 + counts.documents + counts.shards * (2 + len(arrays.NAMES))
         if len(self._sizes) != wanted:

@@ -101,6 +101,7 @@ class DocumentEntry(Part):
         state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits;
             ``waiting``: not indexed yet; ``failed``; ``cancelled``.
         chunk_count: chunks that the index has; 0 where it has none.
+        restricted: only its owner reads it where it arrives, until they say who else.
     """
 
     number: Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]
@@ -114,6 +115,7 @@ class DocumentEntry(Part):
     attributes: Annotated[dict[str, Any], AfterValidator(_storable_json)] = Field(
         default_factory=dict
     )
+    restricted: bool = False
     encoding: Annotated[Storable, Field(max_length=50)] | None = None
     pages: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     warnings: Annotated[

@@ -14,6 +14,7 @@ from core.database.types import utc_now
 from kb_service import generations
 from kb_service.generations import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
+from kb_service.readers import EVERYTHING, Reader, readable, sees_all
 from kb_service.reindexing.recall import is_held
 
 _AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
@@ -86,8 +87,10 @@ def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-async def count(session: AsyncSession, knowledge_base: KnowledgeBase) -> Tally:
-    """Count a knowledge base's documents; all zero while there is no re-index."""
+async def count(
+    session: AsyncSession, knowledge_base: KnowledgeBase, reader: Reader = EVERYTHING
+) -> Tally:
+    """Count what somebody reads of a knowledge base; all zero while there is no re-index."""
     aim = generations.target(knowledge_base)
     if aim is None:
         return Tally()
@@ -105,6 +108,7 @@ async def count(session: AsyncSession, knowledge_base: KnowledgeBase) -> Tally:
             col(Document.knowledge_base_id) == knowledge_base.id,
             col(Document.deleted_at).is_(None),
             col(Document.active_revision).is_not(None),
+            readable(reader),
         )
         .group_by(kind)
     )
@@ -135,8 +139,8 @@ class Report:
     """All that a person needs to know about a re-index.
 
     Args:
-        state: where it is.
-        tally: its documents.
+        state: where it is, with all documents.
+        tally: those documents that the reader reads.
         present: the settings that searches see.
         target: the settings that it works towards.
         previous: the settings that ``roll_back`` brings back, while they are kept.
@@ -163,12 +167,24 @@ class Report:
     is_paused: bool
 
 
-async def report(session: AsyncSession, knowledge_base: KnowledgeBase) -> Report:
-    """Read how a knowledge base's re-index stands."""
-    tally = await count(session, knowledge_base)
+async def report(session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase) -> Report:
+    """Read how a knowledge base's re-index stands.
+
+    What it waits for is told of the whole, because everybody waits; names and figures are of what
+    the reader reads.
+    """
+    whole = tally = await count(session, knowledge_base)
     aim = generations.target(knowledge_base)
-    options = knowledge_base.target or {}
-    state = State.NONE if aim is None else tally.state()
+    options: dict[str, Any] = knowledge_base.target or {}
+    recall = (knowledge_base.target or knowledge_base.previous or {}).get("recall")
+    if not sees_all(knowledge_base, reader):
+        tally = await count(session, knowledge_base, reader)
+        # Figures over questions that may be about anything.
+        recall = None
+        if options:
+            edited = await count_edited_chunks(session, knowledge_base.id, reader)
+            options = {**options, "edited_chunks": edited}
+    state = State.NONE if aim is None else whole.state()
     if state is State.READY and is_held(knowledge_base):
         state = State.HELD
     return Report(
@@ -178,10 +194,10 @@ async def report(session: AsyncSession, knowledge_base: KnowledgeBase) -> Report
         target=aim,
         previous=generations.previous(knowledge_base),
         options=options,
-        recall=(knowledge_base.target or knowledge_base.previous or {}).get("recall"),
+        recall=recall,
         kept_until=(knowledge_base.previous or {}).get("kept_until"),
         eta_seconds=_eta(tally, options.get("started_at")),
-        failures=await _failures(session, knowledge_base.id) if tally.failed else (),
+        failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),
         is_paused=knowledge_base.paused,
     )
 
@@ -193,10 +209,16 @@ def _eta(tally: Tally, started_at: str | None) -> float | None:
     return round(elapsed * (tally.work - tally.work_done) / max(1, tally.work_done), 1)
 
 
-async def _failures(session: AsyncSession, knowledge_base_id: str) -> list[FailedDocument]:
+async def _failures(
+    session: AsyncSession, reader: Reader, knowledge_base_id: str
+) -> list[FailedDocument]:
     query = (
         select(Document)
-        .where(*lacks_shadow(knowledge_base_id), col(Document.status).in_(_ENDED_BADLY))
+        .where(
+            *lacks_shadow(knowledge_base_id),
+            col(Document.status).in_(_ENDED_BADLY),
+            readable(reader),
+        )
         .order_by(col(Document.name))
         .limit(_SHOWN_FAILURES)
     )
@@ -204,8 +226,10 @@ async def _failures(session: AsyncSession, knowledge_base_id: str) -> list[Faile
     return [FailedDocument(row.id, row.name, row.failure) for row in rows]
 
 
-async def count_edited_chunks(session: AsyncSession, knowledge_base_id: str) -> int:
-    """How many searchable chunks were edited or disabled by hand."""
+async def count_edited_chunks(
+    session: AsyncSession, knowledge_base_id: str, reader: Reader = EVERYTHING
+) -> int:
+    """How many searchable chunks that somebody reads were edited or disabled by hand."""
     query = (
         select(func.count())
         .select_from(Chunk)
@@ -215,6 +239,7 @@ async def count_edited_chunks(session: AsyncSession, knowledge_base_id: str) -> 
             or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False)),
             col(Chunk.revision) == col(Document.active_revision),
             col(Document.deleted_at).is_(None),
+            readable(reader),
         )
     )
     return (await session.exec(query)).one()

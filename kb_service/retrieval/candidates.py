@@ -15,7 +15,7 @@ from kb_service.retrieval.ties import settled
 from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
 from kb_service.spaces import EmbeddingSpace
-from kb_service.vector_index.protocol import Legs, Question, ScoredChunk
+from kb_service.vector_index.protocol import Among, Legs, Question, ScoredChunk
 from kb_service.vector_index.sparse import encode_query
 
 PUSHED_DOCUMENTS = 1000
@@ -51,6 +51,14 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
+class Where:
+    """What a query looks at: index scopes, and documents there that it must not know of."""
+
+    scopes: Sequence[str]
+    hidden: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Answer:
     """Both legs, a hit a chunk; whether each leg may have more."""
 
@@ -65,7 +73,7 @@ class Probe:
     Args:
         space: encoder and index.
         query: the question.
-        scopes: index scopes of the knowledge bases.
+        where: the knowledge bases, without what is hidden.
         weight: of the dense leg; at 0 that leg is asked only if ``with_dense`` is set.
         watch: where the time is counted.
     """
@@ -74,7 +82,7 @@ class Probe:
         self,
         space: EmbeddingSpace,
         query: str,
-        scopes: Sequence[str],
+        where: Where,
         *,
         weight: float,
         watch: Stopwatch,
@@ -83,7 +91,7 @@ class Probe:
         self.weight = weight
         self.with_dense = weight > 0
         self._query = query
-        self._scopes = list(scopes)
+        self._where = where
         self.watch = watch
         self._sparse = encode_query(query)
         self._dense: NDArray[np.float32] | None = None
@@ -100,11 +108,11 @@ class Probe:
             legs = await self._ask_first(depth, documents)
         else:
             legs = await self.space.index.query(
-                kb_ids=self._scopes,
+                kb_ids=self._where.scopes,
                 dense=self._dense if self.with_dense else None,
                 sparse=self._sparse,
                 depth=depth,
-                document_ids=documents,
+                among=Among(documents, self._where.hidden),
             )
         self.watch.add("index", started)
         return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
@@ -120,7 +128,8 @@ class Probe:
         return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
     async def _ask_first(self, depth: int, documents: Sequence[str] | None) -> Legs:
-        question = Question(self._query, self._sparse, self._scopes, depth, documents)
+        among = Among(documents, self._where.hidden)
+        question = Question(self._query, self._sparse, self._where.scopes, depth, among)
         answered = await self.space.ask(question)
         self._dense = answered.dense
         self.watch.shift("encode", answered.encoding_seconds, out_of="index")

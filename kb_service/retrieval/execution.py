@@ -11,7 +11,7 @@ from core.database.engine import Database
 from core.errors import RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase
-from kb_service.retrieval.candidates import Answer, Gatherer, Moved, Probe, Stopwatch
+from kb_service.retrieval.candidates import Answer, Gatherer, Moved, Probe, Stopwatch, Where
 from kb_service.retrieval.context import with_context
 from kb_service.retrieval.features import FeatureCache
 from kb_service.retrieval.filters_sql import condition_of
@@ -48,6 +48,28 @@ class Means:
 
 
 @dataclass(frozen=True)
+class Ground:
+    """Where one try looks.
+
+    Args:
+        knowledge_bases: enabled ones that the caller has passed the gate for.
+        hidden: documents in them that are not for the caller.
+        is_whole: nothing is hidden, whatever was narrowed.
+    """
+
+    knowledge_bases: Sequence[KnowledgeBase]
+    hidden: frozenset[str] = frozenset()
+    is_whole: bool = False
+
+    @property
+    def unnarrowed(self) -> frozenset[str]:
+        """The knowledge bases of which nobody asked whether something in them is hidden."""
+        if self.is_whole:
+            return frozenset()
+        return frozenset(row.id for row in self.knowledge_bases if not row.narrowed)
+
+
+@dataclass(frozen=True)
 class _Part:
     """The knowledge bases of one embedding model, and the query put to them."""
 
@@ -70,7 +92,7 @@ class Execution:
 
     Args:
         means: what it works with.
-        knowledge_bases: enabled ones that the caller has passed the gate for.
+        ground: where it looks.
         request: what to find, and how.
         shadow: search what a re-index has made so far.
         flips: what the tries before have met; this one adds to it.
@@ -79,13 +101,14 @@ class Execution:
     def __init__(
         self,
         means: Means,
-        knowledge_bases: Sequence[KnowledgeBase],
+        ground: Ground,
         request: RetrievalRequest,
         *,
         shadow: bool,
         flips: set[tuple[str, int]],
     ) -> None:
         self._means = means
+        self._ground = ground
         self._flips = flips
         self._request = request
         self._watch = Stopwatch()
@@ -93,7 +116,7 @@ class Execution:
         self._condition = self._make_condition()
         self._parts = [
             self._part(model, rows, shadow=shadow)
-            for model, rows in _by_model(knowledge_bases, shadow=shadow).items()
+            for model, rows in _by_model(ground.knowledge_bases, shadow=shadow).items()
         ]
 
     @property
@@ -135,8 +158,16 @@ class Execution:
         if weight is None:
             weight = dense_weight(request.query, space.encoder.languages)
         scopes = [index_scope(id_, generation) for id_, generation in rows.items()]
-        probe = Probe(space, request.query, scopes, weight=weight, watch=self._watch)
-        scope = Scope(rows, self._condition, is_shadow=shadow, flips=self._flips)
+        where = Where(scopes, sorted(self._ground.hidden))
+        probe = Probe(space, request.query, where, weight=weight, watch=self._watch)
+        scope = Scope(
+            rows,
+            self._condition,
+            is_shadow=shadow,
+            flips=self._flips,
+            hidden=self._ground.hidden,
+            unnarrowed=self._ground.unnarrowed,
+        )
         return _Part(probe, scope)
 
     def _second_reranker(self) -> Reranker | None:

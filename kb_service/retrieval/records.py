@@ -15,6 +15,7 @@ from core.database.unit_of_work import UnitOfWork
 from core.errors import KnowledgeBaseNotFound, RetrievalNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase, RetrievalRecord
+from kb_service.readers import Reader, hidden_documents
 from kb_service.retrieval.filters_sql import condition_of
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalRequest
@@ -196,7 +197,7 @@ async def replay(
     request = request_of(record)
     async with database.reading() as session:
         rows = await _still_visible(session, principal, request.knowledge_base_ids)
-    result = await searcher.search(rows, request, explain=True)
+    result = await searcher.search(principal, rows, request, explain=True)
     recorded = passages_of(record)
     now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
     then = {passage.chunk_id for passage in recorded}
@@ -210,7 +211,7 @@ async def replay(
         for place, passage in enumerate(recorded, start=1)
         if passage.chunk_id not in now
     ]
-    reasons = await _reasons(database, [passage for _, passage in gone], result, rows)
+    reasons = await _reasons(database, principal, [passage for _, passage in gone], result, rows)
     visible = {row.id for row in rows}
     return Replay(
         result=result,
@@ -243,6 +244,7 @@ async def _still_visible(
 
 async def _reasons(
     database: Database,
+    reader: Reader,
     passages: Sequence[RecordedPassage],
     result: SearchResult,
     rows: Sequence[KnowledgeBase],
@@ -254,7 +256,9 @@ async def _reasons(
     if not filters.is_empty:
         condition = condition_of(filters, is_sqlite=database.is_sqlite)
     async with database.reading() as session:
-        vouched = await vouch(session, ids, Scope(result.generations, condition))
+        hidden = await hidden_documents(session, rows, reader)
+        scope = Scope(result.generations, condition, hidden=hidden)
+        vouched = await vouch(session, ids, scope)
     off = {row.id for row in rows if not row.enabled}
     reasons = {
         **dict.fromkeys(ids, Reason.GONE),

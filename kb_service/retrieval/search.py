@@ -9,8 +9,9 @@ from sqlmodel import col, select
 from core.database.engine import Database
 from core.errors import Conflict, EmptyQuery, QueryTooLong
 from kb_service.models import Chunk, KnowledgeBase
+from kb_service.readers import EVERYTHING, Reader, hidden_documents
 from kb_service.retrieval.candidates import Moved
-from kb_service.retrieval.execution import Execution, Means
+from kb_service.retrieval.execution import Execution, Ground, Means
 from kb_service.retrieval.features import FeatureCache
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.positions import Positions, positions
@@ -72,6 +73,7 @@ class Searcher:
 
     async def search(
         self,
+        reader: Reader,
         knowledge_bases: Sequence[KnowledgeBase],
         request: RetrievalRequest,
         *,
@@ -81,6 +83,7 @@ class Searcher:
         """Search knowledge bases that the caller has passed the gate for.
 
         Args:
+            reader: who searches: what is not for them is as if it were not there.
             knowledge_bases: where to search, those that the request names; disabled ones give
                 nothing.
             request: what to find, and how.
@@ -101,7 +104,8 @@ class Searcher:
         for _ in range(_TRIES):
             alive = [row for row in rows if row.enabled]
             try:
-                execution = Execution(self._means, alive, request, shadow=shadow, flips=flips)
+                ground = await self._ground(reader, alive)
+                execution = Execution(self._means, ground, request, shadow=shadow, flips=flips)
                 result = await execution.result(explain=explain)
             except Moved:
                 rows = await self._reread(rows)
@@ -111,6 +115,7 @@ class Searcher:
 
     async def positions(
         self,
+        reader: Reader,
         result: SearchResult,
         knowledge_base: KnowledgeBase,
         chunk: Chunk,
@@ -119,6 +124,7 @@ class Searcher:
         """Where a passage stands in each leg of a search of its knowledge base.
 
         Args:
+            reader: who searched.
             result: of that search.
             knowledge_base: the passage's.
             chunk: the passage.
@@ -127,8 +133,8 @@ class Searcher:
         Raises:
             AgentexError: as ``search`` does.
         """
-        base = [knowledge_base]
-        execution = Execution(self._means, base, result.request, shadow=False, flips=set())
+        ground = await self._ground(reader, [knowledge_base])
+        execution = Execution(self._means, ground, result.request, shadow=False, flips=set())
         (probe,) = execution.probes
         probe.with_dense = result.dense_weight > 0
         return await positions(probe, chunk, hit)
@@ -150,7 +156,7 @@ class Searcher:
                 chunk_overlap=0,
             )
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
-            await self.search([nowhere], request, explain=True)
+            await self.search(EVERYTHING, [nowhere], request, explain=True)
 
     def _checked(self, query: str) -> str:
         text = query.strip()
@@ -159,6 +165,14 @@ class Searcher:
         if len(text) > self._max_query_characters:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
+
+    async def _ground(self, reader: Reader, rows: Sequence[KnowledgeBase]) -> Ground:
+        if reader is EVERYTHING:
+            return Ground(rows, is_whole=True)
+        if not any(row.narrowed for row in rows):
+            return Ground(rows)
+        async with self._means.database.reading() as session:
+            return Ground(rows, await hidden_documents(session, rows, reader))
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(

@@ -24,23 +24,28 @@ class Scope:
         condition: what a document must meet; None: every document counts.
         is_shadow: look at the revisions that wait for the next generation.
         flips: documents and their new revisions that the tries of this search have met.
+        hidden: documents that are not for who searches: as if they were not there.
+        unnarrowed: knowledge bases that were taken for having no such documents.
     """
 
     generations: dict[str, int]
     condition: ColumnElement[bool] | None = None
     is_shadow: bool = False
     flips: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    hidden: frozenset[str] = frozenset()
+    unnarrowed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Vouched:
-    """What SQL says of chunks, by id; one that is deleted or foreign is in neither.
+    """What SQL says of chunks, by id; one that is deleted, foreign or hidden is in neither.
 
     Args:
         alive: may be shown, with the version of its text.
         refused: may not, and why.
         places: of those that may be shown, the document's name and the position in it.
-        is_moved: a knowledge base was cut over to another generation since the index was asked.
+        is_moved: since the index was asked, a knowledge base was cut over to another generation,
+            or its first document was restricted.
     """
 
     alive: dict[str, int] = field(default_factory=dict[str, int])
@@ -78,6 +83,7 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
     is_moved = False
     for row in (await session.exec(query, params={"ids": ids})).all():
         facts = _Facts(*row)
+        is_moved = is_moved or (facts.narrowed and facts.knowledge_base_id in scope.unnarrowed)
         verdict = _verdict(facts, scope)
         if verdict is Reason.SHOWN:
             found.alive[facts.chunk_id] = facts.version
@@ -102,6 +108,8 @@ class _Facts(NamedTuple):
     shown: int | None
     document_name: str
     position: int
+    document_id: str
+    narrowed: bool
     passes: bool = True
 
 
@@ -120,6 +128,8 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
         shown,
         Document.name,
         Chunk.position,
+        Document.id,
+        KnowledgeBase.narrowed,
     )
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
@@ -132,6 +142,8 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
 def _verdict(facts: _Facts, scope: Scope) -> Reason | None:
     """Whether a chunk may be shown; None for one that this search has nothing to do with."""
     if facts.knowledge_base_id not in scope.generations or facts.deleted_at is not None:
+        return None
+    if facts.document_id in scope.hidden:
         return None
     if not scope.is_shadow and _has_other_generation(facts, scope):
         return None
@@ -179,7 +191,7 @@ async def is_moved(session: AsyncSession, generations: dict[str, int]) -> bool:
 
 
 async def matching_documents(session: AsyncSession, scope: Scope) -> list[str]:
-    """Ids of the searchable documents of a scope that meet its condition."""
+    """Ids of the searchable documents of a scope that meet its condition; none is hidden."""
     revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(list(scope.generations)),
@@ -188,4 +200,4 @@ async def matching_documents(session: AsyncSession, scope: Scope) -> list[str]:
     )
     if scope.condition is not None:
         query = query.where(scope.condition)
-    return list((await session.exec(query)).all())
+    return [id_ for id_ in (await session.exec(query)).all() if id_ not in scope.hidden]

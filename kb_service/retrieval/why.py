@@ -7,8 +7,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.engine import Database
-from core.errors import ChunkNotFound, DocumentNotFound
+from core.errors import ChunkNotFound
+from kb_service import documents
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import Reader, readable
 from kb_service.retrieval.filters_sql import condition_of
 from kb_service.retrieval.positions import LegPosition, Positions
 from kb_service.retrieval.reasons import Reason
@@ -61,21 +63,22 @@ class Wanted:
 
 
 async def find_passage(
-    session: AsyncSession, knowledge_base: KnowledgeBase, wanted: Wanted
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, wanted: Wanted
 ) -> tuple[Document, Chunk | None]:
     """The passage that is meant, and its document.
 
     Args:
         session: to read from.
-        knowledge_base: the caller has passed its gate.
+        reader: who asks.
+        knowledge_base: they have passed its gate.
         wanted: which one.
 
     Returns:
         None for the passage if none of the searchable revision has the words.
 
     Raises:
-        ChunkNotFound: no such passage in this knowledge base.
-        DocumentNotFound: no such document in this knowledge base.
+        ChunkNotFound: no such passage in this knowledge base, or not for this reader.
+        DocumentNotFound: no such document in this knowledge base, or not for this reader.
     """
     if wanted.chunk_id is not None:
         query = (
@@ -85,6 +88,7 @@ async def find_passage(
                 Chunk.id == wanted.chunk_id,
                 Document.knowledge_base_id == knowledge_base.id,
                 col(Document.deleted_at).is_(None),
+                readable(reader),
             )
         )
         found = (await session.exec(query)).first()
@@ -92,25 +96,13 @@ async def find_passage(
             raise ChunkNotFound
         chunk, document = found
         return document, chunk
-    document = await _document(session, knowledge_base.id, wanted.document_id or "")
+    document = await documents.get(session, reader, knowledge_base.id, wanted.document_id or "")
     chunks = select(Chunk.id, Chunk.content).where(
         Chunk.document_id == document.id, Chunk.revision == document.active_revision
     )
     rows = (await session.exec(chunks.order_by(col(Chunk.position)))).all()
     best = _holding(rows, wanted.text or "")
     return document, None if best is None else await session.get_one(Chunk, best)
-
-
-async def _document(session: AsyncSession, knowledge_base_id: str, document_id: str) -> Document:
-    query = select(Document).where(
-        Document.id == document_id,
-        Document.knowledge_base_id == knowledge_base_id,
-        col(Document.deleted_at).is_(None),
-    )
-    document = (await session.exec(query)).first()
-    if document is None:
-        raise DocumentNotFound
-    return document
 
 
 def _holding(rows: Sequence[tuple[str, str]], text: str) -> str | None:
@@ -128,6 +120,7 @@ class Investigation:
     Args:
         database: to read from.
         searcher: the product's search.
+        reader: who asks.
         knowledge_base: the passage's.
         request: the search in question, over this knowledge base.
     """
@@ -136,11 +129,13 @@ class Investigation:
         self,
         database: Database,
         searcher: Searcher,
+        reader: Reader,
         knowledge_base: KnowledgeBase,
         request: RetrievalRequest,
     ) -> None:
         self._database = database
         self._searcher = searcher
+        self._reader = reader
         self._knowledge_base = knowledge_base
         self._request = request
 
@@ -151,7 +146,7 @@ class Investigation:
             AgentexError: as the search does.
         """
         base = self._knowledge_base
-        result = await self._searcher.search([base], self._request, explain=True)
+        result = await self._searcher.search(self._reader, [base], self._request, explain=True)
         if chunk is None:
             known = document.active_revision is not None
             reason = Reason.TEXT_NOT_FOUND if known else Reason.NOT_SEARCHABLE
@@ -159,7 +154,7 @@ class Investigation:
         if not base.enabled:
             return Why(Reason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk)
         reason, hit, place = await self._first_reason(document, chunk, result)
-        found = await self._searcher.positions(result, base, chunk, hit)
+        found = await self._searcher.positions(self._reader, result, base, chunk, hit)
         reason = _told_apart(reason, found)
         return Why(
             reason, result, document.name, chunk, found.dense, found.sparse, hit=hit, place=place

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import VectorIndexUnavailable
-from kb_service.vector_index.protocol import ChunkPoint, IndexedDocument, Legs, SparseVector
+from kb_service.vector_index.protocol import (
+    EVERY_DOCUMENT,
+    Among,
+    ChunkPoint,
+    IndexedDocument,
+    Legs,
+    SparseVector,
+)
 from kb_service.vector_index.shard import Shard
 
 _POINTS_PER_FLUSH = 8192
@@ -55,14 +62,12 @@ class EdgeVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        document_ids: Sequence[str] | None = None,
+        among: Among = EVERY_DOCUMENT,
     ) -> Legs:
         """See ``VectorIndex.query``."""
         shard = self._opened()
         return await self._run(
-            lambda: shard.query(
-                kb_ids, dense=dense, sparse=sparse, depth=depth, document_ids=document_ids
-            )
+            lambda: shard.query(kb_ids, dense=dense, sparse=sparse, depth=depth, among=among)
         )
 
     async def delete_document(

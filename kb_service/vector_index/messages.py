@@ -37,7 +37,8 @@ class QueryRequest(Message):
 
     model: str
     kb_ids: list[str]
-    document_ids: list[str] | None = None
+    only: list[str] | None = None
+    hidden: list[str] | None = None
     depth: int
     dense: bytes | None
     sparse_indices: bytes
@@ -49,7 +50,8 @@ class SearchRequest(Message):
 
     model: str
     kb_ids: list[str]
-    document_ids: list[str] | None = None
+    only: list[str] | None = None
+    hidden: list[str] | None = None
     depth: int
     question: str
     sparse_indices: bytes
@@ -60,7 +62,8 @@ class SearchRequest(Message):
         return QueryRequest(
             model=self.model,
             kb_ids=self.kb_ids,
-            document_ids=self.document_ids,
+            only=self.only,
+            hidden=self.hidden,
             depth=self.depth,
             dense=vector,
             sparse_indices=self.sparse_indices,

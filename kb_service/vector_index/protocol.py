@@ -73,6 +73,22 @@ NO_TERMS = SparseVector((), ())
 
 
 @dataclass(frozen=True)
+class Among:
+    """Which documents of the knowledge bases a query is about.
+
+    Args:
+        only: these; None: all, empty: none.
+        hidden: not these: everything is as if they were not there.
+    """
+
+    only: Sequence[str] | None = None
+    hidden: Sequence[str] = ()
+
+
+EVERY_DOCUMENT = Among()
+
+
+@dataclass(frozen=True)
 class Question:
     """What is asked of both legs at once.
 
@@ -81,14 +97,14 @@ class Question:
         sparse: what the sparse leg is asked.
         kb_ids: see ``VectorIndex.query``, as for the others.
         depth: hits of each leg.
-        document_ids: only in these; None: in all.
+        among: which of their documents.
     """
 
     text: str
     sparse: SparseVector
     kb_ids: Sequence[str]
     depth: int
-    document_ids: Sequence[str] | None = None
+    among: Among = EVERY_DOCUMENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +161,14 @@ class VectorIndex(Protocol):
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        document_ids: Sequence[str] | None = None,
+        among: Among = EVERY_DOCUMENT,
     ) -> Legs:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 
         No knowledge base means no hit, never an unfiltered search. IDF is taken over the
         knowledge bases asked for, so other tenants' documents can't move a score.
-        ``document_ids`` leaves only these documents (None: all, empty: none) and moves no score;
-        a thousand of them take about as long as the query itself.
+        ``among.only`` moves no score; a thousand documents there take about as long as the query
+        itself. ``among.hidden`` are left out of IDF, too.
 
         Raises:
             InvalidVector: The query vector is not finite or has another dimension.

@@ -24,7 +24,9 @@ from kb_service.vector_index.messages import (
     unpack_points,
 )
 from kb_service.vector_index.protocol import (
+    EVERY_DOCUMENT,
     NO_TERMS,
+    Among,
     Answered,
     ChunkPoint,
     IndexedDocument,
@@ -79,7 +81,7 @@ class RemoteVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        document_ids: Sequence[str] | None = None,
+        among: Among = EVERY_DOCUMENT,
     ) -> Legs:
         """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
@@ -90,7 +92,8 @@ class RemoteVectorIndex:
             model=self._model,
             kb_ids=list(kb_ids),
             depth=depth,
-            document_ids=None if document_ids is None else list(document_ids),
+            only=_listed(among.only),
+            hidden=_listed(among.hidden or None),
             dense=None if dense is None else dense.astype(FLOAT32).tobytes(),
             sparse_indices=np.asarray(terms.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(terms.values, dtype=FLOAT32).tobytes(),
@@ -110,7 +113,8 @@ class RemoteVectorIndex:
             model=self._model,
             kb_ids=list(question.kb_ids),
             depth=question.depth,
-            document_ids=None if question.document_ids is None else list(question.document_ids),
+            only=_listed(question.among.only),
+            hidden=_listed(question.among.hidden or None),
             question=readable(question.text),
             sparse_indices=np.asarray(question.sparse.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(question.sparse.values, dtype=FLOAT32).tobytes(),
@@ -172,3 +176,7 @@ class RemoteVectorIndex:
 
     async def close(self) -> None:
         """Nothing to release: the engine client is the caller's."""
+
+
+def _listed(ids: Sequence[str] | None) -> list[str] | None:
+    return None if ids is None else list(ids)

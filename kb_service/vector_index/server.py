@@ -16,6 +16,8 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from core.errors import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.protocol import (
+    EVERY_DOCUMENT,
+    Among,
     ChunkPoint,
     IndexedDocument,
     Legs,
@@ -81,11 +83,11 @@ class ServerVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        document_ids: Sequence[str] | None = None,
+        among: Among = EVERY_DOCUMENT,
     ) -> Legs:
         """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
-        requests = _requests(_Scope(kb_ids, document_ids), dense, sparse, depth)
+        requests = _requests(_Scope(kb_ids, among), dense, sparse, depth)
         if not requests:
             return Legs(dense=[], sparse=[])
         await self.ensure_ready()
@@ -218,22 +220,27 @@ class _Scope:
     """Where a query looks."""
 
     kb_ids: Sequence[str]
-    document_ids: Sequence[str] | None
+    among: Among
 
     @property
     def is_empty(self) -> bool:
-        return not self.kb_ids or (self.document_ids is not None and not self.document_ids)
+        return not self.kb_ids or (self.among.only is not None and not self.among.only)
 
     def corpus(self) -> models.Filter:
-        """The knowledge bases, over which IDF is taken."""
-        return models.Filter(must=[_any_of("kb_id", self.kb_ids)])
+        """What IDF is taken over: all of the knowledge bases that is not hidden."""
+        return self._visible(_any_of("kb_id", self.kb_ids))
 
     def filter(self) -> models.Filter:
         """What may be found."""
         conditions: list[models.Condition] = [_any_of("kb_id", self.kb_ids)]
-        if self.document_ids is not None:
-            conditions.append(_any_of("document_id", self.document_ids))
-        return models.Filter(must=conditions)
+        if self.among.only is not None:
+            conditions.append(_any_of("document_id", self.among.only))
+        return self._visible(*conditions)
+
+    def _visible(self, *conditions: models.Condition) -> models.Filter:
+        hidden = self.among.hidden
+        unseen: list[models.Condition] = [_any_of("document_id", hidden)] if hidden else []
+        return models.Filter(must=list(conditions), must_not=unseen or None)
 
 
 def _any_of(key: str, values: Sequence[str]) -> models.FieldCondition:

@@ -42,6 +42,8 @@ from qdrant_edge import SparseVector as EdgeSparseVector
 
 from core.errors import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.protocol import (
+    EVERY_DOCUMENT,
+    Among,
     ChunkPoint,
     IndexedDocument,
     Legs,
@@ -106,24 +108,25 @@ class Shard:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        document_ids: Sequence[str] | None = None,
+        among: Among = EVERY_DOCUMENT,
     ) -> Legs:
         """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
-        if document_ids is not None and not document_ids:
+        if among.only is not None and not among.only:
             return Legs(dense=[], sparse=[])
         mine = _one_of("kb_id", kb_ids)
-        corpus = scope = Filter(must=[mine])
-        if document_ids is not None:
-            wanted = _one_of("document_id", document_ids)
-            scope = Filter(must=[mine, wanted])
+        unseen = [_one_of("document_id", among.hidden)] if among.hidden else []
+        corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
+        if among.only is not None:
+            wanted = _one_of("document_id", among.only)
+            scope = Filter(must=[mine, wanted], must_not=[*unseen] or None)
         requests: dict[str, QueryRequest] = {}
         if kb_ids and dense is not None:
             nearest = Query.Nearest(dense.tolist(), using=DENSE)
             requests[DENSE] = self._request(nearest, scope, depth, None)
         if kb_ids and sparse is not None and sparse.indices:
             nearest = Query.Nearest(_edge_sparse(sparse), using=BM25)
-            # IDF over the knowledge bases asked for: measured equal to a shard of their own,
+            # IDF over what the query may see: measured equal to a shard of their own,
             # for .07 ms.
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)

@@ -19,6 +19,7 @@ from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.messages import pack_points, unpack_points
 from kb_service.vector_index.open import open_vector_index
 from kb_service.vector_index.protocol import (
+    Among,
     ChunkPoint,
     IndexedDocument,
     Legs,
@@ -118,7 +119,7 @@ async def ask(index: VectorIndex, *kb_ids: str, text: str = "common", **options)
         dense=options.get("dense", direction(0)),
         sparse=encode_query(text),
         depth=options.get("depth", 100),
-        document_ids=options.get("document_ids"),
+        among=Among(options.get("only"), options.get("hidden", ())),
     )
 
 
@@ -158,12 +159,33 @@ async def test_only_the_documents_asked_for_are_found_and_keep_their_scores(inde
     await index.upsert([*points, foreign])
     everything = await ask(index, kb_id, text="apple common")
     some = [ids[1], ids[4], foreign.document_id]
-    wanted = await ask(index, kb_id, text="apple common", document_ids=some, depth=2)
+    wanted = await ask(index, kb_id, text="apple common", only=some, depth=2)
     for whole, part in ((everything.dense, wanted.dense), (everything.sparse, wanted.sparse)):
         expected = {hit.id: hit.score for hit in whole if hit.document_id in some}
         assert {hit.id: hit.score for hit in part} == pytest.approx(expected)
         assert len(part) == 2
-    assert await ask(index, kb_id, document_ids=[]) == Legs([], [])
+    assert await ask(index, kb_id, only=[]) == Legs([], [])
+
+
+async def test_hidden_documents_are_as_if_they_were_not_there(index):
+    kb_id, twin = new_id(), new_id()
+    words = ("apple", "pear", "plum", "common")
+    chance = random.Random(7)
+    documents = [new_id() for _ in range(40)]
+    texts = [" ".join(chance.choices(words, k=3)) for _ in documents]
+    hidden = chance.sample(documents, 25)
+    points = [chunk(kb_id, id_, n, text=texts[n]) for n, id_ in enumerate(documents)]
+    # The same knowledge base without what is hidden in the other one.
+    left = [point for point in points if point.document_id not in hidden]
+    await index.upsert([*points, *(replace(one, id=new_id(), kb_id=twin) for one in left)])
+    few = documents[::2]
+    for options in ({}, {"depth": 3}, {"only": few}, {"only": hidden}):
+        seen = await ask(index, kb_id, text="apple pear", hidden=hidden, **options)
+        alone = await ask(index, twin, text="apple pear", **options)
+        for mine, theirs in ((seen.dense, alone.dense), (seen.sparse, alone.sparse)):
+            assert scores(mine) == pytest.approx(scores(theirs), rel=1e-6)
+            assert {hit.document_id for hit in mine}.isdisjoint(hidden)
+    assert (await ask(index, kb_id, hidden=documents)) == Legs([], [])
 
 
 async def test_leg_is_empty_when_it_is_not_asked(index):

@@ -14,7 +14,12 @@ from tests.fixtures.things import REQUESTS, Things, fill, filled, operations
 KB = "/api/v1/knowledge-bases/{kb_id}"
 # What a reader of a knowledge base may ask for though it is no GET.
 READING = {f"POST {KB}/{name}" for name in ("search", "search/why", "copy")}
-MANAGING = {f"DELETE {KB}", f"GET {KB}/shares", f"PUT {KB}/shares"}
+ACCESS = f"{KB}/documents/{{doc_id}}/access"
+MANAGING = {
+    f"DELETE {KB}",
+    *(f"{method} {KB}/shares" for method in ("GET", "PUT")),
+    *(f"{method} {ACCESS}" for method in ("GET", "PUT", "DELETE")),
+}
 ENDED = {
     ErrorCode.INVALID_TOKEN,
     ErrorCode.TOKEN_EXPIRED,

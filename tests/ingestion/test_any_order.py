@@ -45,6 +45,7 @@ from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
+from kb_service.readers import EVERYTHING
 from kb_service.spaces import EmbeddingSpace, Spaces
 from kb_service.text.tokens import token_counter
 from kb_service.vector_index.edge import EdgeVectorIndex
@@ -151,7 +152,9 @@ class AnyOrder(RuleBasedStateMachine):
         kind = FileType(found.name, found.file_type)
         async with unit_of_work(bench.database) as work:
             knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
-            intake = await documents.take_in(work, knowledge_base, Upload(name, file, kind))
+            intake = await documents.take_in(
+                work, EVERYTHING, knowledge_base, Upload(name, file, kind)
+            )
         for key in intake.spare_keys:
             await bench.store.delete(key)
         return intake.document, intake.outcome
@@ -176,7 +179,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _act(self, action: ActionName, document_id: str) -> None:
         async with unit_of_work(self.world.bench.database) as work:
-            await documents.act(work, action, self.kb_id, document_id)
+            await documents.act(work, EVERYTHING, action, self.kb_id, document_id)
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 

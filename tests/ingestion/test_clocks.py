@@ -16,6 +16,7 @@ from kb_service import documents, knowledge_bases, leases, reindexing
 from kb_service.documents import ActionName
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished
 from tests.fixtures.stored import reread, upload
@@ -50,7 +51,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
 
     async def act(name: ActionName) -> None:
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, name, kb_id, document.id)
+            await documents.act(work, EVERYTHING, name, kb_id, document.id)
         await check_moments(bench, name)
 
     for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
@@ -72,7 +73,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
     assert (await reread(bench.database, document.id)).status == "completed"
     await check_moments(bench, "ingest")
     async with unit_of_work(bench.database) as work:
-        await documents.change(work, kb_id, document.id, name="b.md")
+        await documents.change(work, EVERYTHING, kb_id, document.id, documents.Wanted("b.md"))
     await check_moments(bench, "rename")
     async with unit_of_work(bench.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)

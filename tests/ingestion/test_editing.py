@@ -16,6 +16,7 @@ from ingestion.workbench import Workbench
 from kb_service import chunks
 from kb_service.chunks import ChunkPlace
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from kb_service.text.terms import pack_terms
 from kb_service.vector_index.edge import EdgeVectorIndex
@@ -33,7 +34,7 @@ async def place_of(bench: Workbench, document: Document) -> ChunkPlace:
     async with bench.database.reading() as session:
         base = await session.get_one(KnowledgeBase, document.knowledge_base_id)
         query = select(Chunk.id).where(Chunk.document_id == document.id)
-        return await chunks.get(session, base, (await session.exec(query)).one())
+        return await chunks.get(session, EVERYTHING, base, (await session.exec(query)).one())
 
 
 async def indexed(bench: Workbench, content: bytes = TEXT, **fields: object) -> ChunkPlace:

@@ -17,6 +17,7 @@ from ingestion.workbench import Workbench
 from kb_service import documents, knowledge_bases
 from kb_service.documents import ActionName
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from kb_service.vector_index.edge import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
@@ -33,7 +34,7 @@ async def count(bench: Workbench, table: type[Document | Chunk | KnowledgeBase])
 async def delete(bench: Workbench, document_id: str) -> None:
     async with unit_of_work(bench.database) as work:
         row = await work.session.get_one(Document, document_id)
-        await documents.act(work, ActionName.DELETE, row.knowledge_base_id, document_id)
+        await documents.act(work, EVERYTHING, ActionName.DELETE, row.knowledge_base_id, document_id)
 
 
 async def indexed(bench: Workbench, *, kb_id: str | None = None) -> Document:

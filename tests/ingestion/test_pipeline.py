@@ -17,6 +17,7 @@ from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.embeddings.open import open_encoder
 from kb_service.models import Chunk
+from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import point_id
@@ -237,7 +238,9 @@ async def test_new_revision_replaces_the_points_of_the_old_one(bench: Workbench)
     await ingest(bench, document.id)
     await edit(bench.database, document.id, status="failed")
     async with unit_of_work(bench.database) as work:
-        await documents.act(work, ActionName.RETRY, document.knowledge_base_id, document.id)
+        await documents.act(
+            work, EVERYTHING, ActionName.RETRY, document.knowledge_base_id, document.id
+        )
     await ingest(bench, document.id)
     row = await reread(bench.database, document.id)
     assert (row.status, row.revision, row.active_revision) == ("completed", 2, 2)

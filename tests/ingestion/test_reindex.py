@@ -23,6 +23,7 @@ from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.leases import OPEN_STATUSES, Outcome
 from kb_service.models import Chunk, Document, KnowledgeBase, Question, Transfer
+from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
 from kb_service.retrieval.search import Searcher
 from kb_service.spaces import EmbeddingSpace, Spaces
@@ -98,7 +99,9 @@ async def seen(bench: Workbench, kb_id: str, query: str = "animal sleeps at noon
     searcher = Searcher(bench.database, bench.spaces, max_query_characters=1000)
     row = await row_of(bench, kb_id)
     request = searcher.resolve([row], query, top_k=100)
-    found = await searcher.search([row], request.model_copy(update={"deduplicate": False}))
+    found = await searcher.search(
+        EVERYTHING, [row], request.model_copy(update={"deduplicate": False})
+    )
     return {passage.chunk.id for passage in found.passages}
 
 
@@ -137,7 +140,7 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(bench:
     assert {first.status, second.status} == {"pending"}
     await ingest(bench, first.id)
     async with bench.database.reading() as session:
-        report = await reindexing.report(session, await row_of(bench, kb_id))
+        report = await reindexing.report(session, EVERYTHING, await row_of(bench, kb_id))
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
     assert await seen(bench, kb_id) == old
@@ -229,7 +232,9 @@ async def put(bench: Workbench, document: Document, animal: str) -> None:
     kind = documents.FileType(document.media_type, document.file_type)
     async with unit_of_work(bench.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-        taken = await documents.take_in(work, row, documents.Upload(document.name, stored, kind))
+        taken = await documents.take_in(
+            work, EVERYTHING, row, documents.Upload(document.name, stored, kind)
+        )
     assert taken.outcome == "replaced"
 
 
@@ -274,7 +279,7 @@ async def test_saved_questions_are_asked_before_new_settings_come_into_force(ben
     row = await row_of(bench, kb_id)
     assert (row.generation, row.chunk_size) == (2, 40)
     async with bench.database.reading() as session:
-        recall = (await reindexing.report(session, row)).recall
+        recall = (await reindexing.report(session, EVERYTHING, row)).recall
     assert recall is not None
     assert recall["questions"] == 1
     assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
@@ -298,7 +303,7 @@ async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
     await tend_all(bench)
     row = await row_of(bench, kb_id)
     async with bench.database.reading() as session:
-        report = await reindexing.report(session, row)
+        report = await reindexing.report(session, EVERYTHING, row)
     assert (report.state, row.generation) == (State.HELD, 1)
     assert await seen(bench, kb_id) == old
     await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
@@ -314,7 +319,7 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(be
     assert await seen(bench, kb_id) == old
     row = await row_of(bench, kb_id)
     async with bench.database.reading() as session:
-        report = await reindexing.report(session, row)
+        report = await reindexing.report(session, EVERYTHING, row)
     assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
     assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
         ("zebra.md", "file_missing")
@@ -473,7 +478,7 @@ async def test_deletion_wins_over_a_re_index(bench: Workbench):
     await reindexed(bench, kb_id, cutover=Cutover.MANUAL)
     okapi, _ = await rows_of(bench, kb_id)
     async with unit_of_work(bench.database) as work:
-        await documents.act(work, documents.ActionName.DELETE, kb_id, okapi.id)
+        await documents.act(work, EVERYTHING, documents.ActionName.DELETE, kb_id, okapi.id)
     await erase_document(bench, okapi.id)
     index = bench.spaces.default.index
     assert await index.count(document_id=okapi.id) == 0

@@ -18,6 +18,7 @@ from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.models import Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 
@@ -175,7 +176,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
 
         await until(has_points)
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, action, kb_id, document_id)
+            await documents.act(work, EVERYTHING, action, kb_id, document_id)
 
         async def given_up() -> bool:
             return (await reread(bench.database, document_id)).lease_owner is None
@@ -190,7 +191,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
             assert row.attempt == 0
             following = ActionName.RESUME
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, following, kb_id, document_id)
+            await documents.act(work, EVERYTHING, following, kb_id, document_id)
         await until(ended(bench, kb_id))
     row = await reread(bench.database, document_id)
     assert (row.status, row.attempt) == ("completed", 1)

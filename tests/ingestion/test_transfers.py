@@ -28,6 +28,7 @@ from kb_service.models import (
     Transfer,
 )
 from kb_service.questions import QuestionDraft
+from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.portable import (
@@ -88,7 +89,7 @@ async def filled(bench: Workbench, texts: Mapping[str, str] = TEXTS, **fields: A
     async with unit_of_work(bench.database) as work:
         row = await add_knowledge_base(work, chunk_size=64, chunk_overlap=8, **fields)
         expected = [{"document": "en.md", "text": "hunts in the desert"}, {"document": "zh.md"}]
-        await questions.add(work, row, [QuestionDraft("When?", expected)])
+        await questions.add(work, EVERYTHING, row, [QuestionDraft("When?", expected)])
     for name, text in texts.items():
         document = await upload(bench, text.encode(), name=name, kb_id=row.id)
         await ingest(bench, document.id)

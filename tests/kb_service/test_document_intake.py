@@ -13,6 +13,7 @@ from core.errors import QuotaExceeded
 from kb_service import documents
 from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload
 from kb_service.models import Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit
 
@@ -34,7 +35,7 @@ async def take_in(
     database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
 ) -> Intake:
     async with unit_of_work(database) as work:
-        return await documents.take_in(work, base, sent, quota_bytes=quota)
+        return await documents.take_in(work, EVERYTHING, base, sent, quota_bytes=quota)
 
 
 async def rows(database: Database) -> list[Document]:
@@ -99,5 +100,5 @@ async def test_deleted_documents_make_room(database: Database, base: KnowledgeBa
     same = await take_in(database, base, upload("a.md", "1", size=40), quota=45)
     assert same.outcome == "unchanged"
     async with unit_of_work(database) as work:
-        await documents.act(work, documents.ActionName.DELETE, base.id, document.id)
+        await documents.act(work, EVERYTHING, documents.ActionName.DELETE, base.id, document.id)
     assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"

@@ -13,6 +13,7 @@ from core.settings import Settings
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.retrieval.reasons import Warned
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
@@ -131,7 +132,7 @@ async def ask(bench: Workbench, api: ApiReranker | None, **options: object) -> S
     async with bench.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
     request = searcher.resolve([row], "the zebra hunts", RetrievalOptions(**options))
-    return await searcher.search([row], request)
+    return await searcher.search(EVERYTHING, [row], request)
 
 
 def names(result: SearchResult) -> list[str]:

@@ -12,6 +12,7 @@ from core.database.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.reasons import Reason
@@ -53,7 +54,7 @@ class Shelf:
         row = await self.row()
         wanted = Filters.model_validate(filters or {})
         request = self.searcher.resolve([row], query, RetrievalOptions(**options), filters=wanted)
-        return await self.searcher.search([row], request, explain=explain)
+        return await self.searcher.search(EVERYTHING, [row], request, explain=explain)
 
     async def names(self, query: str, **options: Any) -> list[str]:
         return [found.document_name for found in (await self.ask(query, **options)).passages]
@@ -351,7 +352,7 @@ async def test_search_that_meets_a_cut_over_searches_again(shelf: Shelf):
     )
     await space.index.upsert([point])
     request = shelf.searcher.resolve([stale], "zebra")
-    result = await shelf.searcher.search([stale], request)
+    result = await shelf.searcher.search(EVERYTHING, [stale], request)
     assert [found.chunk.revision for found in result.passages] == [2]
     assert result.generations == {shelf.kb_id: 2}
 
@@ -361,8 +362,8 @@ async def test_shadow_is_searched_only_when_asked(shelf: Shelf):
     row = await shelf.row()
     row.target = {"generation": 2, "embedding_model": row.embedding_model}
     request = shelf.searcher.resolve([row], "zebra")
-    assert (await shelf.searcher.search([row], request, shadow=True)).passages == []
-    assert len((await shelf.searcher.search([row], request)).passages) == 1
+    assert (await shelf.searcher.search(EVERYTHING, [row], request, shadow=True)).passages == []
+    assert len((await shelf.searcher.search(EVERYTHING, [row], request)).passages) == 1
 
 
 async def test_period_without_zone_is_utc(shelf: Shelf):

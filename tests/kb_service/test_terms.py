@@ -13,6 +13,7 @@ from core.database.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.retrieval.search import Searcher
 from kb_service.text.lexical import sentences, tokenize
 from kb_service.text.terms import hashed, pack_terms, terms_of, unpack_terms
@@ -59,7 +60,7 @@ async def chunk_of(bench: Workbench, text: str) -> tuple[Chunk, KnowledgeBase]:
 async def phrase_share(bench: Workbench, base: KnowledgeBase) -> float:
     searcher = Searcher(bench.database, bench.spaces, max_query_characters=100)
     request = searcher.resolve([base], "striped zebra")
-    return (await searcher.search([base], request)).passages[0].hit.phrase
+    return (await searcher.search(EVERYTHING, [base], request)).passages[0].hit.phrase
 
 
 @pytest.mark.anyio

@@ -1,0 +1,109 @@
+"""Who reads a single document."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.envelope import Body, Empty, Envelope, Text
+from api.errors import error_responses
+from api.routers.knowledge_base_shares import SharedRole, SharedUser, SubjectBody
+from core.accounts.access import Access
+from core.accounts.permissions import Permission
+from core.accounts.sharing import MOST_SHARES, Shared, Wanted
+from core.errors import ErrorCode
+from kb_service import narrowing
+from kb_service.narrowing import Readers
+
+router = APIRouter(
+    prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
+)
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+_MISSING = (
+    ErrorCode.READ_ONLY,
+    ErrorCode.OWNER_ONLY,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.DOCUMENT_NOT_FOUND,
+)
+
+
+class ReaderAnswer(BaseModel):
+    """A person or a role whose bearers read a restricted document."""
+
+    user: SharedUser | None
+    role: SharedRole | None
+    created_at: datetime
+
+
+class AccessAnswer(BaseModel):
+    """Whether a document is restricted and, where it is, to whom beside the owner."""
+
+    restricted: bool
+    items: list[ReaderAnswer]
+    total: int
+
+
+class ReaderBody(SubjectBody):
+    """A person, by id or by user name, or a role, by its name."""
+
+    def wanted(self) -> Wanted:
+        """The same in the domain's terms."""
+        return Wanted(Access.READ, self.user_id, self.username, self.role)
+
+
+class AccessBody(Body):
+    """Everyone who is to read it beside the owner; nobody: the owner alone."""
+
+    readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+
+
+def _reader(one: Shared) -> ReaderAnswer:
+    return ReaderAnswer(
+        user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
+    )
+
+
+def _answer(readers: Readers) -> Envelope[AccessAnswer]:
+    items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
+    return Envelope(
+        data=AccessAnswer(restricted=readers.restricted, items=[*items], total=len(items))
+    )
+
+
+@router.get("", dependencies=[View], responses=error_responses(*_MISSING))
+async def read_access(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[AccessAnswer]:
+    """Who reads a document of one's own knowledge base."""
+    return _answer(await narrowing.readers_of(session, principal, kb_id, doc_id))
+
+
+@router.put(
+    "", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST, *_MISSING)
+)
+async def restrict_document(
+    kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[AccessAnswer]:
+    """Let only these read a document of one's own knowledge base.
+
+    They read it as far as they read the knowledge base; whoever may write there may change it,
+    too. For everybody else but the owner it is from now on as if it were not there.
+    """
+    wanted = [one.wanted() for one in body.readers]
+    return _answer(await narrowing.restrict(work, principal, kb_id, doc_id, wanted))
+
+
+@router.delete(
+    "",
+    dependencies=[Write],
+    responses=error_responses(*_MISSING, ErrorCode.DOCUMENT_NAME_TAKEN),
+)
+async def open_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Empty:
+    """Let all who read the knowledge base read the document again."""
+    await narrowing.open_to_all(work, principal, kb_id, doc_id)
+    return Empty()

@@ -1,0 +1,222 @@
+"""Restricting single documents to some of those who read their knowledge base."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Action, Principal
+from core.accounts.models import Share
+from core.accounts.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
+from core.audit import AuditAction, Target, note
+from core.database.clock import database_now
+from core.database.unit_of_work import UnitOfWork
+from core.errors import DocumentNameTaken, DocumentNotFound, InvalidRequest
+from kb_service import documents, knowledge_bases, questions
+from kb_service.documents.actions import locked
+from kb_service.models import Document, KnowledgeBase
+from kb_service.sharing import hold, named
+
+MOST_RESTRICTED = 1000
+"""Restricted documents of one knowledge base: searches name those that they must not find."""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Who reads a document.
+
+    Args:
+        restricted: only those named, and the owner; else all who read the knowledge base.
+        named: people and roles; each counts as far as they read the knowledge base.
+    """
+
+    restricted: bool
+    named: Sequence[Shared] = ()
+
+
+@dataclass
+class _Narrowed:
+    """A restricted document as something that is shared: it is its knowledge base's owner's."""
+
+    SHARE_KIND: ClassVar[str] = Document.SHARE_KIND
+    id: str
+    owner_id: str
+    is_public: bool = False
+
+
+async def readers_of(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str
+) -> Readers:
+    """Who reads a document; the owner of its knowledge base may know.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+    """
+    base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
+    document = await documents.get(session, principal, base.id, document_id)
+    if not document.restricted:
+        return Readers(restricted=False)
+    return Readers(True, await list_shares(session, _Narrowed(document.id, base.owner_id)))
+
+
+async def restrict(
+    work: UnitOfWork,
+    principal: Principal,
+    knowledge_base_id: str,
+    document_id: str,
+    wanted: Sequence[Wanted],
+) -> Readers:
+    """Let only these, among those who read the knowledge base, read a document from now on.
+
+    Args:
+        work: the transaction.
+        principal: who asks: the owner of the knowledge base, who reads it in any case.
+        knowledge_base_id: the document's.
+        document_id: which one.
+        wanted: people and roles; none: only the owner.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+        InvalidRequest: too many, the same one twice, the owner, nobody of this name, or too many
+            restricted documents.
+    """
+    session = work.session
+    base, document = await _locked(work, principal, knowledge_base_id, document_id)
+    resource = _Narrowed(document.id, base.owner_id)
+    was = document.restricted
+    before = named(await list_shares(session, resource))
+    if not was:
+        await _require_room(session, base)
+    await replace_shares(work, resource, wanted, field="readers")
+    if not was:
+        document.restricted = True
+        await questions.restrict(session, document)
+        await mark_narrowed(work, base.id)
+    readers = Readers(True, await list_shares(session, resource))
+    after = named(readers.named)
+    if not was or before != after:
+        await _touch(work, document)
+        target = Target(Document.SHARE_KIND, document.id)
+        # As a list: a name that is a key would be redacted where it looks like a secret's.
+        note(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*after]})
+    return readers
+
+
+async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """From now on who reads a knowledge base is asked document by document, for good."""
+    statement = update(KnowledgeBase).where(col(KnowledgeBase.id) == knowledge_base_id)
+    await work.session.exec(statement.values(narrowed=True))
+
+
+async def copy_readers(
+    work: UnitOfWork, source_id: str, target_id: str, document_id: Callable[[str], str]
+) -> None:
+    """Let the restricted documents of a copy be read by those who read the originals.
+
+    Only where both are one person's: who may read a document need not know who else may, so
+    in somebody else's copy it is theirs alone.
+
+    Args:
+        work: the transaction.
+        source_id: the knowledge base that was copied.
+        target_id: the copy.
+        document_id: gives the id that a document of the source has in the copy.
+    """
+    session = work.session
+    owners = select(KnowledgeBase.owner_id).where(col(KnowledgeBase.id).in_([source_id, target_id]))
+    if len({*(await session.exec(owners)).all()}) != 1:
+        return
+    named = (
+        select(Share)
+        .join(Document, col(Document.id) == col(Share.resource_id))
+        .where(
+            col(Share.kind) == Document.SHARE_KIND,
+            col(Document.knowledge_base_id) == source_id,
+            col(Document.restricted).is_(True),
+        )
+    )
+    there = select(Document.id).where(
+        col(Document.knowledge_base_id) == target_id,
+        col(Document.restricted).is_(True),
+        # One whose readers were named in the copy already keeps those.
+        col(Document.id).not_in(
+            select(Share.resource_id).where(col(Share.kind) == Document.SHARE_KIND)
+        ),
+    )
+    free = frozenset((await session.exec(there)).all())
+    for share in (await session.exec(named)).all():
+        if (copied := document_id(share.resource_id)) in free:
+            facts = share.model_dump(exclude={"id", "resource_id", "created_at"})
+            session.add(Share(**facts, resource_id=copied))
+
+
+async def open_to_all(
+    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
+) -> None:
+    """Let all who read the knowledge base read a document again; one that they do stays so.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+        DocumentNameTaken: another document that all read has its name by now.
+    """
+    _, document = await _locked(work, principal, knowledge_base_id, document_id)
+    if not document.restricted:
+        return
+    query = select(Document.id).where(
+        col(Document.knowledge_base_id) == document.knowledge_base_id,
+        col(Document.name) == document.name,
+        col(Document.deleted_at).is_(None),
+        col(Document.restricted).is_(False),
+    )
+    taken = (await work.session.exec(query)).first()
+    if taken is not None:
+        raise DocumentNameTaken(field="name", name=document.name, document_id=taken)
+    document.restricted = False
+    await _touch(work, document)
+    await forget_shares(work, Document.SHARE_KIND, [document.id])
+    note(work.session, AuditAction.DOCUMENT_OPENED, Target(Document.SHARE_KIND, document.id))
+
+
+async def _locked(
+    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
+) -> tuple[KnowledgeBase, Document]:
+    session = work.session
+    # Uploads and renamings wait for it, too: they decide by it what a name means.
+    base = await hold(session, principal, knowledge_base_id, Action.MANAGE)
+    rows = await locked(session, principal, base.id, [document_id])
+    if not rows:
+        raise DocumentNotFound
+    return base, rows[0]
+
+
+async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
+    query = (
+        select(func.count())
+        .select_from(Document)
+        .where(
+            col(Document.knowledge_base_id) == base.id,
+            col(Document.restricted).is_(True),
+            col(Document.deleted_at).is_(None),
+        )
+    )
+    if (await session.exec(query)).one() >= MOST_RESTRICTED:
+        error = f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: put them into another"
+        raise InvalidRequest("doc_id", error)
+
+
+async def _touch(work: UnitOfWork, document: Document) -> None:
+    # Whoever follows the progress is told.
+    document.updated_at = await database_now(work.session)
+    work.session.add(document)
