@@ -34,16 +34,28 @@ class _Role(Record):
     display_name: str = ""
 
 
-class _Share(Record):
+class Subject(Record):
+    """A person, or a role and with it all who have it."""
+
     user: _User | None = None
     role: _Role | None = None
-    access: str = "read"
 
     def subject(self) -> tuple[str, str]:
         """The field that names it in a request, and its name."""
         if self.user is not None:
             return "username", self.user.username
         return "role", self.role.name if self.role else ""
+
+    def label(self, output: Output) -> str:
+        """How it is called in the language of the output."""
+        _, name = self.subject()
+        if self.role is None:
+            return name
+        return output.render(messages.KB_ALL_OF_ROLE, role=self.role.display_name or name)
+
+
+class _Share(Subject):
+    access: str = "read"
 
 
 class _Shares(Record):
@@ -120,8 +132,5 @@ def _changed(
 
 
 def _row(output: Output, one: _Share) -> tuple[str, str]:
-    _, name = one.subject()
-    if one.role is not None:
-        name = output.render(messages.KB_ALL_OF_ROLE, role=one.role.display_name or name)
     level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
-    return name, output.render(level)
+    return one.label(output), output.render(level)

@@ -14,6 +14,7 @@ from cli import (
     evaluate,
     ingest,
     kb,
+    kb_access,
     kb_share,
     kb_transfer,
     login,
@@ -39,6 +40,7 @@ app.command()(parts.migrate)
 app.command()(login.login)
 app.command()(login.logout)
 kb.app.command()(kb_share.share)
+kb.app.command()(kb_access.access)
 kb.app.command("export")(kb_transfer.export)
 kb.app.command("import")(kb_transfer.import_file)
 kb.app.command("copy")(kb_transfer.copy)

@@ -123,6 +123,22 @@ KB_SHARED_WITH = Message("Shared with", "共享给")
 KB_SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 没有共享给任何人。")
 KB_ALL_OF_ROLE = Message("all of the role {role}", "角色“{role}”的所有人")
 KB_ACCESS = Message("They may", "权限")
+KB_READ_BY = Message("Read by the owner and", "除所有者外可阅读")
+KB_READ_BY_ALL = Message(
+    "{name}: all who read the knowledge base read it.", "{name}：能查看该知识库的人都可以阅读。"
+)
+KB_READ_BY_NOBODY = Message(
+    "{name}: only the owner of the knowledge base reads it.", "{name}：只有知识库的所有者可以阅读。"
+)
+KB_ACCESS_OPTIONS = Message(
+    "Use either --user and --role (with --remove to take it from them), or --nobody, or --everybody.",
+    "请使用 --user 和 --role（加 --remove 表示取消），或只用 --nobody，或只用 --everybody。",
+)
+KB_NO_DOCUMENT = Message("There is no document {wanted}.", "文档 {wanted} 不存在。")
+KB_SEVERAL_DOCUMENTS = Message(
+    "Several documents are called {wanted}; use one of their ids: {ids}",
+    "有多个名为 {wanted} 的文档，请使用 ID：{ids}",
+)
 KB_READS = Message("read", "只读")
 KB_WRITES = Message("read and change", "读写")
 KB_CREATED_AT = Message("Created", "创建时间")
