@@ -1,0 +1,195 @@
+"""Whatever is restricted to whom: everybody finds and lists what a filter by hand leaves them."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy import insert
+from sqlmodel import col, select
+
+from core.accounts.access import Access
+from core.accounts.models import Role, User
+from core.accounts.sharing import Wanted
+from core.database.paging import Page
+from core.database.types import new_id
+from core.database.unit_of_work import unit_of_work
+from core.errors import DocumentNotFound, InvalidRequest
+from ingestion.workbench import Workbench
+from kb_service import chunks, documents, narrowing, readers
+from kb_service.chunks import Shelf as Reading
+from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING, Person, Reader
+from kb_service.retrieval.request import RetrievalOptions
+from kb_service.retrieval.results import SearchResult
+from kb_service.vector_index.protocol import ChunkPoint
+from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
+from tests.fixtures.portable import principal_of
+from tests.kb_service.test_retrieval import Shelf
+
+pytestmark = pytest.mark.anyio
+
+WORDS = ("zebra", "okapi", "lion", "heron", "otter", "sleeps", "hunts", "noon", "midnight", "river")
+QUERIES = ("When does the zebra sleep?", "okapi midnight river", "the heron hunts at noon")
+CHOICES = (
+    RetrievalOptions(top_k=100),
+    RetrievalOptions(top_k=3),
+    RetrievalOptions(top_k=5, dense_weight=0),
+    RetrievalOptions(top_k=5, rerank=False, deduplicate=False),
+)
+DOCUMENTS = 12
+ROUNDS = 2
+
+
+@pytest.fixture
+async def shelf(bench: Workbench) -> Shelf:
+    async with unit_of_work(bench.database) as work:
+        row = await add_knowledge_base(work, is_public=True)
+    made, chance = Shelf(bench, row.id), random.Random(11)
+    for number in range(DOCUMENTS):
+        text = " ".join(chance.choices(WORDS, k=8))
+        await made.put(f"{number:02}.md", f"# Note {number}\n\nThe {text}.")
+    return made
+
+
+async def person(bench: Workbench, role: str = "user") -> User:
+    async with unit_of_work(bench.database) as work:
+        user = await add_user(work)
+        found = select(Role.id).where(Role.name == role)
+        user.role_id = (await work.session.exec(found)).one()
+        work.session.add(user)
+        return user
+
+
+async def owner_of(shelf: Shelf) -> User:
+    async with shelf.bench.database.reading() as session:
+        return await session.get_one(User, (await shelf.row()).owner_id)
+
+
+async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> None:
+    """Restrict a document to these; None: open it."""
+    owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
+    async with unit_of_work(shelf.bench.database) as work:
+        if wanted is None:
+            await narrowing.open_to_all(work, owner, *ids)
+        else:
+            await narrowing.restrict(work, owner, *ids, wanted)
+
+
+async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
+    """Another knowledge base with copies of these documents and nothing else."""
+    database, index = shelf.bench.database, shelf.bench.spaces.default.index
+    points: list[ChunkPoint] = []
+    async with unit_of_work(database) as work:
+        base = await add_knowledge_base(work)
+        for name in names:
+            row = (await work.session.get_one(Document, shelf.ids[name])).model_dump()
+            query = select(Chunk).where(col(Chunk.document_id) == row["id"])
+            parts = (await work.session.exec(query)).all()
+            new = {"id": new_id(), "knowledge_base_id": base.id, "restricted": False}
+            await work.session.exec(insert(Document), params=[row | new])
+            ids = {one.id: new_id() for one in parts}
+            for one in parts:
+                own = {"id": ids[one.id], "document_id": new["id"], "knowledge_base_id": base.id}
+                await work.session.exec(insert(Chunk), params=[one.model_dump() | own])
+            points += [
+                ChunkPoint(
+                    id=ids[one.id],
+                    kb_id=base.id,
+                    document_id=str(new["id"]),
+                    revision=one.revision,
+                    index=one.index,
+                    dense=one.dense,
+                    sparse=one.sparse,
+                )
+                for one in await index.points(row["id"], row["revision"])
+            ]
+    if points:
+        await index.upsert(points)
+    return base
+
+
+async def search(
+    shelf: Shelf, reader: Reader, base: KnowledgeBase, query: str, options: RetrievalOptions
+) -> SearchResult:
+    request = shelf.searcher.resolve([base], query, options)
+    return await shelf.searcher.search(reader, [base], request, explain=True)
+
+
+def seen(result: SearchResult) -> list[tuple[str, str, float]]:
+    passages = result.passages
+    return [(one.document_name, one.chunk.content, round(one.hit.score, 5)) for one in passages]
+
+
+async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: Shelf):
+    bench, chance = shelf.bench, random.Random(5)
+    people = [await person(bench), await person(bench, "developer"), await person(bench)]
+    owner = await owner_of(shelf)
+    for _ in range(ROUNDS):
+        readable = {one.id: set(shelf.ids) for one in people}
+        for name in shelf.ids:
+            listed = None if chance.random() < 0.4 else chance.sample(people, chance.randrange(3))
+            by_role = chance.random() < 0.3
+            if listed is None:
+                await restrict(shelf, name, None)
+                continue
+            wanted = [Wanted(Access.READ, user_id=one.id) for one in listed]
+            if by_role:
+                wanted.append(Wanted(Access.READ, role="developer"))
+            await restrict(shelf, name, wanted)
+            admitted = {one.id for one in listed} | {one.id for one in people[1:2] if by_role}
+            for one in people:
+                if one.id not in admitted:
+                    readable[one.id].discard(name)
+        base = await shelf.row()
+        for reader, names in [*readable.items(), (owner.id, set(shelf.ids))]:
+            await check(shelf, base, Person(reader), names)
+
+
+async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[str]) -> None:
+    twin = await twin_of(shelf, names)
+    for query in QUERIES:
+        for options in CHOICES:
+            found = await search(shelf, reader, base, query, options)
+            alone = await search(shelf, EVERYTHING, twin, query, options)
+            assert seen(found) == seen(alone)
+            assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
+    async with shelf.bench.database.reading() as session:
+        listing = await documents.list_documents(session, reader, base.id, Page(size=100))
+        assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
+        assert (await readers.count_documents(session, reader, [base])).get(base.id, 0) == len(
+            names
+        )
+        progress = await documents.summarise(session, reader, base)
+        assert sum(progress.counts.values()) == len(names)
+        hidden = await readers.hidden_documents(session, [base], reader)
+        assert hidden == {id_ for name, id_ in shelf.ids.items() if name not in names}
+        for name in shelf.ids:
+            place = Reading([base.id], reader)
+            try:
+                await chunks.read_span(session, place, name, start=0, end=10)
+                assert name in names
+            except DocumentNotFound:
+                assert name not in names
+
+
+async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_found(
+    shelf: Shelf,
+):
+    """A run holds the rows that it began with for as long as it takes."""
+    stale, reader = await shelf.row(), await person(shelf.bench)
+    before = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
+    assert len(before.passages) == DOCUMENTS
+    await restrict(shelf, "03.md", [])
+    first = await add_document(shelf.bench.database, knowledge_base_id=shelf.kb_id, restricted=True)
+    async with unit_of_work(shelf.bench.database) as work:
+        fields = (await work.session.get_one(Document, first)).model_dump()
+        rows = [{**fields, "id": new_id()} for _ in range(narrowing.MOST_RESTRICTED - 2)]
+        await work.session.exec(insert(Document), params=rows)
+    found = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
+    names = {one.document_name for one in found.passages}
+    assert names == {*shelf.ids} - {"03.md"}
+    with pytest.raises(InvalidRequest):
+        await restrict(shelf, "04.md", [])
+    await restrict(shelf, "03.md", [Wanted(Access.READ, role="viewer")])
+    await restrict(shelf, "03.md", None)
+    await restrict(shelf, "04.md", [])
