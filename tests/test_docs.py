@@ -112,9 +112,19 @@ def test_every_setting_stands_in_the_guide_with_its_default(language: str):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_mentioned_error_code_exists(path: Path):
-    codes = {int(code) for code in re.findall(r"(?<![\d.])[45]0\d{3}(?!\d)|413\d\d", text_of(path))}
+    found = re.findall(r"(?<![\d.])(?:[45]0\d{3}|413\d\d|42[2-9]\d\d)(?!\d)", text_of(path))
+    codes = {int(code) for code in found}
     # The round number is a setting's default; no code ends in three zeros.
     assert codes - {50_000} - {int(code) for code in ErrorCode} == set()
+
+
+def test_every_error_code_is_in_the_table():
+    _, _, section = text_of(ROOT / "docs" / "api.md").partition("\n## Errors\n")
+    told: set[int] = set()
+    for cell in re.findall(r"^\| (4\d{4}.*?|5\d{4}.*?) \|", section, flags=re.MULTILINE):
+        for first, last in re.findall(r"(\d{5})(?: to (\d{5}))?", cell):
+            told |= set(range(int(first), int(last or first) + 1))
+    assert {int(code) for code in ErrorCode} - told == set()
 
 
 def test_every_mentioned_route_exists():
