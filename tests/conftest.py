@@ -25,6 +25,7 @@ pytest_plugins = (
     "tests.fixtures.oidc",
     "tests.fixtures.database",
     "tests.fixtures.server",
+    "tests.fixtures.engines",
     "tests.fixtures.agents",
     "tests.fixtures.things",
     "tests.fixtures.bench",

@@ -32,7 +32,7 @@ from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.server import ServerVectorIndex
 from kb_service.vector_index.sparse import encode_document, encode_query
 from kb_service.wire import EngineClient
-from tests.kb_service.test_engine import running_engine
+from tests.fixtures.engines import running_engine
 
 DIMENSION = DEFAULT.dimension
 

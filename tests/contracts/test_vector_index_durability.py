@@ -16,8 +16,8 @@ from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient
+from tests.fixtures.engines import running_engine, until_ready
 from tests.fixtures.processes import ROOT
-from tests.kb_service.test_engine import running_engine, until_ready
 
 pytestmark = pytest.mark.anyio
 DIMENSION = DEFAULT.dimension

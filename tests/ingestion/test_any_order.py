@@ -52,7 +52,6 @@ from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.wire import EngineClient
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
-from tests.fixtures.server import Server
 from tests.fixtures.stored import blocks
 
 LONG = 600
@@ -360,10 +359,10 @@ class Chosen:
 
 
 @pytest.fixture
-def world(tmp_path: Path, sqlite_template: Path, embedded: Server) -> Iterator[World]:
+def world(tmp_path: Path, sqlite_template: Path, encoder_socket: Path) -> Iterator[World]:
     copy(sqlite_template, tmp_path / "agentex.db")
     url = f"sqlite+aiosqlite:///{tmp_path / 'agentex.db'}"
-    with open_world(tmp_path, url, embedded.settings.effective_engine_socket) as world:
+    with open_world(tmp_path, url, encoder_socket) as world:
         yield world
 
 
@@ -410,7 +409,7 @@ def run_machine(world: World, *, examples: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_ingestion_has_one_effect_in_any_order(world: World):
-    run_machine(world, examples=40)
+    run_machine(world, examples=15)
 
 
 @pytest.mark.soak

@@ -13,7 +13,7 @@ from kb_service.embeddings.minilm.files import WEIGHTS
 from kb_service.spaces import Spaces, open_spaces
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
 from kb_service.wire import EngineClient
-from tests.kb_service.test_engine import RunningEngine, running_engine, until_ready
+from tests.fixtures.engines import RunningEngine, running_engine, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

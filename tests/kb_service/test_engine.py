@@ -1,26 +1,18 @@
 """The engine process, started for real and spoken to over its socket."""
 
 import asyncio
-import contextlib
-import os
 import signal
 import socket
 import stat
 import struct
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pydantic import ConfigDict
 
 from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailable
-from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
 from kb_service.engine.listening import listening_socket
@@ -28,77 +20,10 @@ from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_i
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.sparse import encode_document, encode_query
 from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineClient, EngineHealth
-from tests.fixtures.processes import ROOT, wait_until
+from tests.fixtures.engines import running_engine, until, until_ready
+from tests.fixtures.processes import wait_until
 
 pytestmark = pytest.mark.anyio
-
-
-@dataclass
-class RunningEngine:
-    """An engine process, the settings it was given and what it logged."""
-
-    settings: Settings
-    process: subprocess.Popen[bytes]
-    output: Path
-
-    @property
-    def log(self) -> str:
-        return self.output.read_text()
-
-    @property
-    def maps(self) -> str:
-        """The files mapped into the process."""
-        return Path(f"/proc/{self.process.pid}/maps").read_text()
-
-    def stop(self, seconds: float = 20) -> int:
-        self.process.terminate()
-        return self.process.wait(seconds)
-
-
-@contextmanager
-def running_engine(folder: Path, **variables: str) -> Generator[RunningEngine]:
-    """Start ``python -m kb_service.engine`` on a data folder; killed at the end if still there."""
-    foreign = ("AGENTEX_QDRANT_URL", "AGENTEX_ENGINE_SOCKET")
-    environment = {name: value for name, value in os.environ.items() if name not in foreign}
-    # One cache for all tests: the conversion is made once on a machine.
-    environment |= {"AGENTEX_DATA_DIR": str(folder), "AGENTEX_CACHE_DIR": str(cache_dir())}
-    output = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.log")
-    with output.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kb_service.engine"],
-            cwd=ROOT,
-            env=environment | variables,
-            stderr=file,
-        )
-    settings = Settings(data_dir=folder, engine_socket=None)
-    try:
-        yield RunningEngine(settings, process, output)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-
-def cache_dir() -> Path:
-    return get_settings().cache_dir
-
-
-async def until(
-    client: EngineClient, condition: Callable[[EngineHealth], bool], seconds: float = 150
-) -> EngineHealth:
-    """The first health that meets a condition; an engine that does not answer is asked again."""
-    deadline = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(EngineUnavailable):
-            health = await client.health()
-            if condition(health):
-                return health
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.002)
-
-
-async def until_ready(client: EngineClient) -> EngineHealth:
-    return await until(client, lambda health: health.state == "ready")
 
 
 async def until_busy(client: EngineClient) -> EngineHealth:

@@ -18,7 +18,7 @@ from kb_service.engine.upkeep import Policy
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient, IndexHealth
-from tests.kb_service.test_engine import RunningEngine, running_engine, until, until_ready
+from tests.fixtures.engines import RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
