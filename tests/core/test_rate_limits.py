@@ -51,14 +51,14 @@ async def test_burst_of_the_limit_is_let_through_and_no_more(limiter: RateLimite
 
 
 async def test_what_was_used_up_is_given_back_by_and_by(limiter: RateLimiter):
-    one = charge(2, 0.2)
+    one = charge(2, 2)
     assert [await limiter.take([one]) for _ in range(2)] == [0, 0]
     began = time.monotonic()
     waits: list[float] = []
     while wait := await limiter.take([one]):
         waits.append(wait)
         await asyncio.sleep(wait)
-    assert 0 < waits[0] <= 0.1
+    assert 0 < waits[0] <= 1
     # What is told is what has to be waited for.
     assert len(waits) <= 3
     assert time.monotonic() - began < 5

@@ -1,5 +1,6 @@
 """API keys with scopes and an end, and streams that end with what they were opened with."""
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ import httpx
 import pytest
 
 from core.errors import ErrorCode
-from tests.fixtures.agents import Run, run_body
+from tests.fixtures.agents import Run, run_body, types_of
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server, one_shape
@@ -154,49 +155,70 @@ def test_key_with_bad_bounds_is_not_made(someone: Api, bounds: dict[str, Any]):
     assert someone.get(KEYS)["total"] == before
 
 
+def endings(server: Server) -> list[tuple[Api, Callable[[], object], ErrorCode]]:
+    """Callers, what ends what they came with, and what they are told then; the account's last."""
+
+    def sql(statement: str, id_: str) -> Callable[[], object]:
+        return lambda: server.sql(f"UPDATE {statement} WHERE id = :id", id=id_)
+
+    revoked, narrowed, expired, disabled = (keyed(server, server.person()) for _ in range(4))
+    logged_in = server.api().log_in(server.person().name)
+    return [
+        (revoked, lambda: revoked.delete(f"{KEYS}/{revoked.name}"), ErrorCode.INVALID_TOKEN),
+        (narrowed, sql("api_key SET scopes = '[]'", narrowed.name), ErrorCode.PERMISSION_DENIED),
+        (
+            expired,
+            sql("api_key SET expires_at = created_at", expired.name),
+            ErrorCode.TOKEN_EXPIRED,
+        ),
+        (logged_in, lambda: logged_in.post("/auth/logout"), ErrorCode.INVALID_TOKEN),
+        (
+            disabled,
+            sql("\"user\" SET status = 'disabled'", disabled.user_id),
+            ErrorCode.ACCOUNT_DISABLED,
+        ),
+    ]
+
+
+def wait_for(server: Server, stream: Run, status: str, *, seconds: float) -> None:
+    """Wait until the run of a stream has a status."""
+    query = "SELECT status FROM agent_run WHERE run_id = :id AND status = :status"
+    values = {"id": stream.body["run_id"], "status": status}
+    eventually(lambda: server.sql(query, **values), seconds=seconds, what=status)
+
+
 def test_open_streams_end_with_the_login_key_right_or_account(
     modelled: Server, scripted: ModelServer
 ):
-    server = modelled
-    body = run_body("#slow", forwarded_props={"agent_type": "react"})
-
-    def revoke(caller: Api) -> None:
-        caller.delete(f"{KEYS}/{caller.name}")
-
-    def disable(caller: Api) -> None:
-        server.sql("UPDATE \"user\" SET status = 'disabled' WHERE id = :id", id=caller.user_id)
-
-    def demote(caller: Api) -> None:
-        server.sql("UPDATE api_key SET scopes = '[]' WHERE id = :id", id=caller.name)
-
-    def expire(caller: Api) -> None:
-        server.sql("UPDATE api_key SET expires_at = created_at WHERE id = :id", id=caller.name)
-
-    logged_in = server.api().log_in(server.person().name)
-    ends: list[tuple[Api, Callable[[Api], object]]] = [
-        (keyed(server, server.person()), revoke),
-        (keyed(server, server.person()), disable),
-        (keyed(server, server.person()), demote),
-        (keyed(server, server.person()), expire),
-        (logged_in, lambda caller: caller.post("/auth/logout")),
-    ]
+    ends = endings(modelled)
+    props = {"forwarded_props": {"agent_type": "react"}}
     with ExitStack() as stack:
-        streams = [
-            stack.enter_context(Run(caller, {**body, "thread_id": unique(), "run_id": unique()}))
-            for caller, _ in ends
-        ]
-        other = stack.enter_context(Run(server.person(), body))
+        *streams, other = (
+            stack.enter_context(Run(caller, run_body("#slow", **props)))
+            for caller in [*(caller for caller, _, _ in ends), modelled.person()]
+        )
         for stream in [*streams, other]:
             assert stream.response.status_code == httpx.codes.OK
-            stream.until("RUN_STARTED")
-        for caller, end in ends:
-            end(caller)
+            stream.until("TEXT_MESSAGE_CONTENT")
+        for _, end, _ in ends:
+            end()
+        # The model would never end.
+        started = time.monotonic()
         for stream in streams:
-            # A disabled account's run is stopped besides; the others go on unseen.
-            outcomes = [event["outcome"]["type"] for event in stream.finish() if "outcome" in event]
-            assert outcomes in ([], ["cancelled"])
+            stream.finish()
+        assert time.monotonic() - started < 20
+        *unseen, cancelled = streams
+        for stream in unseen:
+            assert not {"RUN_FINISHED", "RUN_ERROR"} & set(types_of(stream.events))
+            wait_for(modelled, stream, "running", seconds=0)
+        # A disabled account's run is stopped besides; its stream may end before it is told so.
+        if cancelled.events[-1]["type"] != "TEXT_MESSAGE_CONTENT":
+            assert cancelled.events[-1]["outcome"] == {"type": "cancelled"}
+        wait_for(modelled, cancelled, "cancelled", seconds=5)
         scripted.release.set()
-        # Nobody else's stream is touched.
+        # Nobody else's stream is touched, and the runs that nobody sees come to their end.
         assert other.finish()[-1]["type"] == "RUN_FINISHED"
-    for caller, _ in ends:
-        eventually(lambda caller=caller: caller.request("GET", "/sessions").status_code >= 400)
+        for stream in unseen:
+            wait_for(modelled, stream, "completed", seconds=20)
+    for caller, _, code in ends:
+        caller.refused(code, "GET", "/sessions")
