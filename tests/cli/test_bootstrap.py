@@ -52,6 +52,21 @@ async def test_processes_that_start_at_once_prepare_one_installation(settings):
     await database.close()
 
 
+async def test_operator_may_name_the_first_administrator(settings):
+    wanted = {
+        "admin_username": "操作员",
+        "admin_email": "operator@example.org",
+        "admin_password": "Operator-Password-1",
+    }
+    settings = settings.model_validate({**settings.model_dump(), **wanted})
+    await prepare(settings)
+    assert not (settings.data_dir / PASSWORD_FILE).exists()
+    database = Database(settings.effective_database_url)
+    found = await check_password(database, login="操作员", password=wanted["admin_password"])
+    assert (found.username, found.email) == ("操作员", "operator@example.org")
+    await database.close()
+
+
 async def test_first_start_that_was_cut_short_is_a_first_start_again(settings):
     settings.data_dir.mkdir()
     in_the_way = settings.data_dir / "files"

@@ -10,7 +10,7 @@ from PIL import Image
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, running_server
+from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
 
 SHORT = b"# Note\n\nThe zebra sleeps at noon.\n"
 
@@ -116,11 +116,13 @@ def test_storage_is_shown_without_a_quota(user: Api, kb: str):
     }
 
 
-@pytest.fixture(scope="module")
-def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    variables = {"AGENTEX_USER_QUOTA_BYTES": "1000"}
-    with running_server(tmp_path_factory.mktemp("limited"), variables=variables) as server:
-        yield server
+@pytest.fixture
+def limited(embedded: Server) -> Iterator[Server]:
+    """The product while everybody has a thousand bytes."""
+    admin, path = embedded.admin(), "/admin/system/config/user_quota_bytes"
+    admin.put(path, {"value": 1000})
+    yield embedded
+    admin.delete(path)
 
 
 def test_documents_and_images_are_one_quota(limited: Server):

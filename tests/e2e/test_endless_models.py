@@ -9,8 +9,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.agents import camel, model_variables, run_body, text_of, verified_run
-from tests.fixtures.apis import Apis, api_processes, same_caller
+from tests.fixtures.agents import camel, run_body, text_of, verified_run
+from tests.fixtures.apis import Apis, same_caller
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
@@ -59,24 +59,17 @@ class Ended:
 
 
 @pytest.fixture(scope="module")
-def apis(tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer) -> Iterator[Apis]:
-    """An API process whose runs may not do much."""
-    variables = {**model_variables(_model_server), **_LIMITS}
-    with api_processes(tmp_path_factory.mktemp("endless"), variables) as apis:
-        yield apis
-
-
-@pytest.fixture(scope="module")
-def ended(apis: Apis, _model_server: ModelServer) -> Ended:
+def ended(alone: Apis, _model_server: ModelServer) -> Iterator[Ended]:
     """Every run of the table, side by side: some take all the time they have."""
-    server = apis.start()
+    server = alone.start(**_LIMITS)
     user = server.person()
     ask(user, ("plain", "react"))
     _model_server.release.clear()
     before = memory_of(server)
     with ThreadPoolExecutor(len(_ENDS)) as pool:
         events = dict(zip(_ENDS, pool.map(lambda kind: ask(user, kind), _ENDS), strict=True))
-    return Ended(user, events, memory_of(server) - before)
+    yield Ended(user, events, memory_of(server) - before)
+    alone.stop(server)
 
 
 def ask(user: Api, kind: tuple[str, str]) -> list[dict[str, Any]]:
@@ -109,9 +102,10 @@ def test_api_answers_others_after_models_that_never_end(ended: Ended):
     assert text_of(ask(ended.user, ("plain", "react"))) == "Hello from the model."
 
 
-def test_001_error_code_timeout(apis: Apis, ended: Ended):
+def test_001_error_code_timeout(alone: Apis, ended: Ended):
     """Seed 001: no time is left even for a partial answer."""
-    hurried = same_caller(ended.user, apis.start(AGENTEX_RUN_TIMEOUT_SECONDS="0.001"))
+    server = alone.start(AGENTEX_RUN_TIMEOUT_SECONDS="0.001")
+    hurried = same_caller(ended.user, server)
     body = camel(run_body("Go on? #react-forever", forwarded_props={"agent_type": "react"}))
     answer = hurried.http.post("/agent", headers=hurried.headers, json=body)
 
@@ -119,3 +113,4 @@ def test_001_error_code_timeout(apis: Apis, ended: Ended):
     assert (last["type"], last["code"]) == ("RUN_ERROR", "RUN_TIMED_OUT")
     assert last["error"] == {"code": "TIMEOUT", "message": last["message"]}
     assert hurried.http.get("/healthz").status_code == httpx.codes.OK
+    alone.stop(server)

@@ -1,39 +1,41 @@
 """Models behind the presets of providers, asked by the real product."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from tests.fixtures.agents import GUIDE, text_of, verified_run
-from tests.fixtures.apis import Apis, api_processes
+from tests.fixtures.agents import Library, text_of, verified_run
+from tests.fixtures.client import Api, unique
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.server import Server
+
+KEY = "sk-of-a-provider-4712"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
+@pytest.fixture
+def admin(modelled: Server) -> Iterator[Api]:
+    """The administrator, who leaves no models behind."""
+    caller = modelled.admin()
+    yield caller
+    for model in caller.get("/admin/models")["items"]:
+        caller.delete(f"/admin/models/{model['id']}")
 
 
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> Iterator[Server]:
-    variables = {
-        "AGENTEX_LLM_PROVIDER": "ollama",
-        "AGENTEX_LLM_BASE_URL": endpoint.base_url,
-        "AGENTEX_LLM_MODEL": "text-rag",
-    }
-    with running_server(tmp_path_factory.mktemp("text"), variables=variables) as server:
-        yield server
+def wishes(admin: Api, **model: Any) -> dict[str, Any]:
+    """What a run names to be answered by a new model."""
+    made = admin.post("/admin/models", {"name": unique("model"), **model})
+    return {"model_id": made["id"]}
 
 
-def test_model_without_tool_calling_searches_and_cites(local: Server, endpoint: ModelServer):
-    user = local.person()
-    kb_id = user.create_kb()
-    user.ingest(kb_id, "relay.md", GUIDE)
-    wishes = {"forwarded_props": {"knowledge_base_ids": [kb_id]}}
+def test_model_without_tool_calling_searches_and_cites(
+    admin: Api, modelled: Server, scripted: ModelServer, library_of: Callable[[Server], Library]
+):
+    library = library_of(modelled)
+    chosen = wishes(admin, provider="ollama", base_url=scripted.base_url, model_id="text-rag")
+    props = {"forwarded_props": {**chosen, "knowledge_base_ids": [library.kb_id]}}
 
-    events = verified_run(user, "Which port?", **wishes)
+    events = verified_run(library.owner, "Which port?", **props)
 
     # What the model wrote behind its call was invented: it had no result yet.
     assert text_of(events) == "I will look.The port is 8000 [1]."
@@ -41,42 +43,27 @@ def test_model_without_tool_calling_searches_and_cites(local: Server, endpoint: 
     assert started["toolCallName"] == "search_knowledge_base"
     (usage,) = events[-1]["usage"]
     assert (usage["provider"], usage["model"]) == ("ollama", "text-rag")
-    refused = [request for request in endpoint.requests if "tools" in request.body]
+    refused = [request for request in scripted.requests if "tools" in request.body]
     assert len(refused) == 1
 
-    verified_run(user, "Which port is it?", **wishes)
-    refused = [request for request in endpoint.requests if "tools" in request.body]
+    verified_run(library.owner, "Which port is it?", **props)
+    refused = [request for request in scripted.requests if "tools" in request.body]
     assert len(refused) == 1, "an endpoint that refused tools is not offered them again"
 
 
-@pytest.fixture(scope="module")
-def apis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apis]:
-    """API processes are enough for who searches nothing."""
-    with api_processes(tmp_path_factory.mktemp("providers"), {}) as apis:
-        yield apis
-
-
-@pytest.mark.parametrize(
-    ("provider", "variable", "path"),
-    [("anthropic", "ANTHROPIC_API_KEY", "/v1"), ("gemini", "GEMINI_API_KEY", "/v1beta")],
-)
+@pytest.mark.parametrize(("provider", "path"), [("anthropic", "/v1"), ("gemini", "/v1beta")])
 def test_provider_with_a_protocol_of_its_own_answers(
-    apis: Apis, endpoint: ModelServer, provider: str, variable: str, path: str
+    admin: Api, modelled: Server, scripted: ModelServer, provider: str, path: str
 ):
-    server = apis.start(
-        **{
-            "AGENTEX_LLM_PROVIDER": provider,
-            "AGENTEX_LLM_BASE_URL": endpoint.base_url.removesuffix("/v1") + path,
-            "AGENTEX_LLM_MODEL": "plain",
-            variable: "sk-usual-key",
-        }
-    )
-    events = verified_run(server.person(), "Hi!")
-    logged = server.output.read_text(errors="replace")
-    assert "run.ended" in logged
-    assert "sk-usual-key" not in logged + str(events)
+    base_url = scripted.base_url.removesuffix("/v1") + path
+    model = {"provider": provider, "base_url": base_url, "api_key": KEY, "model_id": "plain"}
+    props = {"forwarded_props": wishes(admin, **model)}
+    events = verified_run(modelled.person(), "Hi!", **props)
 
     assert text_of(events) == "Hello"
     (usage,) = events[-1]["usage"]
     assert (usage["provider"], usage["outputTokens"]) == (provider, 9)
-    assert "sk-usual-key" in endpoint.requests[-1].headers.values()
+    assert KEY in scripted.requests[-1].headers.values()
+    logged = (modelled.settings.data_dir / "logs" / "api.log").read_text(errors="replace")
+    assert events[0]["runId"] in logged
+    assert KEY not in logged + str(events)

@@ -8,12 +8,13 @@ import pytest
 
 from agents.model_registry.choosing import CONFIGURED_ID, EXTRACTIVE_ID
 from core.errors import ErrorCode
-from tests.fixtures.agents import camel, model_variables, run, run_body, text_of, types_of
+from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of, types_of
 from tests.fixtures.client import Api, conforms, unique
+from tests.fixtures.memory_scripts import IS_MEMORY_AGENT
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
+from tests.fixtures.model_server import ModelServer, RecordedRequest
 from tests.fixtures.processes import free_port
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.server import Server
 
 KEY = "sk-secret-of-the-registry-4711"
 # Seed 002, section 6.1.
@@ -48,8 +49,9 @@ def wanted(**fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def admin(server: Server) -> Iterator[Api]:
-    """The administrator, who leaves no models behind."""
+    """The administrator, who finds no models and leaves none behind."""
     caller = server.admin()
+    clear(caller)
     yield caller
     clear(caller)
 
@@ -247,28 +249,18 @@ def test_embedding_models_of_the_installation_are_listed(user: Api):
 # --- with an endpoint that answers
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory, endpoint: ModelServer) -> Iterator[Server]:
-    """The product with a model of its own, which may also call the endpoint for others."""
-    variables = {
-        **model_variables(endpoint),
-        "AGENTEX_ALLOWED_PRIVATE_TARGETS": f"127.0.0.1:{endpoint.port},127.0.0.1:9",
-    }
-    with running_server(tmp_path_factory.mktemp("registry"), variables=variables) as server:
-        yield server
-
-
 @pytest.fixture
-def manager(product: Server) -> Iterator[Api]:
-    caller = product.admin()
+def manager(modelled: Server) -> Iterator[Api]:
+    """The administrator of the product with a model of its own, where others may be called, too."""
+    caller = modelled.admin()
+    clear(caller)
     yield caller
     clear(caller)
+
+
+def asked_of(endpoint: ModelServer) -> list[RecordedRequest]:
+    """What runs asked; those of other tests may be looked through meanwhile for what to remember."""
+    return [one for one in endpoint.requests if IS_MEMORY_AGENT not in str(one.body)]
 
 
 def served(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
@@ -287,54 +279,54 @@ def served(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_connection_is_tested_with_a_reason(
-    manager: Api, product: Server, endpoint: ModelServer, script: str, fault: str | None, told: str
+    manager: Api, modelled: Server, scripted: ModelServer, script: str, fault: str | None, told: str
 ):
     # The same for who manages models and for who may use it.
-    model_id = manager.post("/admin/models", served(endpoint, script))["id"]
-    answer = product.person().post(f"/models/{model_id}/test")
+    model_id = manager.post("/admin/models", served(scripted, script))["id"]
+    answer = modelled.person().post(f"/models/{model_id}/test")
     # Seed 002, section 6.5.
     conforms(answer, {"success": True, "latency": 150, "message": "Connection successful"})
     assert (answer["success"], answer["fault"]) == (fault is None, fault)
     assert told in answer["message"]
     assert "AGENTEX" not in str(answer)
-    assert UPSTREAM_SECRET not in str(answer) + product.text
-    assert endpoint.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert UPSTREAM_SECRET not in str(answer) + modelled.text
+    assert asked_of(scripted)[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_endpoint_that_can_not_be_reached_is_named(manager: Api, endpoint: ModelServer):
+def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted: ModelServer):
     found = {}
     targets = {
-        "unreachable": {"base_url": "http://127.0.0.1:9/v1"},
+        "unreachable": {"base_url": f"http://{NOBODY}/v1"},
         # It speaks plain HTTP there.
-        "tls_failed": {"base_url": endpoint.base_url.replace("http:", "https:")},
+        "tls_failed": {"base_url": scripted.base_url.replace("http:", "https:")},
         "no_answer_in_time": {"model_id": "silent", "options": {"timeout_seconds": 0.2}},
     }
     for fault, fields in targets.items():
-        model_id = manager.post("/admin/models", served(endpoint, "plain", **fields))["id"]
+        model_id = manager.post("/admin/models", served(scripted, "plain", **fields))["id"]
         found[fault] = manager.post(f"/models/{model_id}/test")["fault"]
     assert found == {fault: fault for fault in targets}
 
 
 def test_address_is_judged_again_when_it_is_called(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
-    model_id = manager.post("/admin/models", served(endpoint, "plain"))["id"]
+    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
     port = free_port()
     sql = "UPDATE registered_model SET base_url = :url, revision = revision + 1 WHERE id = :id"
-    product.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
-    asked = len(endpoint.requests)
+    modelled.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
+    asked = len(asked_of(scripted))
     answer = manager.post(f"/models/{model_id}/test")
     assert (answer["success"], answer["fault"]) == (False, "address_refused")
-    events = run_on(product.person(), "Hello", model_id)
+    events = run_on(modelled.person(), "Hello", model_id)
     assert events[-1]["type"] == "RUN_ERROR"
-    assert len(endpoint.requests) == asked
+    assert len(asked_of(scripted)) == asked
 
 
 def test_installations_own_model_is_not_for_who_is_given_others(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
-    user = product.person()
-    model_id = manager.post("/admin/models", served(endpoint, "plain"))["id"]
+    user = modelled.person()
+    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
     assert default_of(user) == CONFIGURED_ID
     account = f"/admin/users/{user.user_id}"
     manager.put(account, {"model_access": [model_id]})
@@ -351,16 +343,16 @@ def run_on(caller: Api, question: str, model_id: str | None = None, **fields: An
 
 
 def test_run_is_answered_by_the_model_it_names(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
-    user = product.person()
+    user = modelled.person()
     fields = {"input_price": 2, "output_price": 10, "options": {"extra_body": {"seed": 7}}}
-    model = manager.post("/admin/models", served(endpoint, "plain", **fields))
+    model = manager.post("/admin/models", served(scripted, "plain", **fields))
     thread_id = str(uuid4())
     events = run_on(user, "Hi #unauthorized", model["id"], thread_id=thread_id)
 
     assert text_of(events) == "Hello from the model."
-    asked = endpoint.requests[-1]
+    asked = asked_of(scripted)[-1]
     assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.7, 4096)
     assert (asked.body["model"], asked.body["seed"]) == ("plain", 7)
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -395,10 +387,10 @@ def test_run_is_answered_by_the_model_it_names(
 
 
 def test_change_of_the_registry_acts_on_the_next_run(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
-    user = product.person()
-    model = manager.post("/admin/models", served(endpoint, "plain", is_default=True))
+    user = modelled.person()
+    model = manager.post("/admin/models", served(scripted, "plain", is_default=True))
     config = {"agent_type": "react", "model_id": model["id"]}
     session = user.post("/sessions", {"title": "", "config": config})
     assert text_of(run_on(user, "Hi #unauthorized")) == "Hello from the model."
@@ -411,15 +403,15 @@ def test_change_of_the_registry_acts_on_the_next_run(
     details = user.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
     assert details["field"] == "session.config.model_id"
     assert text_of(run_on(user, "Hi #plain")) == "Hello from the model."
-    assert endpoint.requests[-1].body["model"] == "by-question"
+    assert asked_of(scripted)[-1].body["model"] == "by-question"
 
 
 def test_task_goes_on_with_the_model_it_began_with(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
-    user = product.person()
-    model = manager.post("/admin/models", served(endpoint, "asks"))
-    other = manager.post("/admin/models", served(endpoint, "plain"))
+    user = modelled.person()
+    model = manager.post("/admin/models", served(scripted, "asks"))
+    other = manager.post("/admin/models", served(scripted, "plain"))
     for taken in (False, True):
         thread_id = str(uuid4())
         first = run_on(user, "Search, please", model["id"], thread_id=thread_id)
@@ -434,7 +426,7 @@ def test_task_goes_on_with_the_model_it_began_with(
             assert "taken away" in events[-1]["message"]
         else:
             assert types_of(events)[-1] == "RUN_FINISHED"
-            assert endpoint.requests[-1].body["model"] == "asks"
+            assert asked_of(scripted)[-1].body["model"] == "asks"
     rows = {row["model_id"]: row for row in user.get("/models/usage")["items"]}
     # The tokens of the first run are in the second one's too, and count once.
     assert rows[model["id"]]["prompt_tokens"] == 11 * 3

@@ -15,6 +15,7 @@ import httpx
 import psutil
 import pytest
 
+from tests.fixtures.client import Api
 from tests.fixtures.processes import (
     ROOT,
     is_running,
@@ -137,6 +138,23 @@ def test_client_finds_the_server_and_logs_in_by_itself(
     )
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)["url"] == server.url
+
+
+def test_guide_is_found_from_the_first_start_on(server: Serving, folder: Path):
+    password = (folder / "initial-admin-password").read_text().strip()
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        admin = Api(http, {}).log_in("admin", password)
+        (guide,) = admin.get("/knowledge-bases")["items"]
+        assert guide["is_public"]
+        assert guide["document_count"] > 0
+        rows = f"/knowledge-bases/{guide['id']}/documents"
+
+        def all_completed() -> bool:
+            items = admin.get(rows, page_size=100)["items"]
+            return {item["status"] for item in items} == {"completed"}
+
+        wait_until(all_completed, seconds=START_SECONDS, what="the guide is indexed")
+        assert admin.search(guide["id"], "how do I create a knowledge base")
 
 
 def test_second_start_on_the_folder_is_refused(server: Serving, folder: Path):

@@ -11,27 +11,29 @@ from core.errors import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
     camel,
-    model_variables,
     run,
     run_body,
     text_of,
     types_of,
 )
+from tests.fixtures.apis import Apis
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.policy_scripts import BOOKING
+from tests.fixtures.server import Server
 
 PATH = "/users/me/tool-policies"
 BOUNDS = {"save_memory": "never", "current_time": "ask"}
 
 
 @pytest.fixture(scope="module")
-def bounded(
-    tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer
-) -> Iterator[Server]:
-    variables = {**model_variables(_model_server), "AGENTEX_TOOL_POLICIES": json.dumps(BOUNDS)}
-    with running_server(tmp_path_factory.mktemp("bounded"), variables=variables) as server:
-        yield server
+def bounded(alone: Apis) -> Iterator[Server]:
+    """The API where the operator has set bounds."""
+    # There the calendar waits to be let go.
+    alone.release(BOOKING["title"])
+    server = alone.start(AGENTEX_TOOL_POLICIES=json.dumps(BOUNDS))
+    yield server
+    alone.stop(server)
 
 
 @pytest.fixture

@@ -1,18 +1,34 @@
-"""The installation that the fault tests share: its own, because the oracle looks at all of it."""
+"""The installation that the fault tests share: their own, because the oracle looks at all of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.fixtures.agents import model_variables
+from tests.fixtures.model_server import ModelServer
 from tests.fixtures.oracle import Allowed, check_sound, forget
 from tests.fixtures.server import Server, running_server
 
 
 @pytest.fixture(scope="session")
-def one_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A running product in its default shape, which only fault tests use."""
-    with running_server(tmp_path_factory.mktemp("faults")) as server:
+def one_installation(
+    tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer
+) -> Iterator[Server]:
+    """A running product in its default shape and with a language model, for fault tests only."""
+    variables = model_variables(_model_server)
+    with running_server(tmp_path_factory.mktemp("faults"), variables=variables) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def _modelled(one_installation: Server) -> Server:
+    return one_installation
+
+
+@pytest.fixture(scope="session")
+def servers(servers: Callable[[str], Server], one_installation: Server) -> Callable[[str], Server]:
+    """Here the default shape is that installation."""
+    return lambda shape: one_installation if shape == "embedded" else servers(shape)
 
 
 @pytest.fixture

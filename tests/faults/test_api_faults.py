@@ -3,14 +3,13 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from core.errors import ErrorCode
-from tests.fixtures.client import Api, check_error, eventually, unique
-from tests.fixtures.server import ADMIN_PASSWORD, Server, running_server
+from tests.fixtures.client import check_error, eventually, unique
+from tests.fixtures.server import ADMIN_PASSWORD, Server
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -102,31 +101,3 @@ def test_parts_that_are_down_are_named(embedded: Server):
     assert seen <= {"engine", "vector_index", "worker"}
     assert "engine" in seen
     assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
-
-
-def test_switched_off_registration_is_refused_and_everything_else_goes_on(tmp_path: Path):
-    variables = {
-        "AGENTEX_REGISTRATION_ENABLED": "false",
-        "AGENTEX_DOCUMENTATION_ENABLED": "true",
-        "AGENTEX_ADMIN_USERNAME": "操作员",
-        "AGENTEX_ADMIN_EMAIL": "operator@example.org",
-    }
-    with running_server(tmp_path, variables=variables) as server:
-        body = {"username": "zhangsan", "email": "z@example.com", "password": "Password123"}
-        nobody: Api = server.api()
-        nobody.refused(ErrorCode.REGISTRATION_DISABLED, "POST", "/auth/register", json=body)
-        assert server.count("user") == 1
-        admin = server.api().log_in("操作员", ADMIN_PASSWORD)
-        assert admin.get("/users/me")["email"] == "operator@example.org"
-        assert not (server.settings.data_dir / "initial-admin-password").exists()
-        guide = admin.get("/knowledge-bases")["items"][0]
-        assert guide["is_public"]
-        assert guide["document_count"] > 0
-        rows = f"/knowledge-bases/{guide['id']}/documents"
-
-        def all_completed() -> bool:
-            items = admin.get(rows, page_size=100)["items"]
-            return {item["status"] for item in items} == {"completed"}
-
-        eventually(all_completed, seconds=90)
-        assert admin.search(guide["id"], "how do I create a knowledge base")
