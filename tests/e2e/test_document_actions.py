@@ -7,18 +7,18 @@ import pytest
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.leftovers import check_consistent
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 60 for n in range(90)
+    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200)
 )
 BROKEN = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog"
 
 
 @pytest.fixture
 def kb(user: Api) -> str:
-    return user.create_kb()
+    return user.create_kb(chunk_size=64, chunk_overlap=0)
 
 
 def act(user: Api, kb: str, document_id: str, action: str) -> dict[str, Any]:
@@ -140,6 +140,7 @@ def test_many_of_a_status_are_found_by_the_server(user: Api, kb: str, server: Se
     eventually(lambda: server.count("document", knowledge_base_id=kb) == 1, seconds=60)
 
 
+@one_shape
 @pytest.mark.parametrize(
     "body",
     [

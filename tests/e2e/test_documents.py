@@ -28,13 +28,13 @@ UPLOADED = {
 GUIDE = "# 部署\n\n## 硬件\n\n服务器最低配置要求：八核处理器，三十二 GB 内存。\n\n## 网络\n\n开放 8000 端口。\n"
 # Long enough to be caught on its way.
 LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 60 for n in range(90)
+    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200)
 )
 
 
 @pytest.fixture
 def kb(user: Api) -> str:
-    return user.create_kb()
+    return user.create_kb(chunk_size=64, chunk_overlap=0)
 
 
 def test_upload_answers_as_documented_before_it_is_processed(user: Api, kb: str, server: Server):

@@ -19,12 +19,14 @@ from tests.fixtures.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 DEADLINE = 120
+# Embedding is no part of what is tested, and takes long.
+SMALL = {"chunk_size": 64, "chunk_overlap": 0}
 
 
 def text(number: int, *, parts: int = 12) -> str:
-    """A document of several passages that only it has."""
+    """A document of several passages that only it has, one for each part."""
     sections = [
-        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 40 for n in range(parts)
+        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)
     ]
     return f"# Document {number}\n\n" + "\n\n".join(sections)
 
@@ -64,7 +66,7 @@ def redis_of(server: Server) -> Redis:
 
 def test_killed_worker_loses_and_doubles_nothing(healthy: Server):
     caller = healthy.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     ids = [caller.upload(kb_id, f"{number}.md", text(number)) for number in range(10)]
     for _ in range(2):
         eventually(lambda: "worker" in healthy.parts and healthy.parts["worker"]["pid"])
@@ -77,7 +79,7 @@ def test_killed_worker_loses_and_doubles_nothing(healthy: Server):
 
 def test_killed_api_keeps_what_it_acknowledged(healthy: Server):
     caller = healthy.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     acknowledged: list[str] = []
 
     def send() -> None:
@@ -104,7 +106,7 @@ def test_killed_api_keeps_what_it_acknowledged(healthy: Server):
 def test_killed_engine_loses_nothing_and_no_search_is_silently_empty(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     first = caller.ingest(kb_id, "first.md", text(0))
     doomed = caller.ingest(kb_id, "doomed.md", text(99))
     ids = [caller.upload(kb_id, f"{number}.md", text(number)) for number in range(1, 6)]
@@ -132,7 +134,7 @@ def test_killed_engine_loses_nothing_and_no_search_is_silently_empty(healthy_emb
 def test_emptied_redis_loses_nothing(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     doomed = caller.ingest(kb_id, "doomed.md", text(9, parts=1))
     with server.frozen("worker"):
         ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=3)) for number in range(6)]
@@ -147,7 +149,7 @@ def test_emptied_redis_loses_nothing(healthy_embedded: Server):
 def test_upload_is_taken_while_redis_is_frozen_and_processed_later(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     doomed = caller.ingest(kb_id, "doomed.md", text(9, parts=1))
     with server.frozen("redis"):
         started = time.monotonic()
@@ -163,7 +165,7 @@ def test_upload_is_taken_while_redis_is_frozen_and_processed_later(healthy_embed
 def test_upload_is_taken_while_redis_is_gone_and_processed_later(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     os.kill(server.parts["redis"]["pid"], signal.SIGKILL)
     ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=2)) for number in range(3)]
     check_all_completed(server, caller, kb_id, ids)
@@ -171,7 +173,7 @@ def test_upload_is_taken_while_redis_is_gone_and_processed_later(healthy_embedde
 
 def test_job_of_a_worker_that_died_before_its_lease_is_started_again(healthy: Server):
     caller = healthy.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     document_id = caller.ingest(kb_id, "a.md", text(1, parts=1))
     with healthy.frozen("worker"), redis_of(healthy) as redis:
         caller.delete(f"/knowledge-bases/{kb_id}/documents/{document_id}")
@@ -186,8 +188,8 @@ def test_job_of_a_worker_that_died_before_its_lease_is_started_again(healthy: Se
 def test_worker_frozen_beyond_its_lease_and_woken_again_does_no_harm(healthy_embedded: Server):
     server = healthy_embedded
     caller = server.person()
-    kb_id = caller.create_kb()
-    ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=40)) for number in range(3)]
+    kb_id = caller.create_kb(**SMALL)
+    ids = [caller.upload(kb_id, f"{number}.md", text(number, parts=80)) for number in range(3)]
     rows = f"/knowledge-bases/{kb_id}/documents"
     eventually(lambda: caller.get(rows, status="processing")["items"], pause=0.01)
     with server.frozen("worker"):

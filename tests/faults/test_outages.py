@@ -22,11 +22,13 @@ pytestmark = pytest.mark.timeout(300)
 SEARCH_SECONDS = 16
 UNAVAILABLE = {ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.VECTOR_INDEX_UNAVAILABLE}
 DISK_BYTES = 192 * 2**20
+# Embedding is no part of what is tested, and takes long.
+SMALL = {"chunk_size": 64, "chunk_overlap": 0}
 
 
 def text(number: int, *, parts: int = 3) -> str:
     sections = [
-        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 40 for n in range(parts)
+        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)
     ]
     return f"# Document {number}\n\nwordof{number}x\n\n" + "\n\n".join(sections)
 
@@ -38,7 +40,7 @@ def statuses(server: Server, kb_id: str) -> dict[str, str]:
 
 def test_redis_emptied_again_and_again_under_load_loses_nothing(installation: Server):
     caller = installation.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     flushed = 0
     with (
         ThreadPoolExecutor(4) as pool,
@@ -77,7 +79,7 @@ def test_frozen_vector_store_takes_uploads_and_never_answers_with_an_empty_searc
     installation: Server,
 ):
     caller = installation.person()
-    kb_id = caller.create_kb()
+    kb_id = caller.create_kb(**SMALL)
     ids = {caller.ingest(kb_id, "0.md", text(0))}
     with installation.frozen("engine"), ThreadPoolExecutor(5) as pool:
         asked = [pool.submit(search, caller, kb_id) for _ in range(4)]
@@ -121,7 +123,7 @@ def fill(folder: Path, *, keep: int) -> Path:
 def test_full_disk_refuses_uploads_by_name_goes_on_reading_and_heals(tmp_path: Path):
     with small_disk(tmp_path), running_server(tmp_path) as server:
         caller = server.person()
-        kb_id = caller.create_kb()
+        kb_id = caller.create_kb(**SMALL)
         ids = {caller.ingest(kb_id, "0.md", text(0))}
         ballast = fill(tmp_path, keep=0)
         refused: list[int] = []
@@ -151,8 +153,8 @@ def test_worker_stopped_beyond_its_lease_while_another_one_finishes_does_no_harm
     installation: Server,
 ):
     caller = installation.person()
-    kb_id = caller.create_kb()
-    ids = {caller.upload(kb_id, f"{n}.md", text(n, parts=40)) for n in range(4)}
+    kb_id = caller.create_kb(**SMALL)
+    ids = {caller.upload(kb_id, f"{n}.md", text(n, parts=80)) for n in range(4)}
     held = "SELECT id, lease_owner FROM document WHERE knowledge_base_id = :kb AND status = 'processing'"
     eventually(lambda: installation.sql(held, kb=kb_id), pause=0.01)
     with installation.frozen("worker"):

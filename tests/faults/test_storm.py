@@ -43,7 +43,7 @@ def say(text: str) -> None:
 
 def content_of(number: int) -> bytes:
     """A document of a few passages, with a word that only it has."""
-    parts = [f"## Part {n}\n\n" + f"Animal {number} sleeps in its house. " * 30 for n in range(3)]
+    parts = [f"## Part {n}\n\n" + f"Animal {number} sleeps in its house. " * 6 for n in range(3)]
     return f"# Document {number}\n\nwordof{number}x\n\n{''.join(parts)}".encode()
 
 
@@ -116,7 +116,7 @@ class Uploads:
 
 def new_uploads(server: Server) -> Uploads:
     caller = server.person()
-    return Uploads(caller, caller.create_kb())
+    return Uploads(caller, caller.create_kb(chunk_size=64, chunk_overlap=0))
 
 
 def kill(server: Server, victim: str) -> None:

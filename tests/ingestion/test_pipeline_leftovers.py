@@ -17,10 +17,13 @@ from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Document, KnowledgeBase
 from kb_service.spaces import Spaces
-from tests.fixtures.bare_rows import add_document
+from tests.fixtures.bare_rows import add_document, add_knowledge_base
+from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio
-TEXT = b"\n\n".join(b"## Part %d\n\n" % n + b"A zebra sleeps at noon. " * 60 for n in range(80))
+# More than one batch of small passages.
+SMALL = {"chunk_size": 64, "chunk_overlap": 0}
+TEXT = b"\n\n".join(b"## Part %d\n\n" % n + b"A zebra sleeps at noon. " * 7 for n in range(80))
 
 
 async def put(bench: Workbench) -> str:
@@ -30,7 +33,10 @@ async def put(bench: Workbench) -> str:
         yield TEXT
 
     await bench.store.write(key, content())
-    return await add_document(bench.database, storage_key=key, file_size=len(TEXT))
+    async with unit_of_work(bench.database) as work:
+        kb_id = (await add_knowledge_base(work, **SMALL)).id
+    fields = {"knowledge_base_id": kb_id, "storage_key": key, "file_size": len(TEXT)}
+    return await add_document(bench.database, **fields)
 
 
 async def read(bench: Workbench, document_id: str) -> Document:
@@ -91,6 +97,7 @@ async def test_points_written_after_the_document_was_erased_are_taken_back(bench
     assert await space.index.count(document_id=document_id) == 0
 
 
+@one_database
 async def test_points_of_a_longer_try_are_gone_when_a_shorter_one_completes(bench):
     document_id = await put(bench)
     cut = with_encoder(bench, FailingEncoder, 1, asyncio.CancelledError)
@@ -108,6 +115,7 @@ async def test_points_of_a_longer_try_are_gone_when_a_shorter_one_completes(benc
     assert await bench.spaces.default.index.count(document_id=document_id) == row.chunk_count < 64
 
 
+@one_database
 @pytest.mark.parametrize(
     ("error", "reason"), [(ValueError, "internal_error"), (EmbeddingsRefused, "embedding_refused")]
 )
@@ -119,6 +127,7 @@ async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(bench,
     assert await bench.spaces.default.index.count(document_id=document_id) == 0
 
 
+@one_database
 async def test_vectors_that_do_not_fit_are_no_outage(bench):
     @dataclass
     class Broken(FailingEncoder):
