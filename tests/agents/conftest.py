@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
+from tests.fixtures.client import NO_CERTIFICATES
 from tests.fixtures.model_server import ModelServer
 
 
@@ -17,5 +18,5 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as opened:
+    async with httpx.AsyncClient(verify=NO_CERTIFICATES) as opened:
         yield opened

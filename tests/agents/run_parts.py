@@ -51,7 +51,7 @@ from kb_service.retrieval.search import Searcher
 from kb_service.spaces import EmbeddingSpace, Spaces
 from kb_service.text.tokens import token_counter
 from kb_service.vector_index.edge import EdgeVectorIndex
-from tests.fixtures.client import unique
+from tests.fixtures.client import NO_CERTIFICATES, unique
 
 
 async def register(database: Database) -> Principal:
@@ -180,7 +180,7 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
 
 def models_of(configured: ChatModel) -> Models:
     """The models of an installation that has registered none."""
-    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
+    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES))
     return Models(configured, adapters)
 
 
