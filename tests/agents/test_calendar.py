@@ -27,6 +27,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import CalendarEventNotFound, CalendarFeedNotFound
 from core.time_zones import find_zone
 from tests.agents.run_parts import register
+from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio
 MEETING = {
@@ -200,6 +201,7 @@ async def test_all_day_event_is_days_where_it_was_said(
     )
 
 
+@one_database
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -29,7 +29,7 @@ from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
-from tests.fixtures.database import statements_of
+from tests.fixtures.database import one_database, statements_of
 
 pytestmark = pytest.mark.anyio
 
@@ -257,6 +257,7 @@ async def test_arguments_that_fit_no_tool_are_never_asked_about(database, princi
     assert postbox.sent == []
 
 
+@one_database
 @pytest.mark.parametrize(
     "payload", [None, {}, {"approved": "yes"}, {"approved": True, "editedArgs": {"to": 5}}]
 )
@@ -534,6 +535,7 @@ async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, princi
     assert "outcome" not in went_on[-1]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("said", "result"),
     [

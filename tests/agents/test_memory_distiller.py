@@ -25,6 +25,7 @@ from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
 from tests.agents.memory_parts import change_owner, memories_of, remember, texts_of
 from tests.agents.run_parts import HeldModel, asking, checked, models_of, register, service_of
+from tests.fixtures.database import one_database
 from tests.fixtures.memory_scripts import INVENTED, IS_MEMORY_AGENT, SAID
 from tests.fixtures.model_server import ModelServer
 
@@ -237,6 +238,7 @@ async def test_full_memory_takes_what_fits(database: Database, principal: Princi
     assert await waiting(database) == []
 
 
+@one_database
 @pytest.mark.parametrize(
     ("script", "noted"),
     [

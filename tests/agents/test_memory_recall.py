@@ -14,6 +14,7 @@ from tests.agents.memory_parts import (
     remember,
 )
 from tests.agents.run_parts import register
+from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +36,7 @@ async def found(memories: Memories, owner: Principal, question: str) -> list[str
     return [one.memory.text for one in await memories.search(owner.user_id, question)]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("question", "best"),
     [
@@ -55,6 +57,7 @@ async def test_best_memory_comes_first(
     assert (await found(memories, principal, question))[0] == best
 
 
+@one_database
 @pytest.mark.parametrize("question", ["quantum chromodynamics", "量子色动力学", "  ", "?!"])
 async def test_what_nothing_is_remembered_about_finds_nothing(
     database: Database, principal: Principal, question: str

@@ -12,6 +12,7 @@ from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import activities_of, register
 from tests.agents.strategy_runs import RELAY, inputs, offline, run, to_wire
 from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of
+from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +113,7 @@ async def test_progress_holds_no_words_of_the_model(server, client):
     assert not any(thought in shown for thought in thoughts)
 
 
+@one_database
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 async def test_progress_goes_on_in_the_run_that_brings_the_answer(database, agent_type):
     talk = Talk(database, await register(database), agent_type)

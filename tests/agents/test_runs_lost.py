@@ -61,6 +61,7 @@ from tests.agents.run_parts import (
     service_of,
     until,
 )
+from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio
 
@@ -210,6 +211,7 @@ async def test_lost_run_counts_what_its_turns_spent(
     assert (day.runs, day.prompt_tokens, day.completion_tokens) == (1, 201, 42)
 
 
+@one_database
 @pytest.mark.parametrize("place", [0, 3, 6, 12, 16, 17, 19])
 async def test_lost_run_that_was_to_stop_ends_as_stopped(
     database: Database, principal: Principal, place: int

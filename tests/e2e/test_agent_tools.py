@@ -7,6 +7,7 @@ import pytest
 from core.errors import ErrorCode
 from tests.fixtures.agents import GUIDE, MANUAL, text_of, verified_run
 from tests.fixtures.client import Api
+from tests.fixtures.server import one_shape
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def told(user: Api, command: str, *kb_ids: str, agent_type: str = "react") -> tu
     return "".join(results), text_of(events)
 
 
+@one_shape
 @pytest.mark.parametrize(
     "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
 )

@@ -18,7 +18,7 @@ from core.errors import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.made_files import MADE, zipped
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 GUIDE = "# Guide 指南\n\nThe lighthouse keeper counts the ships. 灯塔看守数船。\n"
 
@@ -180,6 +180,7 @@ BOMBS = {
 }
 
 
+@one_shape
 @pytest.mark.parametrize("name", BOMBS)
 def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
     server: Server, someone: Api, kb: str, name: str
@@ -191,6 +192,7 @@ def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
     assert someone.ingest(kb, "ok.md", GUIDE)
 
 
+@one_shape
 @pytest.mark.parametrize(
     "content", [b"PK", b"PK\x03\x04" + bytes(100), zipped({"a.md": GUIDE})[:-30], GUIDE.encode()]
 )

@@ -22,7 +22,7 @@ from tests.fixtures.async_runs import (
 )
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 QUESTION = "Which port does the relay server listen on?"
 CARD = Draft202012Validator(UiSchemaRenderer.model_json_schema())
@@ -161,6 +161,7 @@ def test_failed_tools_say_what_went_wrong(reader: Api):
     assert answer_of(events)["status"] == "success"
 
 
+@one_shape
 @pytest.mark.parametrize("agent_type", ["agentic_rag", "react", "plan_execute", "reflexion"])
 def test_other_agent_types_work_in_one_stage(user: Api, thread: str, agent_type: str):
     body = worker(QUESTION, thread, forwardedProps={"agent_type": agent_type})
@@ -227,6 +228,7 @@ def test_stream_goes_on_through_later_runs(user: Api, thread: str):
     assert behind == of_second
 
 
+@one_shape
 @pytest.mark.parametrize(
     "cursor", ["nonsense", "7", "no-such-run:1", "{run}:999", "{run}:-1", "{run}:"]
 )

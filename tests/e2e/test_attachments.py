@@ -10,7 +10,7 @@ from PIL import Image
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 PATH = "/agent/attachments"
 
@@ -96,6 +96,7 @@ def test_type_is_that_of_the_bytes_whatever_is_declared(server: Server, someone:
         assert ".html" not in got.headers["content-disposition"]
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("content", "code"),
     [

@@ -78,6 +78,7 @@ def test_file_that_can_not_be_read_is_refused_at_once(
     check_error(someone.send_file(kb, name, content, "application/octet-stream"), code)
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

@@ -9,7 +9,7 @@ from icalendar import Calendar
 from core.errors import ErrorCode
 from tests.fixtures.agents import verified_run
 from tests.fixtures.client import Api, check_error, conforms
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 EVENT = {
     "id": "uuid",
@@ -71,6 +71,7 @@ def test_events_of_a_range_are_listed_by_their_start(user: Api):
     assert latest["items"][0]["start_local"][:10] == "2026-03-19"
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

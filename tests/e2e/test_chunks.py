@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_success
+from tests.fixtures.server import one_shape
 
 ZEBRA = "# Zebra\n\n## Sleep\n\n" + " ".join(f"Zebra {n} sleeps at noon." for n in range(30))
 LION = "## Lion\n\n" + "".join(f"狮子第{n}次在夜里捕猎。" for n in range(30))
@@ -52,6 +53,7 @@ def test_chunks_are_listed_in_reading_order_with_where_they_stand(user: Api, kb:
     user.refused(ErrorCode.INVALID_PAGINATION, "GET", path, params={"sort_by": "content"})
 
 
+@one_shape
 def test_document_that_failed_has_no_chunks(user: Api, kb: str):
     document_id = user.upload(kb, "empty.html", "<html><body><!-- nothing --></body></html>")
     user.wait(kb, document_id)
@@ -108,6 +110,7 @@ def test_of_many_edits_at_once_one_wins_and_search_shows_that_one(user: Api, kb:
         assert bool(by_words) == (animal == winner)
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -163,6 +166,7 @@ def test_new_revision_makes_all_chunks_anew(user: Api, kb: str):
     assert not any(chunk["edited"] for chunk in chunks(user, kb, document_id))
 
 
+@one_shape
 def test_edited_parent_is_found_by_its_new_windows_only(user: Api):
     kb = user.create_kb(splitter="parent_child", chunk_size=500, chunk_overlap=0)
     text = "# Log\n\n" + "The ship sailed on a calm sea. " * 50 + "The keeper feeds seven cats."

@@ -10,7 +10,7 @@ from kb_service.evaluation.records import MAX_EVALUATIONS
 from kb_service.questions import MAX_QUESTIONS
 from tests.fixtures.client import Api, check_success, eventually
 from tests.fixtures.multipart import connection, head
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 TEXTS = {
     "warranty.md": "# Warranty\n\nThe warranty of the pump lasts twenty-four months.",
@@ -73,6 +73,7 @@ def test_right_passages_on_top_give_full_marks(user: Api, kb: str):
     assert user.get(path(kb, "evaluations", measured["id"])) == measured
 
 
+@one_shape
 def test_options_are_tried_and_not_kept(user: Api, kb: str):
     before = user.get(path(kb))
     tried = user.post(path(kb, "evaluations"), {"options": {"rerank": False, "top_k": 1}})
@@ -146,6 +147,7 @@ def test_measurement_without_questions_is_refused(user: Api):
     user.refused(ErrorCode.NO_QUESTIONS, "POST", path(user.create_kb(), "evaluations"))
 
 
+@one_shape
 def test_progress_is_streamed_until_the_result(user: Api, kb: str):
     headers = {"Accept": "text/event-stream"}
     response = user.request("POST", path(kb, "evaluations"), headers=headers)
@@ -200,6 +202,7 @@ def test_same_question_again_gets_the_new_passages(user: Api):
     user.refused(ErrorCode.INVALID_REQUEST, "PUT", path(kb_id, "questions", other["id"]), json=body)
 
 
+@one_shape
 @pytest.mark.parametrize(
     "body",
     [

@@ -7,7 +7,7 @@ import pytest
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, conforms, eventually, unique
 from tests.fixtures.leftovers import NOTHING, stored_files, traces
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 LISTED = {
     "id": "uuid",
@@ -77,6 +77,7 @@ def test_change_writes_what_it_names_and_nothing_else(user: Api):
     assert after["updated_at"] > before["updated_at"]
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -122,6 +123,7 @@ def test_bad_field_is_named_and_nothing_is_made_or_changed(
     assert after == before
 
 
+@one_shape
 def test_unknown_model_is_refused_with_the_served_ones(server: Server, user: Api):
     body = {**CREATE, "embedding_model": "text-embeding-3-smal"}
     details = user.refused(ErrorCode.UNKNOWN_EMBEDDING_MODEL, "POST", "/knowledge-bases", json=body)
@@ -129,6 +131,7 @@ def test_unknown_model_is_refused_with_the_served_ones(server: Server, user: Api
     assert server.count("knowledge_base", owner_id=user.user_id) == 0
 
 
+@one_shape
 def test_model_can_be_changed_only_to_one_that_is_served(user: Api):
     kb_id = user.create_kb()
     body = {"embedding_model": "bge-m3"}
@@ -179,6 +182,7 @@ def test_pages_sorting_and_totals(user: Api):
     assert {(page["total"], page["pages"], page["page_size"]) for page in pages} == {(5, 3, 2)}
 
 
+@one_shape
 @pytest.mark.parametrize(
     "params",
     [

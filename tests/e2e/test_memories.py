@@ -12,7 +12,7 @@ from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.memory_scripts import IS_MEMORY_AGENT, POISON, SAID
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 ENGLISH = ("I am allergic to peanuts.", "My manager is called Grace.", "I like the metric system.")
 CHINESE = ("我对花生过敏", "我的部门是财务部", "请用公制单位回答")
@@ -97,6 +97,7 @@ def test_search_for_what_is_not_remembered_finds_nothing(user: Api):
     assert user.get("/memories", q="量子色动力学")["items"] == []
 
 
+@one_shape
 @pytest.mark.parametrize(
     "body",
     [{}, {"text": ""}, {"text": "  "}, {"text": "x" * 2001}, {"text": "a\0"}, {"text": 7},
@@ -159,6 +160,7 @@ def test_tools_reach_nobody_elses_memories(user: Api, other: Api):
     assert len(texts(other)) == 1
 
 
+@one_shape
 def test_tools_are_not_there_when_memory_is_switched_off(user: Api):
     add(user, *ENGLISH)
     user.put("/users/me", {"use_memories": False})
@@ -181,6 +183,7 @@ def test_what_is_asked_to_be_remembered_is_noted_after_the_run(user: Api, other:
     assert texts(other) == []
 
 
+@one_shape
 def test_memory_agent_is_refused_to_callers(user: Api):
     body = run_body("What do you know?", forwarded_props={"agent_type": "memory"})
     user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, "POST", "/agent/run", json=body)

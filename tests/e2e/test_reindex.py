@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 SECTIONS = "\n\n".join(
     f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8)
@@ -129,6 +129,7 @@ def test_edits_that_a_re_index_loses_are_counted(user: Api, kb_id: str):
     assert answer["edited_chunks"] == 1
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("wish", "code", "field"),
     [

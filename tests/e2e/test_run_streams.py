@@ -10,7 +10,7 @@ from core.errors import ErrorCode
 from tests.fixtures.agents import RUN, Run, camel, run, run_body
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 from tests.fixtures.streams import events_of, frames_of, log_path, read_log, streaming
 
 
@@ -59,6 +59,7 @@ def test_snake_case_is_kept_when_it_is_asked_for(user: Api):
     assert events_of(again) == events
 
 
+@one_shape
 @pytest.mark.parametrize("cursor", ["x", "other-run:1", "{run}:9999", "{run}:-1", "{run}:"])
 def test_place_that_is_none_is_refused(user: Api, cursor: str):
     body = camel(run_body("hello"))

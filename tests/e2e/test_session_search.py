@@ -8,6 +8,7 @@ import pytest
 from core.errors import ErrorCode
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api
+from tests.fixtures.server import one_shape
 
 
 def said(user: Api, question: str, *, title: str = "") -> str:
@@ -80,6 +81,7 @@ def test_search_that_cannot_be_is_refused(user: Api, words: str):
     assert details["field"] == "search"
 
 
+@one_shape
 @pytest.mark.parametrize(
     "wrong",
     [{"sort_by": "config"}, {"sort_by": "owner_id"}, {"page_size": 101}, {"page": 10**9}],

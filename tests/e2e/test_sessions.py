@@ -8,7 +8,7 @@ from agents.model_registry.choosing import EXTRACTIVE_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
 from tests.fixtures.client import Api, conforms
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 CONFIG = {
     "agent_type": "react",
@@ -62,6 +62,7 @@ def test_created_session_is_as_documented(user: Api):
     assert user.get(f"/sessions/{data['id']}") == data
 
 
+@one_shape
 @pytest.mark.parametrize("body", [{}, {"title": ""}, {"config": {}}])
 def test_session_is_created_when_fields_are_left_out(user: Api, body: dict):
     data = user.post("/sessions", body)
@@ -185,6 +186,7 @@ def test_messages_are_paged_backwards(user: Api):
     assert (nothing["items"], nothing["has_more"]) == ([], False)
 
 
+@one_shape
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 201}, {"before_id": "unknown"}])
 def test_messages_are_refused_with_the_wrong_field(user: Api, wrong: dict):
     session_id = user.post("/sessions", {})["id"]
@@ -244,6 +246,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     assert user.get("/sessions")["total"] == 0
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -307,6 +310,7 @@ def test_session_takes_no_knowledge_base_that_its_owner_does_not_see(user: Api, 
     other.delete(f"/knowledge-bases/{public['knowledge_base_ids'][0]}")
 
 
+@one_shape
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "", "x" * 300])
 def test_session_of_an_unknown_agent_type_is_refused(user: Api, agent_type: str):
     session_id = user.post("/sessions", {"config": {"agent_type": "react"}})["id"]
@@ -319,6 +323,7 @@ def test_session_of_an_unknown_agent_type_is_refused(user: Api, agent_type: str)
     assert user.get("/sessions")["total"] == 1
 
 
+@one_shape
 def test_every_agent_type_may_be_a_sessions(user: Api):
     schema = user.http.get("/openapi.json").json()["components"]["schemas"]["SessionConfig"]
     known = [name for name in schema["properties"]["agent_type"]["enum"] if name]

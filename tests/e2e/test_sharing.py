@@ -148,6 +148,7 @@ def test_role_that_a_knowledge_base_is_shared_with_counts_while_one_has_it(
     assert other.get(f"/knowledge-bases/{kb_id}")["access"] == "read"
 
 
+@one_shape
 @pytest.mark.parametrize(
     "shares",
     [

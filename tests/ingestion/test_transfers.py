@@ -31,6 +31,7 @@ from kb_service.questions import QuestionDraft
 from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
+from tests.fixtures.database import one_database
 from tests.fixtures.portable import (
     begin_copy,
     begin_import,
@@ -117,6 +118,7 @@ async def check_equal(bench: Workbench, source_id: str, target_id: str) -> None:
     assert manifests[0] == manifests[1]
 
 
+@one_database
 @pytest.mark.parametrize("splitter", list(SplitterName))
 async def test_import_finds_what_the_source_finds_to_the_last_bit(
     bench: Workbench, splitter: SplitterName
