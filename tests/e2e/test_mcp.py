@@ -98,21 +98,17 @@ def test_connection_is_kept_tested_and_its_tools_are_called(
     user.refused(ErrorCode.MCP_TOOL_NOT_FOUND, "POST", absent, json={"params": {}})
     large = {"params": {"kilobytes": 1100}}
     user.refused(ErrorCode.MCP_RESULT_TOO_LARGE, "POST", f"{path}/tools/big/call", json=large)
-    if kind == "standard":
-        # That it is so on a WebSocket too, the client's own tests show in less time.
-        slow = user.refused(
-            ErrorCode.MCP_UNAVAILABLE,
-            "POST",
-            f"{path}/tools/wait/call",
-            json={"params": {"seconds": 60}},
-        )
-        assert slow["fault"] == "no_answer"
-
     user.put(path, {"enabled": False})
     user.refused(ErrorCode.MCP_SWITCHED_OFF, "POST", call, json={"params": {"a": 1, "b": 1}})
     assert user.get(f"{path}/tools")["is_stale"] is True
     user.delete(path)
     user.refused(ErrorCode.MCP_CONNECTION_NOT_FOUND, "GET", path)
+
+
+def test_call_that_takes_too_long_is_given_up(user: Api, outside: McpServers):
+    path = f"{PATH}/{user.post(PATH, body(outside))['id']}/tools/wait/call"
+    told = user.refused(ErrorCode.MCP_UNAVAILABLE, "POST", path, json={"params": {"seconds": 60}})
+    assert told["fault"] == "no_answer"
 
 
 @pytest.mark.parametrize(
