@@ -309,7 +309,7 @@ def test_account_that_is_limited_to_other_connections_uses_none_of_its_own(
 
 
 def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(
-    connected: Server, user: Api, outside: McpServers
+    modelled: Server, user: Api, outside: McpServers
 ):
     made = user.post(PATH, body(outside, name="walled"))
     tools, given = f"{PATH}/{made['id']}/tools", {"json": {"params": {"a": 1, "b": 1}}}
@@ -318,7 +318,7 @@ def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(
     user.post(f"{tools}/block.set/call", {"params": {"material": "STONE"}})
 
     key = user.post("/users/me/api-keys", {"name": "k", "scopes": ["agent:run"]})["key"]
-    narrow = connected.api(**{"X-API-Key": key})
+    narrow = modelled.api(**{"X-API-Key": key})
     details = narrow.refused(
         ErrorCode.PERMISSION_DENIED, "POST", f"{tools}/block.set/call", **given
     )
