@@ -535,7 +535,6 @@ async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, princi
     assert "outcome" not in went_on[-1]
 
 
-@one_database
 @pytest.mark.parametrize(
     ("said", "result"),
     [
