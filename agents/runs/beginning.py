@@ -112,7 +112,7 @@ class Planner:
             seen=SeenThread(None if thread is None else thread.id),
         )
         plan, request = planning.settle_plan(plan, request, decided)
-        given = Given(rows, model, allowed.limits, owner.memory)
+        given = Given(rows, model, allowed.limits, owner.memory, reached.connections)
         return Planned(plan, request, given, decided, reached.looks, state)
 
     async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:

@@ -9,6 +9,7 @@ from agents.attachments.service import Attachments
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
 from agents.journal import Journal
+from agents.mcp.connections import Known
 from agents.mcp.service import McpService
 from agents.memory.memories import Memories
 from agents.model_registry.choosing import ChosenModel, Models
@@ -61,12 +62,14 @@ class Given:
         model: answers.
         limits: what it may spend.
         memory: what its owner lets it know and remember.
+        connections: to MCP servers, that it uses; None where they were not read.
     """
 
     rows: Sequence[KnowledgeBase]
     model: ChosenModel
     limits: Limits
     memory: MemoryChoices
+    connections: Sequence[Known] | None = None
 
 
 class Launcher:
@@ -100,7 +103,7 @@ class Launcher:
         """The course of a run that begins."""
         model = given.model.model
         inputs = self._inputs(run, request, given.rows, model)
-        inputs = await self._equipped(run, request, inputs, given.memory)
+        inputs = await self._equipped(run, request, inputs, given)
         sight = await self._seeing(run, request, model)
         journal = Journal(run.task_id)
         inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
@@ -174,10 +177,11 @@ class Launcher:
         run: BegunRun,
         request: RunRequest,
         inputs: StrategyInput,
-        choices: MemoryChoices | None = None,
+        given: Given | None = None,
     ) -> StrategyInput:
         """The same with what is its owner's: tools of MCP servers, memories, reflections."""
-        reached = await self.reaching.reach(run.owner_id, request)
+        known, choices = (given.connections, given.memory) if given else (None, None)
+        reached = await self.reaching.reach(run.owner_id, request, known)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
         inputs = await self._remembering(run, request, inputs, choices)
         return await self._reflecting(run, inputs)

@@ -1,11 +1,13 @@
 """The MCP connections of a run: chosen when it begins, its tools bound when it is driven."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import connections
+from agents.mcp.connections import Known
 from agents.mcp.remote_tools import RemoteTool, may_use_any, offered, policies_with
 from agents.mcp.service import Contact, McpService
 from agents.policies import chosen
@@ -33,10 +35,12 @@ class Chosen:
     Args:
         request: with its connections and policies.
         looks: at servers that were never seen: with what they find, more can be chosen.
+        connections: those that the request names now; None where they were not read.
     """
 
     request: RunRequest
     looks: set[asyncio.Task[Contact]] = field(default_factory=set[asyncio.Task[Contact]])
+    connections: Sequence[Known] | None = None
 
 
 class Reaching:
@@ -85,25 +89,30 @@ class Reaching:
         ids = tuple(one.row.id for one in enabled)
         options = replace(request.options, mcp_connection_ids=ids)
         request = replace(request, options=options, tool_policies={**policies, **withheld})
-        return Chosen(request, self._mcp.look_beside(enabled)) if self._mcp else Chosen(request)
+        looks = self._mcp.look_beside(enabled) if self._mcp else set[asyncio.Task[Contact]]()
+        return Chosen(request, looks, enabled)
 
-    async def reach(self, owner_id: str, request: RunRequest) -> Reached:
+    async def reach(
+        self, owner_id: str, request: RunRequest, known: Sequence[Known] | None = None
+    ) -> Reached:
         """What a run may call; connections that are gone since it began are left out.
 
         Args:
             owner_id: the run's.
             request: as ``choose`` gave it when the run began.
+            known: the connections where ``choose`` has just read them.
         """
         ids = request.options.mcp_connection_ids or ()
         if self._mcp is None or not ids:
             forbidden = self._policies.forbidden | withheld_tools(request.lacking)
             return Reached((), ToolRules(request.tool_policies, forbidden))
-        async with self._database.reading() as session:
-            present = await connections.listed(session, owner_id)
-            chosen_ones = [one for one in present if one.row.id in ids and one.row.enabled]
-            chosen_ones = await connections.with_tools(session, chosen_ones)
-        server = policies_with(self._policies, chosen_ones)
-        tools = offered(self._mcp, self._database, chosen_ones)
+        if known is None:
+            async with self._database.reading() as session:
+                present = await connections.listed(session, owner_id)
+                enabled = [one for one in present if one.row.id in ids and one.row.enabled]
+                known = await connections.with_tools(session, enabled)
+        server = policies_with(self._policies, known)
+        tools = offered(self._mcp, self._database, known)
         # A tool that the server lists only since then begins with what the server's policies say.
         new: dict[str, ToolPolicy] = {one.name: server.in_force(one.name, None) for one in tools}
         # Still offered to a run that began with them: it would be another one without.

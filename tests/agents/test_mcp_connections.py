@@ -145,9 +145,12 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
                 request = asking(forwardedProps=props)
                 chosen = await reaching.choose(session, owner, request, None)
         reached = await reaching.reach(owner.user_id, chosen.request)
+        with statements_of(database) as again:
+            same = await reaching.reach(owner.user_id, chosen.request, chosen.connections)
     finally:
         await service.close()
     assert [tool.name.rpartition("__")[2] for tool in reached.tools] == ["used"]
+    assert ([tool.name for tool in same.tools], again) == ([reached.tools[0].name], [])
     (lists,) = [statement for statement in sent if "mcp_tool_list.tools" in statement]
     # One variable: the list of one connection.
     assert lists.count("?") == 1
