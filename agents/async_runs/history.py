@@ -20,8 +20,8 @@ from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunSt
 from core.accounts.access import Principal
 from kb_service.attached_images import Attachment
 
-# Nothing is older; the calendar's own beginning can't be moved between time zones.
-_FIRST_DAY = date(1970, 1, 1)
+# Nothing is older or newer; the calendar's own ends can't be moved between time zones.
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9999, 1, 1)
 _SHOWN_ROLES = ("user", "assistant")
 
 
@@ -92,7 +92,7 @@ async def read_day(
     )
     query = shown.order_by(col(ChatMessage.position).desc()).limit(1)
     if before is not None:
-        begin = _begin(max(before, _FIRST_DAY), zone)
+        begin = _begin(min(max(before, _FIRST_DAY), _LAST_DAY), zone)
         query = query.where(col(ChatMessage.created_at) < begin)
     last = (await session.exec(query)).first()
     if last is None:

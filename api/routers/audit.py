@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime, BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from api.dependencies import CurrentServices, Reading, paging, requires
 from api.envelope import Envelope, Items, Text, page_of
@@ -25,6 +25,7 @@ from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from core.formulas import guarded
+from core.moments import Moment
 
 router = APIRouter(
     prefix="/api/v1/system/audit",
@@ -72,8 +73,8 @@ async def _wanted(
 async def _filter(
     wanted: Annotated[AuditFilter, Depends(_wanted)],
     action: Annotated[list[AuditAction], Query(description="Any of these")] = [],  # noqa: B006 - FastAPI copies it
-    since: Annotated[AwareDatetime | None, Query(description="Not before")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Before")] = None,
+    since: Annotated[Moment | None, Query(description="Not before")] = None,
+    until: Annotated[Moment | None, Query(description="Before")] = None,
 ) -> AuditFilter:
     actions = tuple(one.value for one in action)
     return replace(wanted, actions=actions, since=since, until=until)

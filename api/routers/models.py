@@ -23,6 +23,7 @@ from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.database.types import utc_now
 from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
+from core.moments import Day
 from kb_service.spaces import EmbeddingSpace
 
 router = APIRouter(prefix="/api/v1/models", tags=["models"])
@@ -110,8 +111,8 @@ async def list_models(
 
 async def _usage_wanted(
     principal: CurrentPrincipal,
-    since: Annotated[date | None, Query(description="First day; 30 days back without it")] = None,
-    until: Annotated[date | None, Query(description="Last day; today without it")] = None,
+    since: Annotated[Day | None, Query(description="First day; 30 days back without it")] = None,
+    until: Annotated[Day | None, Query(description="Last day; today without it")] = None,
     scope: Annotated[
         Literal["own", "all"], Query(description="`all`: everybody's, for who manages models")
     ] = "own",

@@ -1,10 +1,10 @@
 """Which documents of a knowledge base a retrieval may use."""
 
-from datetime import datetime
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
+from core.moments import MomentOrUtc
 from kb_service.text.storable import Storable
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
@@ -46,8 +46,8 @@ class Period(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    since: datetime | None = None
-    before: datetime | None = None
+    since: MomentOrUtc | None = None
+    before: MomentOrUtc | None = None
 
 
 AnyOf = Annotated[tuple[Scalar, ...], Field(min_length=1, max_length=100)]

@@ -1,7 +1,7 @@
 """Filters as conditions on the rows of ``Document``, for SQLite and for PostgreSQL."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, TextClause, and_, or_, text, true
 from sqlalchemy.orm import Mapped
@@ -55,14 +55,10 @@ def _literal(words: str) -> str:
 def _within(column: Mapped[datetime], period: Period | None) -> list[ColumnElement[bool]]:
     parts: list[ColumnElement[bool]] = []
     if period is not None and period.since is not None:
-        parts.append(column >= _in_utc(period.since))
+        parts.append(column >= period.since)
     if period is not None and period.before is not None:
-        parts.append(column < _in_utc(period.before))
+        parts.append(column < period.before)
     return parts
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _alternatives(condition: Condition) -> list[list[tuple[str, bool | float | str]]]:
