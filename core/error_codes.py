@@ -254,6 +254,8 @@ class ErrorCode(IntEnum):
     REQUEST_TOO_LARGE = 41302, "The request is too large", "请求过大"
     QUOTA_EXCEEDED = 41304, "Your storage quota is used up", "存储配额已用尽"
 
+    NO_SUCH_PART = 41601, "The file has no such part", "文件没有该部分"
+
     IMAGE_TOO_LARGE = 41360, "The image has too many pixels", "图片像素过多"
 
     REJECTED_RUN_INPUT = 42201, "The RunAgentInput breaks a rule", "RunAgentInput 不符合校验规则"

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
-from starlette.types import Receive, Scope, Send
 
 from agents.attachments.links import Claim
 from agents.attachments.pictures import MIME_TYPES
@@ -17,6 +16,7 @@ from agents.attachments.service import AttachmentLimits
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.held_files import HeldFileResponse, file_responses
 from api.uploads import one_file
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidLink
@@ -54,7 +54,7 @@ class AttachmentAnswer(BaseModel):
     height: int
 
 
-class ImageResponse(FileResponse):
+class ImageResponse(HeldFileResponse):
     """An image as a file, which no browser takes for anything else.
 
     Args:
@@ -75,12 +75,7 @@ class ImageResponse(FileResponse):
                 "Cross-Origin-Resource-Policy": "same-origin",
             },
         )
-        self._held = held
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file."""
-        async with self._held:
-            await super().__call__(scope, receive, send)
+        self.held = held
 
 
 @router.post(
@@ -124,9 +119,7 @@ async def create_attachment(
     "/{attachment_id}/content",
     response_class=FileResponse,
     responses={
-        200: {"description": "The image", "content": {kind: {} for kind in MIME_TYPES}},
-        206: {"description": "The part that was asked for"},
-        416: {"description": "The file has no such part"},
+        **file_responses("The image", *MIME_TYPES),
         **error_responses(ErrorCode.INVALID_LINK, ErrorCode.LINK_EXPIRED),
     },
 )

@@ -7,11 +7,11 @@ from typing import IO
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import FileResponse
-from starlette.types import Receive, Scope, Send
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.held_files import HeldFileResponse, file_responses
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.errors import DocumentNotFound, ErrorCode
@@ -23,10 +23,8 @@ router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["do
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StoredFileResponse(FileResponse):
+class StoredFileResponse(HeldFileResponse):
     """A stored file as a download that no browser runs or shows as a page of this site.
-
-    Parts of it can be asked for (``Range``).
 
     Args:
         file: opened, so that its bytes are there until the end though it be deleted meanwhile.
@@ -48,12 +46,7 @@ class StoredFileResponse(FileResponse):
                 "ETag": f'"{document.sha256}"',
             },
         )
-        self._held = held
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file."""
-        async with self._held:
-            await super().__call__(scope, receive, send)
+        self.held = held
 
 
 @router.get(
@@ -61,9 +54,8 @@ class StoredFileResponse(FileResponse):
     dependencies=[View],
     response_class=FileResponse,
     responses={
-        200: {"description": "The file", "content": {"application/octet-stream": {}}},
-        206: {"description": "The part that was asked for"},
-        416: {"description": "The file has no such part"},
+        # The media type is that of the document.
+        **file_responses("The file", "*/*"),
         **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
     },
 )

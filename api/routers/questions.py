@@ -170,7 +170,13 @@ async def import_questions(
     "/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses={
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        200: {
+            "description": "The file",
+            "content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA_TYPES.values()},
+        },
+    },
 )
 async def export_questions(
     kb_id: Text,
