@@ -96,6 +96,21 @@ def read_run_request(
     )
 
 
+def read_thread_id(body: Mapping[str, JsonValue]) -> str:
+    """The thread that somebody wants to join.
+
+    Raises:
+        InvalidRunInput: the body has none, or one that no thread can have.
+    """
+    thread_id = body.get("threadId")
+    if not isinstance(thread_id, str):
+        raise InvalidRunInput(field="threadId", error="must be the id of a thread")
+    if not _is_text(thread_id):
+        raise InvalidRunInput(field="threadId", error="holds a character that is not text")
+    _check_id("threadId", thread_id)
+    return thread_id
+
+
 def _check_id(field: str, value: str) -> None:
     if not value:
         raise InvalidRunInput(field=field, error="must not be empty")

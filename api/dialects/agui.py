@@ -7,7 +7,7 @@ from ag_ui.core import AgentCapabilities
 from fastapi import APIRouter, Body, Depends
 from pydantic import JsonValue
 
-from agents.agui.incoming import read_run_request
+from agents.agui.incoming import read_run_request, read_thread_id
 from agents.async_runs.tool_results import read_outcome
 from agents.events import WireEvent
 from agents.runs.continuing import Refusal
@@ -19,7 +19,7 @@ from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
-from core.errors import ErrorCode, InvalidRunInput
+from core.errors import ErrorCode
 
 router = APIRouter(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -109,10 +109,7 @@ async def join_thread(
     The answer is a stream of its own that a stock client takes: a live run is followed to its
     end, a finished thread is told as a run that is over, open interrupts included.
     """
-    thread_id = body.get("threadId")
-    if not isinstance(thread_id, str) or not thread_id:
-        raise InvalidRunInput(field="threadId", error="must be the id of a thread")
-    joined = await services.runs.join(principal, thread_id)
+    joined = await services.runs.join(principal, read_thread_id(body))
     place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
     return stream_run(services.runs, place, _framing(media_type, body.get("protocolVersion")))
 

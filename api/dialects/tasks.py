@@ -68,9 +68,9 @@ class LongMemRequest(Body):
 class TaskIds(BaseModel):
     """Which task it is."""
 
-    user_id: str
-    session_id: str
-    task_id: str
+    user_id: Text
+    session_id: Text
+    task_id: Text
 
 
 class AgentResponse(BaseModel):

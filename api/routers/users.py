@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
@@ -19,6 +19,7 @@ from core.audit import AuditAction, Target, note
 from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidCredentials
+from core.moments import Moment
 from core.security.passwords import check_strength, hash_password, verify_password
 
 router = APIRouter(prefix="/api/v1/users/me", tags=["users"])
@@ -90,7 +91,7 @@ class ApiKeyBody(Body):
         description="The only permissions that the key has; left out, all of the account",
         examples=[["kb:view", "agent:run"]],
     )
-    expires_at: AwareDatetime | None = Field(
+    expires_at: Moment | None = Field(
         default=None, description="When the key ends; left out, never"
     )
 

@@ -1,12 +1,15 @@
 """Rules that every route keeps, read from the application itself."""
 
+import re
 from collections.abc import Iterator, Sequence
 from inspect import isasyncgenfunction, isclass, iscoroutinefunction
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from fastapi import FastAPI
+from fastapi._compat import ModelField
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
@@ -155,6 +158,21 @@ def test_every_body_refuses_fields_that_it_does_not_know(app: FastAPI):
     assert len(models) > 5
     assert {model for model in models if not issubclass(model, Body)} == set()
     assert {model for model in models if model.model_config.get("extra") != "forbid"} == set()
+
+
+def test_every_text_in_a_path_is_checked_before_a_database_sees_it(app: FastAPI):
+    refused = ("\x00", "\ud800")
+    for route in routes_of(app):
+        for name, value in product(re.findall(r"{(\w+)", route.path), refused):
+            (found,) = [one for one in parameters(route.dependant) if one.name == name]
+            _, errors = found.validate(value, {}, loc=("path", name))
+            assert errors, f"{route.path}: {name} takes {value!r}"
+
+
+def parameters(dependant: Dependant) -> Iterator[ModelField]:
+    yield from dependant.path_params
+    for inner in dependant.dependencies:
+        yield from parameters(inner)
 
 
 def test_operation_names_are_unique(app: FastAPI):

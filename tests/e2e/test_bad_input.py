@@ -129,6 +129,16 @@ def test_half_character_in_any_text_of_any_body_is_refused(someone: Api):
         assert set(answer.json()) == {"code", "message", "details"}
 
 
+@pytest.mark.parametrize(
+    "thread_id", [b'"\\u0000"', b'"a\\u0000b"', b'"\\ud800"', b'""', b"7", b"null", b'"%s"' % (b"x" * 5000)]
+)  # fmt: skip
+def test_thread_that_there_can_not_be_is_not_joined(someone: Api, thread_id: bytes):
+    content = b'{"threadId": %s}' % thread_id
+    code = ErrorCode.INVALID_RUN_INPUT
+    details = someone.refused(code, "POST", "/agent/connect", content=content, headers=JSON)
+    assert details["field"] == "threadId"
+
+
 def test_longest_names_fit_into_every_database(someone: Api):
     # One such letter becomes eighteen when it is folded for comparison.
     for letter in ("ﷺ", "ß", "字", "🙂"):
@@ -145,6 +155,10 @@ def test_odd_ids_in_a_path_are_not_found_or_refused(someone: Api, value: str):
     for path in (f"/knowledge-bases/{value}", f"/sessions/{value}", f"/users/me/api-keys/{value}"):
         method = "DELETE" if "api-keys" in path else "GET"
         answer = someone.request(method, path)
+        assert answer.status_code in {400, 404}, answer.text
+        assert set(answer.json()) == {"code", "message", "details"}
+    for path in (f"{value}/a", f"a/{value}", f"{value}/{value}"):
+        answer = someone.request("DELETE", f"/agent/session/{someone.user_id}/{path}")
         assert answer.status_code in {400, 404}, answer.text
         assert set(answer.json()) == {"code", "message", "details"}
 
