@@ -16,7 +16,7 @@ from ingestion.workbench import Workbench
 from kb_service import chunks
 from kb_service.chunks import ChunkPlace
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
+from kb_service.readers import EVERYTHING, Reader
 from kb_service.spaces import Spaces
 from kb_service.text.terms import pack_terms
 from kb_service.vector_index.edge import EdgeVectorIndex
@@ -109,9 +109,11 @@ async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
     await edit_document(bench.database, place.document.id, active_revision=2)
     inner = chunks.get
 
-    async def get_after_the_way_back(session: AsyncSession, base: KnowledgeBase, chunk_id: str):
+    async def get_after_the_way_back(
+        session: AsyncSession, reader: Reader, base: KnowledgeBase, chunk_id: str
+    ):
         await session.exec(update(Document).values(active_revision=1))
-        return await inner(session, base, chunk_id)
+        return await inner(session, reader, base, chunk_id)
 
     monkeypatch.setattr(chunks, "get", get_after_the_way_back)
     with pytest.raises(Conflict):
