@@ -133,6 +133,8 @@ def scraper(scope: Scope, headers: Headers, settings: Settings) -> Principal | N
 class Observation:
     """One request, from its arrival to the end of its answer."""
 
+    __slots__ = ("_is_stream", "_requests", "_scope", "_seconds", "_started", "_streams")
+
     def __init__(self, scope: Scope, requests: Counter, seconds: Histogram, streams: Gauge) -> None:
         self._scope = scope
         self._requests, self._seconds, self._streams = requests, seconds, streams

@@ -90,13 +90,11 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        answer = _Answer(given if _REQUEST_ID.fullmatch(given) else new_id(), scope, send)
+        answer = _Answer(_request_id(scope), scope, send)
         started = time.perf_counter()
-        origin = Origin(answer.request_id, address_of(scope))
         with (
             structlog.contextvars.bound_contextvars(request_id=answer.request_id),
-            coming_from(origin),
+            coming_from(Origin(answer.request_id, address_of(scope))),
         ):
             try:
                 await self._app(scope, receive, answer.send)
@@ -118,8 +116,15 @@ class RequestContext:
                 )
 
 
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else new_id()
+
+
 class _Answer:
     """Puts the headers on one answer and remembers its status (0: none was sent)."""
+
+    __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
 
     def __init__(self, request_id: str, scope: Scope, send: Send) -> None:
         path: str = scope["path"]
