@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, event, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -128,7 +127,6 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
         max_overflow=0,
         connect_args={"timeout": _LOCKED_SECONDS, "async_creator_fn": sqlite_connection.connect},
     )
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
 
@@ -147,18 +145,6 @@ async def _connect(session: AsyncSession) -> None:
         raise _fault(error) or DatabaseUnavailable() from error
     except (OSError, PoolTimeoutError) as error:
         raise DatabaseUnavailable from error
-
-
-def _prepare_sqlite(connection: DBAPIConnection, _record: object) -> None:
-    # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    # FULL: an acknowledged commit survives a power cut, not only a crash.
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.execute(f"PRAGMA busy_timeout={_LOCKED_SECONDS * 1000}")
-    cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -12,6 +12,12 @@ from typing import Any
 import aiosqlite
 
 _READS = "BEGIN"
+_SETTINGS = (
+    "PRAGMA journal_mode=WAL",
+    # FULL: an acknowledged commit survives a power cut, not only a crash.
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+)
 _UNUSED_CHUNK = 64
 
 
@@ -23,8 +29,21 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
         timeout: seconds to wait for another's lock.
         check_same_thread: whether only its own thread may close it.
     """
-    opening = partial(sqlite3.connect, path, timeout=timeout, check_same_thread=check_same_thread)
-    return SqliteConnection(opening, _UNUSED_CHUNK)
+
+    def open_file() -> sqlite3.Connection:
+        # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
+        opened = sqlite3.connect(
+            path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
+        )
+        try:
+            for setting in _SETTINGS:
+                opened.execute(setting).close()
+        except sqlite3.Error:
+            opened.close()
+            raise
+        return opened
+
+    return SqliteConnection(open_file, _UNUSED_CHUNK)
 
 
 class SqliteConnection(aiosqlite.Connection):
@@ -46,6 +65,11 @@ class SqliteConnection(aiosqlite.Connection):
         self._must_begin = False
         # Whether a statement was carried out since the last end of a transaction.
         self._is_used = False
+
+    def __del__(self) -> None:
+        """Close what a task left that was cancelled while it made the connection ready."""
+        if self._connection is not None:
+            self.stop()  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     # The driver's is a coroutine that is a context manager too; SQLAlchemy uses it as that.
     def cursor(self) -> "SqliteCursor":  # pyright: ignore[reportIncompatibleMethodOverride]
