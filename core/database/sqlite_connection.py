@@ -5,6 +5,7 @@ a transaction that reads. Each crossing wakes two threads, which takes longer th
 """
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import aiosqlite
 
 _READS = "BEGIN"
+_KEEPS_A_JOURNAL = "PRAGMA journal_mode=WAL"
+_PAUSE_SECONDS = 0.02
 _SETTINGS = (
-    "PRAGMA journal_mode=WAL",
     # FULL: an acknowledged commit survives a power cut, not only a crash.
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -36,6 +38,7 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
             path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
         )
         try:
+            _keep_a_journal(opened, time.monotonic() + timeout)
             for setting in _SETTINGS:
                 opened.execute(setting).close()
         except sqlite3.Error:
@@ -44,6 +47,19 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
         return opened
 
     return SqliteConnection(open_file, _UNUSED_CHUNK)
+
+
+def _keep_a_journal(opened: sqlite3.Connection, deadline: float) -> None:
+    """Write ahead; SQLite does not wait by itself where processes open a new file together."""
+    while True:
+        try:
+            opened.execute(_KEEPS_A_JOURNAL).close()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 class SqliteConnection(aiosqlite.Connection):
