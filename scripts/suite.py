@@ -16,6 +16,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 import psutil
@@ -34,7 +35,12 @@ def main() -> int:
     if arguments or _cores() < 2:
         os.execv(sys.executable, [*_WITH_SERVICES, *_PYTEST, *arguments])
     with tempfile.TemporaryDirectory(prefix="agentex-suite-") as folder:
-        return run_side_by_side({"1": _part("1", folder, "front"), "2": _part("2", folder, "back")})
+        # Compiled once for the hundreds of processes that tests start, wherever that is switched off.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "compiled"))
+        share = str(Path(folder, "taken"))
+        Path(share).mkdir()
+        return run_side_by_side({"1": _part("1", share, "front"), "2": _part("2", share, "back")})
 
 
 def _part(name: str, folder: str, end: str) -> list[str]:
