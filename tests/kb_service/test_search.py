@@ -11,6 +11,7 @@ from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.readers import EVERYTHING
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.search import FoundPassage, Searcher
 from kb_service.spaces import Spaces
@@ -42,7 +43,7 @@ async def find(
     searcher: Searcher, kbs: list[KnowledgeBase], query: str = "zebra", top_k: int = 10
 ) -> list[FoundPassage]:
     request = searcher.resolve(kbs, query, RetrievalOptions(top_k=top_k))
-    return list((await searcher.search(kbs, request)).passages)
+    return list((await searcher.search(EVERYTHING, kbs, request)).passages)
 
 
 async def test_passage_is_found_with_its_text_and_document(bench: Workbench, searcher: Searcher):
