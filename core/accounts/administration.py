@@ -10,6 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
 from core.accounts.authentication import change_password, end_logins
+from core.accounts.look_alikes import folded, name_key
 from core.accounts.models import (
     ApiKey,
     OidcIdentity,
@@ -22,7 +23,7 @@ from core.accounts.models import (
 )
 from core.accounts.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
 from core.accounts.roles import effective_permissions, find_role, known_permissions
-from core.accounts.users import UserDraft, create_user, folded, get_role, get_role_by_name
+from core.accounts.users import UserDraft, create_user, get_role, get_role_by_name
 from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
 from core.errors import (
@@ -85,11 +86,11 @@ async def list_users(session: AsyncSession, wanted: UserFilter, page: Page) -> U
     """One page of the accounts."""
     conditions = [col(User.status) != UserStatus.DELETED.value]
     if wanted.search:
-        part = folded(wanted.search.strip())
+        part = wanted.search.strip()
         conditions.append(
             or_(
-                col(User.username_key).contains(part, autoescape=True),
-                col(User.email_key).contains(part, autoescape=True),
+                col(User.username_key).contains(name_key(part), autoescape=True),
+                col(User.email_key).contains(folded(part), autoescape=True),
             )
         )
     if wanted.role_id is not None:

@@ -13,6 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.administration import adopt_role, target_of
 from core.accounts.authentication import ACTIVE, end_logins
+from core.accounts.look_alikes import folded, mixes_alphabets
 from core.accounts.models import ApiKey, OidcIdentity, User
 from core.accounts.permissions import DEFAULT_ROLE, Permission
 from core.accounts.roles import effective_permissions
@@ -21,7 +22,6 @@ from core.accounts.users import (
     clean_email,
     create_user,
     find_user_by_login,
-    folded,
     get_role,
 )
 from core.audit import Actor, AuditAction, note
@@ -169,7 +169,8 @@ def _link(session: AsyncSession, user: User, identity: Identity) -> User:
 def _names(wanted: str) -> Iterator[str]:
     """User names for somebody who would like this one: itself, then with something behind it."""
     plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
-    base = plain[:_LONGEST_NAME] if len(plain) > 1 else "user"
+    is_usable = len(plain) > 1 and not mixes_alphabets(plain)
+    base = plain[:_LONGEST_NAME] if is_usable else "user"
     yield base
     yield from (f"{base}-{number}" for number in range(2, _NUMBERED_NAMES + 1))
     yield f"{base}-{secrets.token_hex(6)}"

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from core.access_settings import AccessSettings
-from core.accounts.users import folded
+from core.accounts.look_alikes import name_key
 from core.errors import TooManyLogins, TooManyRequests
 from core.security.rate_limits import Charge, Limit, RateLimiter, address_range
 
@@ -44,7 +44,7 @@ class LoginThrottle:
             TooManyLogins: there were too many wrong ones; nothing is checked.
         """
         place = address_range(address)
-        account = folded(login.strip())
+        account = name_key(login.strip())
         charges = (
             Charge(f"login:{place}:{account}", self._per_account),
             Charge(f"logins:{place}", self._per_address),

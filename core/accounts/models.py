@@ -30,7 +30,7 @@ class Role(Table, table=True):
 
 
 class User(Table, table=True):
-    """An account; the ``*_key`` columns hold the folded form that must be unique.
+    """An account; the ``*_key`` columns hold the form that must be unique (``look_alikes``).
 
     ``time_zone`` is an IANA name, the ``timezone`` of its settings.
     ``use_memories`` lets runs read and add to what is remembered about its owner;

@@ -12,8 +12,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Access, Action, Principal, Shareable, access_to, check_access
+from core.accounts.look_alikes import name_key
 from core.accounts.models import Role, Share, User, UserStatus
-from core.accounts.users import folded
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, NotFound
 
@@ -226,7 +226,7 @@ async def _subject(
             raise InvalidRequest(f"{field}.role", "There is no role of this name")
         return None, role
     by_id = col(User.id) == wanted.user_id
-    by_name = col(User.username_key) == folded(wanted.username or "")
+    by_name = col(User.username_key) == name_key(wanted.username or "")
     there = select(User.id).where(
         by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value
     )

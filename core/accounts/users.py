@@ -4,9 +4,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.accounts.look_alikes import folded, mixes_alphabets, name_key
 from core.accounts.models import Role, User
 from core.accounts.permissions import BUILT_IN_ROLES
 from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
@@ -18,20 +20,17 @@ _EMAIL = re.compile(r"[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f.]+(?:\.[^@\s\x00-\x1f
 _EMAIL_LENGTH = 254
 
 
-def folded(text: str) -> str:
-    """The form in which two names or addresses count as the same."""
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 def clean_username(username: str) -> str:
     """A user name in its stored form.
 
     Raises:
-        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``.
+        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, or of alphabets that look alike.
     """
     name = unicodedata.normalize("NFKC", username).strip()
     if not _USERNAME.fullmatch(name):
         raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
+    if mixes_alphabets(name):
+        raise InvalidRequest("username", "Use the letters of one alphabet")
     return name
 
 
@@ -79,14 +78,19 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
     await _require_free(session, username=draft.username, email=draft.email)
     user = User(
         username=draft.username,
-        username_key=folded(draft.username),
+        username_key=name_key(draft.username),
         email=draft.email,
         email_key=folded(draft.email),
         password_hash=draft.password_hash,
         role_id=(await get_role_by_name(session, role)).id,
     )
-    session.add(user)
-    await session.flush()
+    try:
+        async with session.begin_nested():
+            session.add(user)
+    except IntegrityError:
+        # Somebody took it between our look and this moment: that is told like any other time.
+        await _require_free(session, username=draft.username, email=draft.email)
+        raise
     return user
 
 
@@ -114,11 +118,12 @@ async def get_user(session: AsyncSession, user_id: str) -> User:
 
 async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
     """The account of this user name or e-mail address, if there is one."""
-    key = folded(login.strip())
-    by_name = (await session.exec(select(User).where(User.username_key == key))).first()
+    wanted = login.strip()
+    named = select(User).where(User.username_key == name_key(wanted))
+    by_name = (await session.exec(named)).first()
     if by_name is not None:
         return by_name
-    return (await session.exec(select(User).where(User.email_key == key))).first()
+    return (await session.exec(select(User).where(User.email_key == folded(wanted)))).first()
 
 
 async def update_profile(
@@ -132,9 +137,9 @@ async def update_profile(
     """
     if username is not None and clean_username(username) != user.username:
         name = clean_username(username)
-        if folded(name) not in {user.username_key, user.email_key}:
+        if name_key(name) != user.username_key and folded(name) != user.email_key:
             await _require_free(session, username=name)
-        user.username, user.username_key = name, folded(name)
+        user.username, user.username_key = name, name_key(name)
     if avatar_url is not None:
         if avatar_url and not avatar_url.startswith(("https://", "http://")):
             raise InvalidRequest("avatar_url", "Use an http or https address")

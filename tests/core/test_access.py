@@ -6,8 +6,9 @@ from typing import ClassVar
 import pytest
 
 from core.accounts.access import Access, Action, Principal, access_to, check_access
+from core.accounts.look_alikes import folded, name_key
 from core.accounts.permissions import BUILT_IN_ROLES, DEFAULT_ROLE, Permission
-from core.accounts.users import clean_email, clean_username, folded
+from core.accounts.users import clean_email, clean_username
 from core.errors import (
     AgentexError,
     ErrorCode,
@@ -98,13 +99,13 @@ def test_each_role_allows_all_that_the_one_below_it_does():
 
 @pytest.mark.parametrize(
     ("given", "stored"),
-    [("zhangsan", "zhangsan"), ("张三", "张三"), (" ann ", "ann"), ("ａｎｎ", "ann"), ("a.b@c+d-e_f", "a.b@c+d-e_f")],
+    [("zhangsan", "zhangsan"), ("张三", "张三"), (" ann ", "ann"), ("ａｎｎ", "ann"), ("a.b@c+d-e_f", "a.b@c+d-e_f"), ("иван2", "иван2"), ("张san", "张san"), ("ｱﾆﾒfan", "アニメfan")],
 )  # fmt: skip
 def test_user_name_gets_its_stored_form(given: str, stored: str):
     assert clean_username(given) == stored
 
 
-@pytest.mark.parametrize("name", ["", "a", " a ", "a b", "a/b", "a\u200bb", "x" * 65, "a\x00b", "<b>", "\u202eab"])  # fmt: skip
+@pytest.mark.parametrize("name", ["", "a", " a ", "a b", "a/b", "a\u200bb", "x" * 65, "a\x00b", "<b>", "\u202eab", "аdmin", "admin\u03bf", "иvan", "张ван"])  # fmt: skip
 def test_user_name_that_can_be_mistaken_is_refused(name: str):
     with pytest.raises(InvalidRequest) as error:
         clean_username(name)
@@ -148,3 +149,19 @@ def test_codes_are_in_the_documented_ranges_with_both_languages():
         assert code.message.isascii()
         assert not code.message_zh.isascii()
     assert len({code.message for code in ErrorCode}) == len(ErrorCode)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("аррӏе", "Apple"), ("ΑΝΑ", "AVA"), ("ᴀᴅᴍɪɴ", "admin"), ("ꓮꓓꓟꓲꓠ", "admin"),
+        ("ａｄｍｉｎ", "admin"), ("аdmin", "admin"), ("Straße", "strasse"), ("рома", "poma"),
+    ],
+)  # fmt: skip
+def test_names_that_look_alike_are_one(name: str, other: str):
+    assert name_key(name) == name_key(other)
+
+
+def test_names_that_can_be_told_apart_are_two():
+    names = ("anna", "änna", "ann", "安娜", "Иван", "admin1", "adminl", "дима", "dima")
+    assert len({name_key(name) for name in names}) == len(names)

@@ -1,7 +1,9 @@
 """Logins: nobody takes another's, and none outlives a change of the password."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -18,6 +20,7 @@ from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from core.errors import EmailTaken, InvalidCredentials, UsernameTaken
+from core.security import passwords
 from core.security.tokens import TokenIssuer, generate_signing_key
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +62,62 @@ async def test_name_may_be_ones_own_address(database):
     assert (
         await check_password(database, login="dave@example.com", password=PASSWORD)
     ).id == user.id
+
+
+@pytest.mark.parametrize("name", ["аррӏе", "ᴀᴘᴘʟᴇ", "ａｐｐｌｅ", "APPLE"])
+async def test_name_that_looks_like_anothers_is_taken(database, name: str):
+    await register(database, "apple", "apple@example.com")
+    with pytest.raises(UsernameTaken):
+        await register(database, name, "mallory@example.com")
+    mallory = await register(database, "mallory", "mallory@example.com")
+    async with unit_of_work(database) as work:
+        row = await work.session.get_one(User, mallory.id)
+        with pytest.raises(UsernameTaken):
+            await update_profile(work.session, row, username=name, avatar_url=None)
+
+
+class CountedHasher:
+    """Counts what takes long, with what it costs."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.work: list[str] = []
+
+    def verify(self, password: str, known: str) -> bool:
+        # Algorithm, version, and memory, passes and lanes: what a verification takes.
+        self.work.append(known.rpartition("$")[0].rpartition("$")[0])
+        return self.inner.verify(password, known)
+
+    def hash(self, password: str) -> str:
+        self.work.append("hash")
+        return self.inner.hash(password)
+
+
+async def test_same_work_is_done_whoever_is_named(database, monkeypatch: pytest.MonkeyPatch):
+    user = await register(database, "erin", "erin@example.com")
+    off = await register(database, "frank", "frank@example.com")
+    async with unit_of_work(database) as work:
+        (await work.session.get_one(User, off.id)).status = "disabled"
+    hasher = CountedHasher(passwords._hasher)
+    monkeypatch.setattr(passwords, "_hasher", hasher)
+    for login in (
+        "erin",
+        "ERIN@example.com",
+        "frank",
+        "nobody",
+        "nobody@example.com",
+        "",
+    ):
+        with pytest.raises(InvalidCredentials):
+            await check_password(database, login=login, password="Wrong-password1")
+    assert len(hasher.work) == 6
+    assert set(hasher.work) == {user.password_hash.rpartition("$")[0].rpartition("$")[0]}
+
+    hasher.work.clear()
+    for name in ("erin", "nobody-yet"):
+        with suppress(UsernameTaken):
+            await register(database, name, f"{name}@elsewhere.example.com")
+    assert hasher.work == ["hash", "hash"]
 
 
 async def test_login_by_the_old_password_does_not_outlive_its_change(database):

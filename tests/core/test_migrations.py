@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
 from core.database.engine import Database
-from migrations.apply import main, migrate
+from migrations.apply import _config, main, migrate
 from migrations.tables import all_tables
 
 pytestmark = pytest.mark.anyio
@@ -54,9 +55,9 @@ async def test_processes_that_start_at_once_migrate_once(empty_database_url: str
         "    await database.close()\n"
         "asyncio.run(run())\n"
     )
-    command = [sys.executable, "-c", code, empty_database_url]
+    started = [sys.executable, "-c", code, empty_database_url]
     processes = [
-        await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=subprocess.PIPE)
+        await asyncio.create_subprocess_exec(*started, cwd=ROOT, stderr=subprocess.PIPE)
         for _ in range(3)
     ]
     for process in processes:
@@ -87,6 +88,34 @@ async def test_failing_migration_leaves_the_database_as_it_was(
             assert await connection.run_sync(tables_of) <= {"role", "alembic_version"}
     finally:
         await database.close()
+
+
+async def test_keys_of_names_that_look_alike_are_made_anew(empty_database_url: str):
+    database = Database(empty_database_url)
+    names = {"рома": "рома", "anna": "anna", "аррӏе": "аррӏе", "apple": "apple"}
+    try:
+        async with database.engine.begin() as connection:
+            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "0017"))
+            await connection.execute(
+                text("INSERT INTO role (id, name, display_name, permissions, built_in)"
+                     " VALUES ('r', 'user', 'x', '[]', true)")
+            )  # fmt: skip
+            for name in names:
+                await connection.execute(
+                    text('INSERT INTO "user" (id, username, username_key, email, email_key,'
+                         " password_hash, role_id, status, granted, revoked, use_memories,"
+                         " remember_after_runs, created_at) VALUES (:name, :name, :name, :name,"
+                         " :name, '', 'r', 'active', '[]', '[]', true, false, CURRENT_TIMESTAMP)"),
+                    {"name": name},
+                )  # fmt: skip
+        await migrate(database)
+        async with database.engine.connect() as connection:
+            rows = await connection.execute(text('SELECT username, username_key FROM "user"'))
+            keys = {row.username: row.username_key for row in rows}
+    finally:
+        await database.close()
+    # Of two that look alike already, both stay as they are.
+    assert keys == names | {"рома": "poma"}
 
 
 def test_command_tells_drift_from_none(monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,35 @@
+"""User names that look alike count as one: their keys are made anew
+
+Revision ID: 0018
+Revises: 0017
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+from core.accounts.look_alikes import name_key
+
+revision = "0018"
+down_revision = "0017"
+branch_labels = None
+depends_on = None
+
+_USER = sa.table("user", sa.column("id", sa.String), sa.column("username_key", sa.String))
+
+
+def upgrade() -> None:
+    connection = op.get_bind()
+    rows = connection.execute(sa.select(_USER.c.id, _USER.c.username_key)).all()
+    taken = {row.username_key for row in rows}
+    for row in rows:
+        key = name_key(row.username_key)
+        # Of two that look alike already, the second one logs in by its e-mail address.
+        if key not in taken:
+            taken.add(key)
+            connection.execute(
+                sa.update(_USER).where(_USER.c.id == row.id).values(username_key=key)
+            )
+
+
+def downgrade() -> None:
+    """Nothing: the keys are derived from the names, and stay unique."""
