@@ -1,14 +1,17 @@
 """How many requests a caller may send: per user, per API key, and per address without either."""
 
-import math
-from collections.abc import Sequence
-
 from starlette.types import Scope
 
 from core.access_settings import AccessSettings
 from core.accounts.access import Principal
 from core.errors import TooManyRequests
-from core.security.rate_limits import Charge, Limit, RateLimiter, address_range
+from core.security.rate_limits import (
+    Charge,
+    Limit,
+    RateLimiter,
+    address_range,
+    take_or_refuse,
+)
 
 _MINUTE = 60.0
 
@@ -41,7 +44,7 @@ class RequestLimits:
         charges = [Charge(f"user:{principal.user_id}", self._general)]
         if principal.key_id is not None:
             charges.append(Charge(f"key:{principal.key_id}", self._per_key))
-        await self._take(charges)
+        await take_or_refuse(self._limiter, charges, TooManyRequests)
 
     async def admit_stranger(self, scope: Scope) -> None:
         """Count a request without a valid credential; those of others behind one address do not count.
@@ -49,8 +52,5 @@ class RequestLimits:
         Raises:
             TooManyRequests: the address has used up its requests.
         """
-        await self._take([Charge(f"address:{address_range(address_of(scope))}", self._general)])
-
-    async def _take(self, charges: Sequence[Charge]) -> None:
-        if wait := await self._limiter.take(charges):
-            raise TooManyRequests(math.ceil(wait))
+        charge = Charge(f"address:{address_range(address_of(scope))}", self._general)
+        await take_or_refuse(self._limiter, [charge], TooManyRequests)

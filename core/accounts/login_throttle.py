@@ -1,13 +1,18 @@
 """Limits on wrong passwords that keep no right person out."""
 
-import math
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from core.access_settings import AccessSettings
 from core.accounts.look_alikes import name_key
 from core.errors import TooManyLogins, TooManyRequests
-from core.security.rate_limits import Charge, Limit, RateLimiter, address_range
+from core.security.rate_limits import (
+    Charge,
+    Limit,
+    RateLimiter,
+    address_range,
+    take_or_refuse,
+)
 
 _LOGIN_SECONDS = 300.0
 _REGISTRATION_SECONDS = 3600.0
@@ -49,7 +54,7 @@ class LoginThrottle:
             Charge(f"login:{place}:{account}", self._per_account),
             Charge(f"logins:{place}", self._per_address),
         )
-        await self._take(charges, TooManyLogins)
+        await take_or_refuse(self._limiter, charges, TooManyLogins)
         yield
         await self._limiter.give_back(charges)
 
@@ -60,7 +65,8 @@ class LoginThrottle:
             TooManyRequests: too many came from this address.
         """
         place = address_range(address)
-        await self._take([Charge(f"register:{place}", self._registrations)], TooManyRequests)
+        charge = Charge(f"register:{place}", self._registrations)
+        await take_or_refuse(self._limiter, [charge], TooManyRequests)
 
     async def begin_sign_in(self, address: str) -> None:
         """Count a sign-in through a provider; the first that ends well gives it back.
@@ -70,7 +76,7 @@ class LoginThrottle:
         Raises:
             TooManyLogins: too many from this address were begun and not ended, or went wrong.
         """
-        await self._take([self._sign_in(address)], TooManyLogins)
+        await take_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
 
     async def end_sign_in(self, address: str) -> None:
         """Give back what a sign-in that ended well was counted for."""
@@ -89,7 +95,3 @@ class LoginThrottle:
 
     def _sign_in(self, address: str) -> Charge:
         return Charge(f"sign-in:{address_range(address)}", self._per_address)
-
-    async def _take(self, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
-        if wait := await self._limiter.take(charges):
-            raise error(math.ceil(wait))

@@ -8,6 +8,7 @@ taken lasts. A burst of the whole limit is let through, then as much as the limi
 # pyright: reportUnknownMemberType=false
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
+from core.errors import TooManyRequests
 from core.logging import get_logger
 
 log = get_logger(__name__)
@@ -174,6 +176,18 @@ class SharedRateLimiter:
             self._away_until = time.monotonic() + _PAUSE_SECONDS
             log.warning("rate_limits.not_shared", cause=type(error).__name__)
             return None
+
+
+async def take_or_refuse(
+    limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]
+) -> None:
+    """Take one from each.
+
+    Raises:
+        TooManyRequests: or the ``error`` that is given: one is used up; none was taken.
+    """
+    if wait := await limiter.take(charges):
+        raise error(math.ceil(wait))
 
 
 def address_range(address: str) -> str:
