@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from api.dialects import agentex, agui, async_runs, history, tasks
 from api.routers import (
+    admin_keys,
     admin_roles,
     admin_users,
     archives,
@@ -52,6 +53,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     audit.router,
     users.router,
     admin_users.router,
+    admin_keys.router,
     admin_roles.router,
     tool_policies.router,
     sessions.router,

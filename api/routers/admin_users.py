@@ -28,6 +28,12 @@ Manage = Depends(requires(Permission.USERS_MANAGE))
 _MOST_IDS = 1000
 _Id = Annotated[Text, Field(min_length=1, max_length=200)]
 _Ids = Annotated[list[_Id], Field(max_length=_MOST_IDS)]
+# What every change of an account that is there may be answered with.
+_CHANGE_REFUSALS = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.PERMISSION_DENIED,
+    ErrorCode.USER_NOT_FOUND,
+)
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
@@ -256,12 +262,7 @@ async def read_user(
 @router.put(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USER_NOT_FOUND,
-        ErrorCode.LAST_ADMINISTRATOR,
-    ),
+    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR),
 )
 async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
@@ -275,11 +276,7 @@ async def change_user(
     "/{user_id}",
     dependencies=[Manage],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USER_NOT_FOUND,
-        ErrorCode.LAST_ADMINISTRATOR,
-        ErrorCode.USER_OWNS_THINGS,
+        *_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR, ErrorCode.USER_OWNS_THINGS
     ),
 )
 async def delete_user(
@@ -296,12 +293,7 @@ async def delete_user(
 @router.put(
     "/{user_id}/password",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USER_NOT_FOUND,
-    ),
+    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.WEAK_PASSWORD),
 )
 async def reset_password(
     user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, services: CurrentServices

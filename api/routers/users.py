@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
-from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Secret, Text
 from api.errors import error_responses
+from api.key_answers import ApiKeyAnswer, key_page
 from api.request_limits import address_of
 from core.accounts import api_keys, users
 from core.accounts.access import Principal
@@ -94,18 +95,6 @@ class ApiKeyBody(Body):
     expires_at: Moment | None = Field(
         default=None, description="When the key ends; left out, never"
     )
-
-
-class ApiKeyAnswer(BaseModel):
-    """A key as lists show it."""
-
-    id: str
-    name: str
-    key_prefix: str
-    scopes: list[str] | None
-    last_used_at: datetime | None
-    expires_at: datetime | None
-    created_at: datetime
 
 
 class NewApiKey(BaseModel):
@@ -207,20 +196,7 @@ async def list_my_api_keys(
     page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of one's own API keys, without the keys themselves."""
-    listing = await api_keys.list_api_keys(session, principal.user_id, page)
-    items = [
-        ApiKeyAnswer(
-            id=row.id,
-            name=row.name,
-            key_prefix=row.key_prefix,
-            scopes=row.scopes,
-            last_used_at=row.last_used_at,
-            expires_at=row.expires_at,
-            created_at=row.created_at,
-        )
-        for row in listing.items
-    ]
-    return page_of(items, page, total=listing.total)
+    return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
 
 
 @router.post(

@@ -9,6 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
+from core.accounts.api_keys import end_api_key, held_api_key
 from core.accounts.authentication import change_password, end_logins
 from core.accounts.look_alikes import folded, name_key
 from core.accounts.models import (
@@ -280,6 +281,20 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     session.add(user)
     changed: dict[str, JsonValue] = {"role": {"before": before.name, "after": role.name}}
     note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+
+
+async def revoke_key(
+    session: AsyncSession, principal: Principal, user_id: str, key_id: str
+) -> None:
+    """Delete an API key of somebody whom the caller may rule over, and those made with it.
+
+    Raises:
+        ApiKeyNotFound: the account has no such key.
+        PermissionDenied: the account may do what the caller may not.
+        UserNotFound: there is none.
+    """
+    user, _ = await held_account(session, principal, user_id)
+    await end_api_key(session, await held_api_key(session, user.id, key_id), owner=user)
 
 
 async def held_account(

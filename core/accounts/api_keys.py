@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from pydantic import JsonValue
 from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -127,13 +128,34 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
         ApiKeyNotFound: the user has no such key.
         PermissionDenied: a key with scopes may end itself alone.
     """
-    query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == principal.user_id)
+    row = await held_api_key(session, principal.user_id, key_id)
+    if row.id != principal.key_id:
+        principal.require_whole()
+    await end_api_key(session, row)
+
+
+async def held_api_key(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
+    """One of an account's keys, until the transaction ends.
+
+    Raises:
+        ApiKeyNotFound: it has no such key.
+    """
+    query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
     # Held: a key that is being made with it is there before, or not at all.
     row = (await session.exec(query.with_for_update())).first()
     if row is None:
         raise ApiKeyNotFound
-    if row.id != principal.key_id:
-        principal.require_whole()
+    return row
+
+
+async def end_api_key(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
+    """Delete a key, and those that were made with it, and so on.
+
+    Args:
+        session: a writing session.
+        row: from :func:`held_api_key`.
+        owner: whose it is, for the audit log, where somebody else does it.
+    """
     # Whoever took the key may have made others with it.
     revoked = {row.id: row}
     makers = [row.id]
@@ -142,6 +164,9 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
         found = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
         revoked |= found
         makers = list(found)
+    details: dict[str, JsonValue] = {}
+    if owner is not None:
+        details = {"user_id": owner.id, "username": owner.username}
     for key in revoked.values():
-        note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id))
+        note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id), details=details)
         await session.delete(key)
