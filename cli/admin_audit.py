@@ -9,7 +9,6 @@ import typer
 
 from cli import admin_messages as messages
 from cli.client import ApiClient
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.downloads import download, require_free
 from cli.output import Output
 from cli.problems import ExitCode
@@ -33,7 +32,9 @@ class _Acts(Record):
     total: int
 
 
-def audit(
+async def audit(
+    output: Output,
+    client: ApiClient,
     search: Annotated[
         str, typer.Option(help="Part of an action, name, id, address or request id.")
     ] = "",
@@ -47,41 +48,28 @@ def audit(
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Show the audit log, the newest act first, or write it to a CSV file."""
     wanted = {"q": search, "actor": actor, "since": since}
     query: dict[str, str | list[str]] = {name: text for name, text in wanted.items() if text}
     if action:
         query["action"] = action
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        if csv is not None:
-            require_free(csv, force=force)
-            path = f"{_PATH}/export?{httpx.QueryParams(query)}"
-            size, digest = await download(client, path, csv)
-            facts: JsonObject = {"path": str(csv), "size": size, "sha256": digest}
-            output.say(messages.AUDIT_WRITTEN, path=csv, size=size)
-            output.emit(facts)
-            return ExitCode.OK
-        path = f"{_PATH}?{httpx.QueryParams({**query, 'page_size': str(limit)})}"
-        acts = client.read(_Acts, await client.call("GET", path))
-        output.emit(acts.to_json())
-        columns = (
-            messages.WHEN,
-            messages.ACTION,
-            messages.ACTOR,
-            messages.OBJECT,
-            messages.ADDRESS,
-        )
-        output.table(columns, [_row(act) for act in acts.items])
-        if acts.total > len(acts.items):
-            output.remark(messages.MORE_ACTS, shown=len(acts.items), total=acts.total)
+    if csv is not None:
+        require_free(csv, force=force)
+        path = f"{_PATH}/export?{httpx.QueryParams(query)}"
+        size, digest = await download(client, path, csv)
+        facts: JsonObject = {"path": str(csv), "size": size, "sha256": digest}
+        output.say(messages.AUDIT_WRITTEN, path=csv, size=size)
+        output.emit(facts)
         return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    path = f"{_PATH}?{httpx.QueryParams({**query, 'page_size': str(limit)})}"
+    acts = client.read(_Acts, await client.call("GET", path))
+    output.emit(acts.to_json())
+    columns = (messages.WHEN, messages.ACTION, messages.ACTOR, messages.OBJECT, messages.ADDRESS)
+    output.table(columns, [_row(act) for act in acts.items])
+    if acts.total > len(acts.items):
+        output.remark(messages.MORE_ACTS, shown=len(acts.items), total=acts.total)
+    return ExitCode.OK
 
 
 def _row(act: _Act) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from cli import admin_messages as messages
 from cli.client import ApiClient
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.command import client_command
 from cli.output import Output
 from cli.problems import ExitCode
 from cli.records import Record
@@ -33,54 +33,38 @@ class _Settings(Record):
     items: list[_Setting]
 
 
-@app.command("list")
-def list_config(
-    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
-) -> None:
+@client_command(app, "list")
+async def list_config(output: Output, client: ApiClient) -> ExitCode:
     """List these settings with their values and what they mean."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        settings = client.read(_Settings, await client.call("GET", _PATH))
-        output.emit(settings.to_json())
-        columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
-        output.table(columns, [_row(output, one) for one in settings.items])
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    settings = client.read(_Settings, await client.call("GET", _PATH))
+    output.emit(settings.to_json())
+    columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
+    output.table(columns, [_row(output, one) for one in settings.items])
+    return ExitCode.OK
 
 
-@app.command("set")
-def set_config(
+@client_command(app, "set")
+async def set_config(
+    output: Output,
+    client: ApiClient,
     key: KeyArgument,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Give a setting another value, at once and in all processes."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        given = {"value": _parsed(value)}
-        answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
-        return _told(output, client.read(_Setting, answer))
-
-    run(Options(json_only, language, url), body)
+    given = {"value": _parsed(value)}
+    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
+    return _told(output, client.read(_Setting, answer))
 
 
-@app.command("reset")
-def reset_config(
+@client_command(app, "reset")
+async def reset_config(
+    output: Output,
+    client: ApiClient,
     key: KeyArgument,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Go back to the value of the environment, or to the default."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
-        return _told(output, client.read(_Setting, answer))
-
-    run(Options(json_only, language, url), body)
+    answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
+    return _told(output, client.read(_Setting, answer))
 
 
 def _told(output: Output, setting: _Setting) -> ExitCode:

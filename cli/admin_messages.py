@@ -37,7 +37,6 @@ DELETE_CONFIRM = Message(
     "Delete the account {username}? What is private to it is erased, and this can't be undone.",
     "确定删除账户 {username} 吗？它的私有内容会被清除，且无法恢复。",
 )
-DELETE_KEPT = Message("Nothing was deleted.", "未删除任何内容。")
 USER_DELETED = Message(
     "Deleted the account {username}. Handed over: {bases} knowledge bases with {documents} documents.",
     "已删除账户 {username}。已转交：{bases} 个知识库，共 {documents} 个文档。",
@@ -69,4 +68,83 @@ MORE_ACTS = Message(
 )
 AUDIT_WRITTEN = Message(
     "Wrote the audit log to {path} ({size} bytes).", "已将审计日志写入 {path}（{size} 字节）。"
+)
+LACKING = Message("Lacks", "缺少的权限")
+ROLE_MADE = Message("Made the role {name}: {permissions}", "已创建角色 {name}：{permissions}")
+ROLE_CHANGED = Message(
+    "The role {name} allows now: {permissions}", "角色 {name} 现在的权限：{permissions}"
+)
+ROLE_CONFIRM = Message("Delete the role {name}?", "确定删除角色 {name} 吗？")
+ROLE_DELETED = Message("Deleted the role {name}.", "已删除角色 {name}。")
+KEY_NAME = Message("Name", "名称")
+KEY_PREFIX = Message("Key", "密钥")
+LAST_USED = Message("Last use", "最近使用")
+ENDS = Message("Ends", "到期")
+ALL = Message("all of the account", "账户的全部权限")
+KEY_MADE = Message(
+    "The API key {name}, which is shown this once:", "API 密钥 {name}，仅显示这一次："
+)
+KEY_UNKNOWN = Message(
+    "There is no API key {wanted}. To see those there are: agentex admin keys list",
+    "API 密钥 {wanted} 不存在。查看现有密钥：agentex admin keys list",
+)
+KEY_AMBIGUOUS = Message(
+    "Several keys are called {wanted}. Name one by its id: {ids}",
+    "有多个密钥名为 {wanted}。请用 ID 指定其一：{ids}",
+)
+KEY_CONFIRM = Message(
+    "Revoke the API key {name} ({prefix})? What uses it stops working.",
+    "确定撤销 API 密钥 {name}（{prefix}）吗？使用它的程序会停止工作。",
+)
+KEY_REVOKED = Message("Revoked the API key {name}.", "已撤销 API 密钥 {name}。")
+MODEL = Message("Model", "模型")
+PROVIDER = Message("Provider", "提供方")
+AT_ENDPOINT = Message("At the endpoint", "接口中的名称")
+BASE_URL = Message("Endpoint", "接口地址")
+DEFAULT = Message("Default", "默认")
+ENABLED = Message("On", "启用")
+HAS_KEY = Message("Key", "密钥")
+MAX_TOKENS = Message("Longest answer", "最长回答")
+TEMPERATURE = Message("Temperature", "温度")
+WINDOW = Message("Context window", "上下文窗口")
+PRICES = Message("Price in / out per million tokens", "每百万 token 价格（输入 / 输出）")
+FOR_ROLES = Message("Roles that may use it", "可用角色")
+FOR_USERS = Message("People who may use it", "可用账户")
+EVERYBODY = Message("everybody", "所有人")
+MODEL_UNKNOWN = Message(
+    "There is no registered model {wanted}. Those there are: {names}",
+    "没有名为 {wanted} 的注册模型。现有模型：{names}",
+)
+MODEL_ADDED = Message(
+    "Registered {name}. To see whether it answers: agentex admin models test",
+    "已注册 {name}。检查是否可用：agentex admin models test",
+)
+MODEL_CHANGED = Message(
+    "Changed {name}; the next run acts on that.", "已更改 {name}，下次运行生效。"
+)
+MODEL_DEFAULT = Message("{name} answers by default now.", "{name} 现在是默认模型。")
+MODEL_ANSWERS = Message("{name} answers ({latency} ms).", "{name} 有应答（{latency} 毫秒）。")
+MODEL_CONFIRM = Message("Remove the model {name}?", "确定移除模型 {name} 吗？")
+MODEL_DELETED = Message("Removed the model {name}.", "已移除模型 {name}。")
+ASK_MODEL_KEY = Message("Key of the model", "模型的密钥")
+MODEL_KEY_NEEDED = Message(
+    "There is no terminal to ask for the key: use --key-stdin, --key-env or --no-key.",
+    "当前没有可输入密钥的终端：请使用 --key-stdin、--key-env 或 --no-key。",
+)
+KEY_NOT_SET = Message(
+    "The variable that --key-env names is not set.", "--key-env 指定的变量未设置。"
+)
+CLEAR_UNKNOWN = Message(
+    "--clear takes a value away that a model may be without; see --help.",
+    "--clear 只能清除模型可以没有的值，见 --help。",
+)
+OPTIONS_UNREADABLE = Message("--options is no JSON.", "--options 不是有效的 JSON。")
+DAY = Message("Day", "日期")
+RUNS = Message("Runs", "运行次数")
+TOKENS_IN = Message("Tokens in", "输入 token")
+TOKENS_OUT = Message("Tokens out", "输出 token")
+COST = Message("Cost", "费用")
+USAGE_SUMS = Message(
+    "{since} to {until}: {runs} runs, {tokens} tokens, cost {cost} ({shown} of {total} rows shown)",
+    "{since} 至 {until}：{runs} 次运行，{tokens} 个 token，费用 {cost}（显示 {total} 行中的 {shown} 行）",
 )

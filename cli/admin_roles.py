@@ -1,17 +1,30 @@
-"""``agentex admin roles``: which roles there are."""
+"""``agentex admin roles``: which roles there are, and roles of one's own."""
+
+from typing import Annotated
 
 import typer
+from pydantic import Field, JsonValue
 
 from cli import admin_messages as messages
 from cli.client import ApiClient
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.command import client_command
+from cli.confirming import YesOption, agreed
+from cli.messages import Message
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
-from cli.records import Record
+from cli.records import JsonObject, Record
 from core.errors import RoleNotFound
 
 app = typer.Typer(no_args_is_help=True, help="Roles and what they allow.")
 _PATH = "/api/v1/admin/roles"
+RoleArgument = Annotated[str, typer.Argument(metavar="ROLE", help="The role, by its name or id.")]
+ShownAsOption = Annotated[str | None, typer.Option("--shown-as", help="What people see.")]
+PermissionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--permission", help="Such as kb:write, as `list` shows them; may come many times."
+    ),
+]
 
 
 class RoleRecord(Record):
@@ -25,6 +38,7 @@ class RoleRecord(Record):
 
 class _Roles(Record):
     items: list[RoleRecord]
+    permissions: list[str] = Field(default_factory=list[str])
 
 
 async def _roles(client: ApiClient) -> _Roles:
@@ -37,29 +51,101 @@ async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
     Raises:
         CommandFailed: there is none.
     """
-    known = (await _roles(client)).items
-    for role in known:
+    return _pick(await _roles(client), wanted)
+
+
+def _pick(known: _Roles, wanted: str) -> RoleRecord:
+    for role in known.items:
         if wanted in {role.id, role.name}:
             return role
-    names = ", ".join(role.name for role in known)
+    names = ", ".join(role.name for role in known.items)
     raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=wanted, names=names)
 
 
-@app.command("list")
-def list_roles(
-    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
-) -> None:
+@client_command(app, "list")
+async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     """List the roles and what they allow."""
+    roles = await _roles(client)
+    output.emit(roles.to_json())
+    columns = (messages.ROLE, messages.SHOWN_AS, messages.PERMISSIONS, messages.ID)
+    rows = [
+        (role.name, role.display_name, ", ".join(role.permissions), role.id) for role in roles.items
+    ]
+    output.table(columns, rows)
+    return ExitCode.OK
 
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        roles = await _roles(client)
-        output.emit(roles.to_json())
-        columns = (messages.ROLE, messages.SHOWN_AS, messages.PERMISSIONS, messages.ID)
-        rows = [
-            (role.name, role.display_name, ", ".join(role.permissions), role.id)
-            for role in roles.items
-        ]
-        output.table(columns, rows)
-        return ExitCode.OK
 
-    run(Options(json_only, language, url), body)
+@client_command(app)
+async def show(output: Output, client: ApiClient, role: RoleArgument) -> ExitCode:
+    """Show a role, and which permissions it lacks."""
+    known = await _roles(client)
+    found = _pick(known, role)
+    lacking = [name for name in known.permissions if name not in found.permissions]
+    output.emit({**found.to_json(), "lacking": [*lacking]})
+    output.facts(
+        (
+            (messages.ROLE, found.name),
+            (messages.SHOWN_AS, found.display_name or "-"),
+            (messages.ID, found.id),
+            (messages.PERMISSIONS, ", ".join(found.permissions) or "-"),
+            (messages.LACKING, ", ".join(lacking) or "-"),
+        )
+    )
+    return ExitCode.OK
+
+
+@client_command(app)
+async def create(
+    output: Output,
+    client: ApiClient,
+    name: Annotated[str, typer.Argument(help="Its name: small letters, digits, _ or -.")],
+    shown_as: ShownAsOption = None,
+    permission: PermissionOption = None,
+) -> ExitCode:
+    """Make a role of your own."""
+    draft: JsonObject = {
+        "name": name,
+        "display_name": shown_as or name,
+        "permissions": [*(permission or ())],
+    }
+    return await _save(output, client, ("POST", _PATH), draft, messages.ROLE_MADE)
+
+
+@client_command(app)
+async def edit(
+    output: Output,
+    client: ApiClient,
+    role: RoleArgument,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    shown_as: ShownAsOption = None,
+    permission: PermissionOption = None,
+) -> ExitCode:
+    """Change a role; its permissions become those that are given."""
+    found = await find_role(client, role)
+    names: list[JsonValue] | None = None if permission is None else [*permission]
+    wanted: JsonObject = {"name": name, "display_name": shown_as, "permissions": names}
+    draft: JsonObject = {key: value for key, value in wanted.items() if value is not None}
+    return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), draft, messages.ROLE_CHANGED)
+
+
+@client_command(app)
+async def delete(
+    output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False
+) -> ExitCode:
+    """Delete a role that nobody has."""
+    found = await find_role(client, role)
+    if not agreed(output, yes, messages.ROLE_CONFIRM, name=found.name):
+        return ExitCode.FAILED
+    await client.call("DELETE", f"{_PATH}/{found.id}")
+    output.say(messages.ROLE_DELETED, name=found.name)
+    output.emit({"id": found.id, "name": found.name, "deleted": True})
+    return ExitCode.OK
+
+
+async def _save(
+    output: Output, client: ApiClient, where: tuple[str, str], draft: JsonObject, said: Message
+) -> ExitCode:
+    role = client.read(RoleRecord, await client.call(*where, body=draft))
+    output.say(said, name=role.name, permissions=", ".join(role.permissions) or "-")
+    output.emit(role.to_json())
+    return ExitCode.OK

@@ -8,10 +8,10 @@ from urllib.parse import quote
 import typer
 
 from cli import admin_messages as messages
-from cli.admin_roles import find_role
+from cli.admin_roles import RoleArgument, find_role
 from cli.client import ApiClient
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.confirming import confirmed
+from cli.command import client_command
+from cli.confirming import YesOption, agreed
 from cli.messages import Message
 from cli.output import Output
 from cli.passwords import ask_password, read_secret
@@ -28,25 +28,21 @@ PasswordOption = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input.")
 ]
 _PATH = "/api/v1/admin/users"
-_PAGE_SIZE = 100
 
 
 class _Role(Record):
     name: str
 
 
-class _User(Record):
+class User(Record):
+    """An account, as lists show it."""
+
     id: str
     username: str
     email: str
     role: _Role
     status: str
     last_login_at: datetime | None = None
-
-
-class _Page(Record):
-    items: list[_User]
-    total: int
 
 
 class _Things(Record):
@@ -60,19 +56,11 @@ class _Deleted(Record):
     erased: _Things
 
 
-async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[_User]:
-    found: list[_User] = []
-    number = 1
-    while True:
-        asked = {**query, "page": number, "page_size": _PAGE_SIZE}
-        page = client.read(_Page, await client.call("GET", _PATH, query=asked))
-        found += page.items
-        if len(page.items) < _PAGE_SIZE:
-            return found
-        number += 1
+async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[User]:
+    return [client.read(User, one) async for page in client.pages(_PATH, query) for one in page]
 
 
-async def _find(client: ApiClient, wanted: str) -> _User:
+async def find_user(client: ApiClient, wanted: str) -> User:
     """The account with this user name, address or id.
 
     Raises:
@@ -83,7 +71,7 @@ async def _find(client: ApiClient, wanted: str) -> _User:
         if key in {user.username.casefold(), user.email.casefold()}:
             return user
     try:
-        return client.read(_User, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
+        return client.read(User, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
     except ServerRefused as refusal:
         if refusal.code != int(ErrorCode.USER_NOT_FOUND):
             raise
@@ -93,77 +81,67 @@ async def _find(client: ApiClient, wanted: str) -> _User:
 async def _change(
     output: Output, client: ApiClient, wanted: str, change: JsonObject, said: Message
 ) -> ExitCode:
-    user = await _find(client, wanted)
+    user = await find_user(client, wanted)
     answer = await client.call("PUT", f"{_PATH}/{user.id}", body=change)
-    changed = client.read(_User, answer)
+    changed = client.read(User, answer)
     output.say(said, username=changed.username, role=changed.role.name)
     output.emit(changed.to_json())
     return ExitCode.OK
 
 
-@app.command("list")
-def list_users(
+@client_command(app, "list")
+async def list_users(
+    output: Output,
+    client: ApiClient,
     search: Annotated[str | None, typer.Option(help="Part of a name or an address.")] = None,
     role: Annotated[str | None, typer.Option(help="Only those with this role.")] = None,
     status: Annotated[str | None, typer.Option(help="Only active or disabled ones.")] = None,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """List the accounts."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        query: dict[str, str | int] = {"sort_by": "username", "sort_order": "asc"}
-        if search:
-            query["search"] = search
-        if status:
-            query["status"] = status
-        if role:
-            query["role_id"] = (await find_role(client, role)).id
-        users = await _all(client, query)
-        output.emit({"items": [user.to_json() for user in users], "total": len(users)})
-        if not users and output.screen.is_terminal:
-            output.say(messages.USER_NONE)
-            return ExitCode.OK
-        columns = (messages.USERNAME, messages.EMAIL, messages.ROLE, messages.STATUS,
-                   messages.LAST_LOGIN, messages.ID)  # fmt: skip
-        output.table(columns, [_row(user) for user in users])
+    query: dict[str, str | int] = {"sort_by": "username", "sort_order": "asc"}
+    if search:
+        query["search"] = search
+    if status:
+        query["status"] = status
+    if role:
+        query["role_id"] = (await find_role(client, role)).id
+    users = await _all(client, query)
+    output.emit({"items": [user.to_json() for user in users], "total": len(users)})
+    if not users and output.screen.is_terminal:
+        output.say(messages.USER_NONE)
         return ExitCode.OK
+    columns = (messages.USERNAME, messages.EMAIL, messages.ROLE, messages.STATUS,
+               messages.LAST_LOGIN, messages.ID)  # fmt: skip
+    output.table(columns, [_row(user) for user in users])
+    return ExitCode.OK
 
-    run(Options(json_only, language, url), body)
 
-
-def _row(user: _User) -> tuple[str, ...]:
+def _row(user: User) -> tuple[str, ...]:
     seen = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
     return user.username, user.email, user.role.name, user.status, seen, user.id
 
 
-@app.command()
-def create(
+@client_command(app)
+async def create(
+    output: Output,
+    client: ApiClient,
     username: Annotated[str, typer.Argument(help="The user name.")],
     email: Annotated[str, typer.Option(help="The e-mail address.")],
     role: Annotated[str, typer.Option(help="The role, by its name.")] = "user",
     password_stdin: PasswordOption = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Create an account for somebody; asks for the password."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        found = await find_role(client, role)
-        wishes: JsonObject = {
-            "username": username,
-            "email": email,
-            "role_id": found.id,
-            "password": _password(output, username, from_stdin=password_stdin),
-        }
-        user = client.read(_User, await client.call("POST", _PATH, body=wishes))
-        output.say(messages.USER_CREATED, username=user.username, role=user.role.name)
-        output.emit(user.to_json())
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    found = await find_role(client, role)
+    wishes: JsonObject = {
+        "username": username,
+        "email": email,
+        "role_id": found.id,
+        "password": _password(output, username, from_stdin=password_stdin),
+    }
+    user = client.read(User, await client.call("POST", _PATH, body=wishes))
+    output.say(messages.USER_CREATED, username=user.username, role=user.role.name)
+    output.emit(user.to_json())
+    return ExitCode.OK
 
 
 def _password(output: Output, username: str, *, from_stdin: bool) -> str:
@@ -172,111 +150,79 @@ def _password(output: Output, username: str, *, from_stdin: bool) -> str:
     return ask_password(output, messages.NEW_PASSWORD, username=username)
 
 
-@app.command()
-def disable(
+def _status_command(name: str, status: str, said: Message, about: str) -> None:
+    async def body(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+        return await _change(output, client, user, {"status": status}, said)
+
+    body.__doc__ = about
+    client_command(app, name)(body)
+
+
+_status_command(
+    "disable",
+    "disabled",
+    messages.USER_DISABLED,
+    "Switch an account off: its logins, keys, runs and streams end.",
+)
+_status_command("enable", "active", messages.USER_ENABLED, "Switch an account on again.")
+
+
+@client_command(app, "set-role")
+async def set_role(
+    output: Output,
+    client: ApiClient,
     user: UserArgument,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
-    """Switch an account off: its logins, keys, runs and streams end."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        change: JsonObject = {"status": "disabled"}
-        return await _change(output, client, user, change, messages.USER_DISABLED)
-
-    run(Options(json_only, language, url), body)
-
-
-@app.command()
-def enable(
-    user: UserArgument,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
-    """Switch an account on again."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        change: JsonObject = {"status": "active"}
-        return await _change(output, client, user, change, messages.USER_ENABLED)
-
-    run(Options(json_only, language, url), body)
-
-
-@app.command("set-role")
-def set_role(
-    user: UserArgument,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="The role, by its name or id.")],
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+    role: RoleArgument,
+) -> ExitCode:
     """Give an account another role."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        change: JsonObject = {"role_id": (await find_role(client, role)).id}
-        return await _change(output, client, user, change, messages.ROLE_SET)
-
-    run(Options(json_only, language, url), body)
+    change: JsonObject = {"role_id": (await find_role(client, role)).id}
+    return await _change(output, client, user, change, messages.ROLE_SET)
 
 
-@app.command("reset-password")
-def reset_password(
+@client_command(app, "reset-password")
+async def reset_password(
+    output: Output,
+    client: ApiClient,
     user: UserArgument,
     password_stdin: PasswordOption = False,
     revoke_api_keys: Annotated[
         bool, typer.Option("--revoke-api-keys", help="Delete its API keys, too.")
     ] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Give an account another password; asks for it."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        found = await _find(client, user)
-        password = _password(output, found.username, from_stdin=password_stdin)
-        reset: JsonObject = {"new_password": password, "revoke_api_keys": revoke_api_keys}
-        await client.call("PUT", f"{_PATH}/{found.id}/password", body=reset)
-        output.say(messages.PASSWORD_SET, username=found.username)
-        output.emit({"id": found.id, "username": found.username, "reset": True})
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    found = await find_user(client, user)
+    password = _password(output, found.username, from_stdin=password_stdin)
+    reset: JsonObject = {"new_password": password, "revoke_api_keys": revoke_api_keys}
+    await client.call("PUT", f"{_PATH}/{found.id}/password", body=reset)
+    output.say(messages.PASSWORD_SET, username=found.username)
+    output.emit({"id": found.id, "username": found.username, "reset": True})
+    return ExitCode.OK
 
 
-@app.command()
-def delete(
+@client_command(app)
+async def delete(
+    output: Output,
+    client: ApiClient,
     user: UserArgument,
     transfer_to: Annotated[
         str | None,
         typer.Option("--transfer-to", metavar="USER", help="Who takes over its knowledge bases."),
     ] = None,
     erase: Annotated[bool, typer.Option("--erase", help="Erase all that it owns.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+    yes: YesOption = False,
+) -> ExitCode:
     """Delete an account; sessions, memories and calendar are erased in any case."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        found = await _find(client, user)
-        fate: dict[str, str | int] = {}
-        if transfer_to is not None:
-            fate["transfer_to"] = (await _find(client, transfer_to)).id
-        if erase:
-            fate["erase"] = "true"
-        question = output.render(messages.DELETE_CONFIRM, username=found.username)
-        if not yes and not confirmed(output, question):
-            output.say(messages.DELETE_KEPT)
-            return ExitCode.FAILED
-        answer = await client.call("DELETE", f"{_PATH}/{found.id}", query=fate)
-        _tell(output, client.read(_Deleted, answer))
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    found = await find_user(client, user)
+    fate: dict[str, str | int] = {}
+    if transfer_to is not None:
+        fate["transfer_to"] = (await find_user(client, transfer_to)).id
+    if erase:
+        fate["erase"] = "true"
+    if not agreed(output, yes, messages.DELETE_CONFIRM, username=found.username):
+        return ExitCode.FAILED
+    answer = await client.call("DELETE", f"{_PATH}/{found.id}", query=fate)
+    _tell(output, client.read(_Deleted, answer))
+    return ExitCode.OK
 
 
 def _tell(output: Output, deleted: _Deleted) -> None:

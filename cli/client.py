@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -78,7 +79,7 @@ class ApiClient:
 
     async def list_knowledge_bases(self) -> list[KnowledgeBaseRecord]:
         """All that the person may see."""
-        items = [item async for page in self._pages("/api/v1/knowledge-bases") for item in page]
+        items = [item async for page in self.pages("/api/v1/knowledge-bases") for item in page]
         return [self._read(KnowledgeBaseRecord, item) for item in items]
 
     async def find_knowledge_base(self, wanted: str) -> KnowledgeBaseRecord:
@@ -136,7 +137,7 @@ class ApiClient:
     ) -> AsyncIterator[list[DocumentRecord]]:
         """The documents of a knowledge base, a page at a time."""
         path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
-        async for page in self._pages(path, query):
+        async for page in self.pages(path, query):
             yield [self._read(DocumentRecord, item) for item in page]
 
     async def upload(
@@ -325,9 +326,9 @@ class ApiClient:
         """
         return self._read(shape, value)
 
-    async def _pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
-        number = 1
-        while True:
+    async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
+        """A list, a page at a time."""
+        for number in count(1):
             wanted = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
             answer = await self._call("GET", path, query=wanted)
             items = answer.get("items") if isinstance(answer, dict) else None
@@ -336,7 +337,6 @@ class ApiClient:
             yield items
             if len(items) < _PAGE_SIZE:
                 return
-            number += 1
 
     async def _call(
         self,

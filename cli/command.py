@@ -1,9 +1,10 @@
 """What all client commands share: their common options, and how one runs to its exit code."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Annotated, NoReturn
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
 import httpx
 import typer
@@ -38,12 +39,68 @@ UrlOption = Annotated[
 class Options:
     """The options that every client command has."""
 
-    json_only: bool = False
-    language: Language | None = None
-    url: str | None = None
+    json_only: JsonOption = False
+    language: LanguageOption = None
+    url: UrlOption = None
 
 
+P = ParamSpec("P")
 Body = Callable[[Output, ApiClient], Awaitable[ExitCode]]
+CommandBody = Callable[Concatenate[Output, ApiClient, P], Awaitable[ExitCode]]
+
+
+def client_command(
+    app: typer.Typer, name: str | None = None
+) -> Callable[[CommandBody[P]], CommandBody[P]]:
+    """Register a command that talks to the server; :class:`Options` are added to its own.
+
+    A parameter that is a dataclass stands for its fields, so that commands can share them.
+
+    Args:
+        app: the group that gets the command.
+        name: of the command; its function's without one.
+    """
+
+    def register(body: CommandBody[P]) -> CommandBody[P]:
+        own = [*inspect.signature(body).parameters.values()][2:]
+
+        def command(**given: object) -> None:
+            values = {one.name: _collected(one.annotation, one.name, given) for one in own}
+            common = _collected(Options, "", given)
+            bound: Any = body
+            run(common, lambda output, client: bound(output, client, **values))
+
+        common = inspect.Parameter("common", _NAMED, annotation=Options)
+        spread = [field for one in (*own, common) for field in _spread(one)]
+        # Typer reads the parameters from here.
+        vars(command)["__signature__"] = inspect.Signature(spread)
+        command.__doc__ = inspect.getdoc(body)
+        app.command(name or body.__name__.replace("_", "-"))(command)
+        return body
+
+    return register
+
+
+_NAMED = inspect.Parameter.KEYWORD_ONLY
+
+
+def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """The parameter, or the fields of the dataclass that it is."""
+    kind: Any = parameter.annotation
+    if not is_dataclass(kind):
+        yield parameter.replace(kind=_NAMED)
+        return
+    for field in fields(kind):
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, _NAMED, default=default, annotation=field.type)
+
+
+def _collected(kind: Any, name: str, given: dict[str, object]) -> Any:  # noqa: ANN401 - as Typer gives it
+    """A parameter's value, put together again if it is a dataclass."""
+    if not is_dataclass(kind):
+        return given[name]
+    make: Any = kind
+    return make(**{field.name: given[field.name] for field in fields(kind)})
 
 
 def run(options: Options, body: Body) -> NoReturn:

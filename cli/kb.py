@@ -7,8 +7,8 @@ import typer
 
 from cli import messages
 from cli.client import ApiClient
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.confirming import confirmed
+from cli.command import client_command
+from cli.confirming import YesOption, agreed
 from cli.messages import Language
 from cli.output import Output
 from cli.preview import preview
@@ -24,8 +24,10 @@ app.command()(reindex)
 WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
 
 
-@app.command()
-def create(
+@client_command(app)
+async def create(
+    output: Output,
+    client: ApiClient,
     name: Annotated[str, typer.Argument(help="Its name.")],
     description: Annotated[str | None, typer.Option(help="What is in it.")] = None,
     splitter: Annotated[
@@ -36,10 +38,7 @@ def create(
         int | None, typer.Option(help="Tokens that neighbouring chunks share.")
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="Everybody may search it.")] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Create a knowledge base."""
     wishes: JsonObject = {
         "name": name,
@@ -49,12 +48,8 @@ def create(
         "chunk_overlap": chunk_overlap,
         "is_public": public,
     }
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        await create_and_tell(output, client, wishes)
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    await create_and_tell(output, client, wishes)
+    return ExitCode.OK
 
 
 async def create_and_tell(
@@ -78,48 +73,37 @@ async def create_and_tell(
     return base
 
 
-@app.command("list")
-def list_knowledge_bases(
-    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
-) -> None:
+@client_command(app, "list")
+async def list_knowledge_bases(output: Output, client: ApiClient) -> ExitCode:
     """List the knowledge bases that you may search."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        bases = await client.list_knowledge_bases()
-        output.emit({"items": [base.to_json() for base in bases], "total": len(bases)})
-        if bases or not output.screen.is_terminal:
-            columns = (messages.KB_NAME, messages.KB_DOCUMENTS, messages.KB_PUBLIC, messages.KB_ID)
-            output.table(columns, [_row(output, base) for base in bases])
-        else:
-            output.say(messages.KB_NONE)
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    bases = await client.list_knowledge_bases()
+    output.emit({"items": [base.to_json() for base in bases], "total": len(bases)})
+    if bases or not output.screen.is_terminal:
+        columns = (messages.KB_NAME, messages.KB_DOCUMENTS, messages.KB_PUBLIC, messages.KB_ID)
+        output.table(columns, [_row(output, base) for base in bases])
+    else:
+        output.say(messages.KB_NONE)
+    return ExitCode.OK
 
 
 def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
     return base.name, str(base.document_count), _yes(output, base.is_public), base.id
 
 
-@app.command()
-def show(
+@client_command(app)
+async def show(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Show a knowledge base and the documents in it that failed."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
-        query = {"status": "failed"}
-        failed = [doc async for page in client.document_pages(base.id, query) for doc in page]
-        documents = [document.to_json() for document in failed]
-        output.emit({**base.to_json(), "failed_documents": [*documents]})
-        _show(output, base, failed)
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    base = await client.find_knowledge_base(wanted)
+    query = {"status": "failed"}
+    failed = [doc async for page in client.document_pages(base.id, query) for doc in page]
+    documents = [document.to_json() for document in failed]
+    output.emit({**base.to_json(), "failed_documents": [*documents]})
+    _show(output, base, failed)
+    return ExitCode.OK
 
 
 def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord]) -> None:
@@ -154,28 +138,21 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
     return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or failure.reason
 
 
-@app.command()
-def delete(
+@client_command(app)
+async def delete(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+    yes: YesOption = False,
+) -> ExitCode:
     """Delete a knowledge base with all its documents."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
-        question = output.render(messages.KB_CONFIRM, name=base.name, count=base.document_count)
-        if not yes and not confirmed(output, question):
-            output.say(messages.KB_KEPT)
-            return ExitCode.FAILED
-        await client.delete_knowledge_base(base.id)
-        output.say(messages.KB_DELETED, name=base.name)
-        output.emit({"id": base.id, "name": base.name, "deleted": True})
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    base = await client.find_knowledge_base(wanted)
+    if not agreed(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
+        return ExitCode.FAILED
+    await client.delete_knowledge_base(base.id)
+    output.say(messages.KB_DELETED, name=base.name)
+    output.emit({"id": base.id, "name": base.name, "deleted": True})
+    return ExitCode.OK
 
 
 def _yes(output: Output, value: bool) -> str:

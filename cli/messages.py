@@ -94,7 +94,7 @@ KB_CONFIRM = Message(
     "Delete the knowledge base {name} with its {count} documents?",
     "确定删除知识库 {name} 及其 {count} 个文档吗？",
 )
-KB_KEPT = Message("Nothing was deleted.", "未删除任何内容。")
+NOTHING_DELETED = Message("Nothing was deleted.", "未删除任何内容。")
 CONFIRM_NEEDED = Message(
     "There is no terminal to confirm on: add --yes.", "当前没有可确认的终端：请加上 --yes。"
 )

@@ -10,13 +10,18 @@ from cli.problems import CommandFailed
 from core.errors import InvalidRequest
 
 
-def ask_password(output: Output, question: Message = ASK_PASSWORD, **values: object) -> str:
-    """Ask for a password at the terminal, without showing it.
+def ask_password(
+    output: Output,
+    question: Message = ASK_PASSWORD,
+    otherwise: Message = PASSWORD_NEEDED,
+    **values: object,
+) -> str:
+    """Ask for a password or a key at the terminal, without showing it.
 
     Raises:
-        CommandFailed: there is no terminal.
+        CommandFailed: there is no terminal; ``otherwise`` says what to do instead.
     """
-    need_terminal("password", PASSWORD_NEEDED)
+    need_terminal("password", otherwise)
     answer: str = typer.prompt(output.render(question, **values), hide_input=True, err=True)
     return answer
 

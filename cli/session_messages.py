@@ -29,4 +29,3 @@ CONFIRM = Message(
     "确定删除会话 {title} 及其 {count} 条消息吗？",
 )
 DELETED = Message("Deleted the session {title}.", "已删除会话 {title}。")
-KEPT = Message("The session is kept.", "会话未删除。")

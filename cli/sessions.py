@@ -11,8 +11,8 @@ import typer
 from cli import messages
 from cli import session_messages as said
 from cli.client import ApiClient, Query
-from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.confirming import confirmed
+from cli.command import client_command
+from cli.confirming import YesOption, agreed
 from cli.downloads import download, require_free
 from cli.output import Output
 from cli.problems import ExitCode
@@ -69,68 +69,55 @@ class _Messages(Record):
     has_more: bool
 
 
-@app.command("list")
-def list_sessions(
+@client_command(app, "list")
+async def list_sessions(
+    output: Output,
+    client: ApiClient,
     archived: ArchivedOption = None,
     limit: LimitOption = 20,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """List your conversations, the latest first."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        return await _list(output, client, _query(archived, limit))
-
-    run(Options(json_only, language, url), body)
+    return await _list(output, client, _query(archived, limit))
 
 
-@app.command()
-def search(
+@client_command(app)
+async def search(
+    output: Output,
+    client: ApiClient,
     words: Annotated[str, typer.Argument(help="Words as they stand in a title or a message.")],
     archived: ArchivedOption = None,
     limit: LimitOption = 20,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Find conversations by what was said in them."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        return await _list(output, client, {**_query(archived, limit), "search": words})
-
-    run(Options(json_only, language, url), body)
+    return await _list(output, client, {**_query(archived, limit), "search": words})
 
 
-@app.command()
-def show(
+@client_command(app)
+async def show(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many messages.")] = 50,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Show the newest messages of a conversation, the oldest of them first."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        row = await _find(client, wanted)
-        answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
-        listed = client.read(_Messages, answer)
-        output.emit({**row.to_json(), "messages": listed.to_json()})
-        output.print(_title(output, row), "bold")
-        if listed.has_more:
-            output.hint(said.OLDER)
-        for message in listed.items:
-            who = said.USER if message.role == "user" else said.ASSISTANT
-            output.print(f"\n{output.render(who)} · {_moment(message.created_at)}", "bold cyan")
-            output.print(message.content)
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    row = await _find(client, wanted)
+    answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
+    listed = client.read(_Messages, answer)
+    output.emit({**row.to_json(), "messages": listed.to_json()})
+    output.print(_title(output, row), "bold")
+    if listed.has_more:
+        output.hint(said.OLDER)
+    for message in listed.items:
+        who = said.USER if message.role == "user" else said.ASSISTANT
+        output.print(f"\n{output.render(who)} · {_moment(message.created_at)}", "bold cyan")
+        output.print(message.content)
+    return ExitCode.OK
 
 
-@app.command()
-def export(
+@client_command(app)
+async def export(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as talk.md or talk.json.")],
     file_format: Annotated[
@@ -140,70 +127,51 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Write a whole conversation into a file, with its sources and tool calls."""
     by_name = FileFormat.JSON if file.suffix.lower() == ".json" else FileFormat.MARKDOWN
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        require_free(file, force=force)
-        row = await _find(client, wanted)
-        path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
-        size, digest = await download(client, path, file)
-        output.say(said.EXPORTED, title=_title(output, row), path=file, size=size)
-        output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    require_free(file, force=force)
+    row = await _find(client, wanted)
+    path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
+    size, digest = await download(client, path, file)
+    output.say(said.EXPORTED, title=_title(output, row), path=file, size=size)
+    output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
+    return ExitCode.OK
 
 
-@app.command()
-def archive(
+@client_command(app)
+async def archive(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
     undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive.")] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+) -> ExitCode:
     """Put a conversation away: it can be read, but not asked in."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        row = await _find(client, wanted)
-        answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
-        row = client.read(_Session, answer)
-        message = said.TAKEN_OUT if undo else said.PUT_AWAY
-        output.say(message, title=_title(output, row), id=row.id)
-        output.emit(row.to_json())
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    row = await _find(client, wanted)
+    answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
+    row = client.read(_Session, answer)
+    message = said.TAKEN_OUT if undo else said.PUT_AWAY
+    output.say(message, title=_title(output, row), id=row.id)
+    output.emit(row.to_json())
+    return ExitCode.OK
 
 
-@app.command()
-def delete(
+@client_command(app)
+async def delete(
+    output: Output,
+    client: ApiClient,
     wanted: WantedArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    url: UrlOption = None,
-    json_only: JsonOption = False,
-    language: LanguageOption = None,
-) -> None:
+    yes: YesOption = False,
+) -> ExitCode:
     """Delete a conversation with everything in it; a running answer is stopped."""
-
-    async def body(output: Output, client: ApiClient) -> ExitCode:
-        row = await _find(client, wanted)
-        title = _title(output, row)
-        question = output.render(said.CONFIRM, title=title, count=row.message_count)
-        if not yes and not confirmed(output, question):
-            output.say(said.KEPT)
-            return ExitCode.FAILED
-        await client.call("DELETE", f"{_PATH}/{row.id}")
-        output.say(said.DELETED, title=title)
-        output.emit({"id": row.id, "deleted": True})
-        return ExitCode.OK
-
-    run(Options(json_only, language, url), body)
+    row = await _find(client, wanted)
+    title = _title(output, row)
+    if not agreed(output, yes, said.CONFIRM, title=title, count=row.message_count):
+        return ExitCode.FAILED
+    await client.call("DELETE", f"{_PATH}/{row.id}")
+    output.say(said.DELETED, title=title)
+    output.emit({"id": row.id, "deleted": True})
+    return ExitCode.OK
 
 
 async def _find(client: ApiClient, wanted: str) -> _Session:

@@ -28,6 +28,7 @@ pytest_plugins = (
     "tests.fixtures.engines",
     "tests.fixtures.agents",
     "tests.fixtures.things",
+    "tests.fixtures.terminal",
     "tests.fixtures.bench",
 )
 
