@@ -1,8 +1,11 @@
 """``agentex doctor``: what is well here and at the server, and what to do about the rest."""
 
+import asyncio
+from collections.abc import Callable
+
 from rich.text import Text
 
-from cli import messages
+from cli import doctor_things, messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.doctor_checks import (
@@ -17,13 +20,31 @@ from cli.doctor_checks import (
     check_python,
     check_redis,
     check_server,
-    unreached,
+    skipped,
+)
+from cli.doctor_messages import LOG_IN_FIRST
+from cli.doctor_parts import Parts, check_kept_parts, look_at_parts
+from cli.doctor_safety import (
+    check_clock,
+    check_exposure,
+    check_secret_key,
+    check_transport,
+    first_answer,
+    server_skew,
 )
 from cli.output import Output
 from cli.problems import ExitCode
 from cli.transport import is_loopback
-from core.settings import get_settings
+from core.settings import Settings, get_settings
 
+# The registry of what the settings and the files of this machine tell; each is quick.
+_HERE: tuple[Callable[[Output, Settings], Check], ...] = (
+    check_folder,
+    check_disk,
+    check_secret_key,
+    check_exposure,
+    check_redis,
+)
 _WORDS = {
     Verdict.OK: (messages.CHECK_OK, "green"),
     Verdict.WARNING: (messages.CHECK_WARNING, "yellow"),
@@ -56,21 +77,42 @@ def doctor(
 
 
 async def _look_here(output: Output, client: ApiClient) -> list[Check]:
+    headers = await first_answer(client)
+    skews = server_skew(headers)
     checks = [check_python(output)]
     # Another machine's server does not use this one's folder, Redis and encoder.
     if is_loopback(client.transport.url):
         settings = get_settings()
-        checks += [check_folder(output, settings), check_disk(output, settings)]
-        checks += [check_redis(output, settings), await check_encoder(output)]
-        checks.append(await check_model(output, settings))
-    return checks
+        checks += [check(output, settings) for check in _HERE]
+        parts, encoder, model = await asyncio.gather(
+            look_at_parts(), check_encoder(output), check_model(output, settings)
+        )
+        checks += [*check_kept_parts(output, settings, parts), encoder, model]
+        skews |= _skews_of(parts)
+    if headers:
+        checks.append(await check_transport(output, client.transport.url, headers))
+    return [*checks, check_clock(output, skews)]
+
+
+def _skews_of(parts: Parts | None) -> dict[str, float]:
+    """By how many seconds the parts on other machines are before us."""
+    if parts is None:
+        return {}
+    known = {"database": parts.database, "Redis": parts.redis}
+    return {name: part.skew for name, part in known.items() if part.state == "ok" and part.skew}
 
 
 async def _look_there(output: Output, client: ApiClient) -> list[Check]:
     server = await check_server(output, client)
     if server.verdict is not Verdict.OK:
-        return [server, *unreached(output)]
-    return [server, *await check_parts(output, client), await check_login(output, client)]
+        names = {"ready": messages.CHECK_READY, "login": messages.CHECK_LOGIN}
+        return [server, *skipped(output, names | doctor_things.TITLES, messages.NOT_CHECKED)]
+    checks = [server, *await check_parts(output, client)]
+    login = await check_login(output, client)
+    # None is made for this.
+    if login.verdict is not Verdict.OK or client.sign_in.would_bootstrap:
+        return [*checks, login, *skipped(output, doctor_things.TITLES, LOG_IN_FIRST)]
+    return [*checks, login, *await doctor_things.check_things(output, client)]
 
 
 def _show(output: Output, check: Check) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -82,7 +83,7 @@ def check_python(output: Output) -> Check:
 def check_folder(output: Output, settings: Settings) -> Check:
     """Whether the data folder can be written, or made."""
     folder = settings.data_dir
-    present = _nearest(folder)
+    present = nearest(folder)
     good = present.is_dir() and os.access(present, os.W_OK | os.X_OK)
     detail = str(folder)
     if good and present != folder:
@@ -94,7 +95,7 @@ def check_folder(output: Output, settings: Settings) -> Check:
 
 def check_disk(output: Output, settings: Settings) -> Check:
     """The space left where the data folder is."""
-    free = shutil.disk_usage(_nearest(settings.data_dir)).free / _GIB
+    free = shutil.disk_usage(nearest(settings.data_dir)).free / _GIB
     verdict = Verdict.OK
     if free < _DISK_LOW:
         verdict = Verdict.FAILED if free < _DISK_BAD else Verdict.WARNING
@@ -115,7 +116,7 @@ def check_redis(output: Output, settings: Settings) -> Check:
         return Check("redis_server", title, Verdict.FAILED, "-", hint)
 
 
-async def _ask_child(module: str) -> bytes:
+async def ask_child(module: str) -> bytes:
     """What a module prints that is too heavy to import here; nothing if it takes too long."""
     child = await asyncio.create_subprocess_exec(
         *module_command(module),
@@ -137,7 +138,7 @@ async def check_encoder(output: Output) -> Check:
     """Whether the encoder's converted files are there."""
     title = messages.CHECK_ENCODER
     try:
-        found = _Encoder.model_validate_json(await _ask_child("cli.encoder_check"))
+        found = _Encoder.model_validate_json(await ask_child("cli.encoder_check"))
     except ValidationError:
         hint = output.render(messages.ENCODER_HINT)
         return Check("encoder", title, Verdict.FAILED, "-", hint)
@@ -152,7 +153,7 @@ async def check_model(output: Output, settings: Settings) -> Check:
     """Whether the configured language model answers a short question."""
     title = messages.CHECK_MODEL
     try:
-        found = _Model.model_validate_json(await _ask_child("cli.model_check"))
+        found = _Model.model_validate_json(await ask_child("cli.model_check"))
     except ValidationError:
         hint = output.render(messages.MODEL_UNCHECKED)
         return Check("model", title, Verdict.FAILED, "-", hint)
@@ -227,12 +228,12 @@ async def check_login(output: Output, client: ApiClient) -> Check:
     return Check("login", title, Verdict.OK, detail)
 
 
-def unreached(output: Output) -> list[Check]:
-    """The checks that need a server, where there is none."""
-    detail = output.render(messages.NOT_CHECKED)
-    skipped = (("ready", messages.CHECK_READY), ("login", messages.CHECK_LOGIN))
-    return [Check(name, title, Verdict.SKIPPED, detail) for name, title in skipped]
+def skipped(output: Output, names: Mapping[str, Message], why: Message) -> list[Check]:
+    """Checks that can't be made, by their names and titles."""
+    detail = output.render(why)
+    return [Check(name, title, Verdict.SKIPPED, detail) for name, title in names.items()]
 
 
-def _nearest(folder: Path) -> Path:
+def nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
     return next(path for path in (folder, *folder.parents) if path.exists())

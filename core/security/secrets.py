@@ -22,7 +22,7 @@ def load_secret_key(settings: Settings) -> bytes:
     """The secret key of the settings, else the one in the data folder, made at first use."""
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value().encode()
-    path = settings.data_dir / _FILE_NAME
+    path = secret_key_file(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
         _create_once(path, secrets.token_urlsafe(48).encode())
@@ -32,6 +32,11 @@ def load_secret_key(settings: Settings) -> bytes:
             f"The secret key file {path} is empty: put back the one from your backup."
         )
     return key
+
+
+def secret_key_file(settings: Settings) -> Path:
+    """Where the key is kept that no setting gives."""
+    return settings.data_dir / _FILE_NAME
 
 
 def _create_once(path: Path, content: bytes) -> None:

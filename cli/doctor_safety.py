@@ -1,0 +1,155 @@
+"""What ``agentex doctor`` finds of the secret key, of addresses, of TLS and of clocks."""
+
+import asyncio
+import ssl
+import stat
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_network
+
+import httpx
+
+from cli import doctor_messages as messages
+from cli.client import ApiClient
+from cli.doctor_checks import Check, Verdict
+from cli.messages import Message
+from cli.output import Output
+from cli.problems import CommandFailed
+from cli.transport import is_loopback
+from core.security.secrets import secret_key_file
+from core.settings import Settings
+
+_SHORT_KEY = 32
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_SOON_DAYS, _DAY = 14, 86_400
+_CLOCK_BAD, _CLOCK_ODD = 60.0, 10.0
+_CONNECT_SECONDS = 5
+
+
+def check_secret_key(output: Output, settings: Settings) -> Check:
+    """Whether the key that stored secrets are sealed with is there, and whose eyes may read it."""
+    name, title = "secret_key", messages.SECRET_KEY
+    if settings.secret_key is not None:
+        detail = output.render(messages.SECRET_KEY_SET)
+        if len(settings.secret_key.get_secret_value()) >= _SHORT_KEY:
+            return Check(name, title, Verdict.OK, detail)
+        hint = output.render(messages.SECRET_KEY_SHORT_HINT)
+        return Check(name, title, Verdict.WARNING, detail, hint)
+    file = secret_key_file(settings)
+    found: tuple[Message, Message | None]
+    try:
+        if not file.read_bytes().strip():
+            found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_LOST_HINT
+        elif file.stat().st_mode & _OTHERS:
+            found = messages.SECRET_KEY_OPEN, messages.SECRET_KEY_OPEN_HINT
+        else:
+            found = messages.SECRET_KEY_OWN, None
+    except FileNotFoundError:
+        found = messages.MADE_AT_START, None
+        if (settings.data_dir / "agentex.db").exists():
+            found = messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT
+    except OSError:
+        found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
+    detail, hint = output.render(found[0]), output.render(found[1], file=file) if found[1] else ""
+    return Check(name, title, Verdict.FAILED if hint else Verdict.OK, detail, hint)
+
+
+def check_exposure(output: Output, settings: Settings) -> Check:
+    """Whom the settings let in: proxies that are believed, pages, and the address listened on."""
+    name, title = "exposure", messages.EXPOSURE
+    networks = [one.strip() for one in settings.trusted_proxies.split(",")]
+    if any(one != "none" and ip_network(one).prefixlen == 0 for one in networks):
+        hint = output.render(messages.PROXIES_ALL_HINT)
+        return Check(name, title, Verdict.FAILED, output.render(messages.PROXIES_ALL), hint)
+    for origin in settings.allowed_origins:
+        if origin.startswith("http://") and not is_loopback(origin):
+            detail = output.render(messages.ORIGIN_PLAIN, origin=origin)
+            hint = output.render(messages.ORIGIN_PLAIN_HINT)
+            return Check(name, title, Verdict.WARNING, detail, hint)
+    host = settings.host
+    if not is_loopback(f"http://{f'[{host}]' if ':' in host else host}"):
+        detail = output.render(messages.ALL_ADDRESSES, host=host)
+        hint = output.render(messages.ALL_ADDRESSES_HINT)
+        return Check(name, title, Verdict.WARNING, detail, hint)
+    return Check(name, title, Verdict.OK, output.render(messages.EXPOSURE_OK, host=host))
+
+
+async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> Check:
+    """Whether what is sent to the server can be read on its way.
+
+    Args:
+        output: words the finding.
+        url: the server's.
+        headers: of an answer of it.
+    """
+    name, title = "transport", messages.TRANSPORT
+    if not url.startswith("https://"):
+        if is_loopback(url):
+            return Check(name, title, Verdict.OK, output.render(messages.TRANSPORT_LOCAL))
+        hint = output.render(messages.TRANSPORT_PLAIN_HINT)
+        return Check(name, title, Verdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint)
+    if "strict-transport-security" not in headers:
+        hint = output.render(messages.PROXY_UNBELIEVED_HINT)
+        detail = output.render(messages.PROXY_UNBELIEVED)
+        return Check(name, title, Verdict.WARNING, detail, hint)
+    days = await _certificate_days(url)
+    detail = output.render(messages.TRANSPORT_TLS, days="?" if days is None else days)
+    if days is not None and days < _SOON_DAYS:
+        hint = output.render(messages.CERTIFICATE_HINT)
+        return Check(name, title, Verdict.WARNING, detail, hint)
+    return Check(name, title, Verdict.OK, detail)
+
+
+async def _certificate_days(url: str) -> int | None:
+    """Days for which the server's certificate is good; None where nobody tells, as behind a proxy."""
+    target = httpx.URL(url)
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(
+                target.host, target.port or 443, ssl=ssl.create_default_context()
+            )
+    except (OSError, TimeoutError):
+        return None
+    try:
+        ends = writer.get_extra_info("peercert").get("notAfter")
+    finally:
+        writer.close()
+    return int((ssl.cert_time_to_seconds(ends) - time.time()) // _DAY) if ends else None
+
+
+def check_clock(output: Output, skews: Mapping[str, float]) -> Check:
+    """Whether this machine's clock goes with those of the parts, by whose times tokens end.
+
+    Args:
+        output: words the finding.
+        skews: by how many seconds each part is before us.
+    """
+    name, title = "clock", messages.CLOCK
+    if not skews:
+        return Check(name, title, Verdict.SKIPPED, output.render(messages.CLOCK_ALONE))
+    part, worst = max(skews.items(), key=lambda item: abs(item[1]))
+    if abs(worst) < _CLOCK_ODD:
+        # HTTP tells whole seconds.
+        detail = output.render(messages.CLOCK_TOGETHER, seconds=max(1, round(abs(worst))))
+        return Check(name, title, Verdict.OK, detail)
+    verdict = Verdict.FAILED if abs(worst) >= _CLOCK_BAD else Verdict.WARNING
+    detail = output.render(messages.CLOCK_APART, seconds=round(abs(worst)), part=part)
+    return Check(name, title, verdict, detail, output.render(messages.CLOCK_HINT))
+
+
+async def first_answer(client: ApiClient) -> Mapping[str, str]:
+    """The headers of the server's sign of life; none where it gives none."""
+    try:
+        return (await client.transport.get_raw("/healthz")).headers
+    except CommandFailed:
+        return {}
+
+
+def server_skew(headers: Mapping[str, str]) -> dict[str, float]:
+    """By how many seconds the server is before us, where it says the time."""
+    try:
+        told = parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return {}
+    return {"server": told.timestamp() - time.time()}

@@ -1,0 +1,128 @@
+"""``python -m cli.parts_check``: database, Redis and vector store as they are seen from here, as JSON.
+
+A process of its own: the terminal client does not load what the server is made of. It works while
+the server is down, changes nothing, and prints no secret: neither URLs nor what libraries say.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+
+import httpx
+
+from core.settings import Settings, get_settings
+
+_SECONDS = 10.0
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What was found.
+
+    Attributes:
+        state: ``ok``, ``new`` (made at first start), ``down`` (the private one does not run),
+            ``unreachable``, and of a database ``behind`` or ``ahead`` of this version.
+        level: The database's migration.
+        newest: This version's.
+        skew: By how many seconds the part's clock is before ours.
+        workers: That gave a sign of life lately.
+        waiting: Jobs in the queue.
+    """
+
+    state: str
+    level: str = ""
+    newest: str = ""
+    skew: float = 0.0
+    workers: int = 0
+    waiting: int = 0
+
+
+async def _database(settings: Settings) -> _Part:
+    if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
+        return _Part("new")
+    # A second of imports, which is not spent where there is nothing to look at.
+    from sqlalchemy import text  # noqa: PLC0415
+
+    from core.database.engine import open_database  # noqa: PLC0415
+    from migrations.level import level, revisions  # noqa: PLC0415
+
+    database, known = open_database(settings), revisions()
+    try:
+        there = await level(database)
+        skew = 0.0
+        if not database.is_sqlite:
+            async with database.reading() as session:
+                ask = text("SELECT extract(epoch FROM clock_timestamp())")
+                told = (await (await session.connection()).execute(ask)).scalar_one()
+                skew = float(told) - time.time()
+    finally:
+        await database.close()
+    newest = known[-1]
+    if there is None:
+        return _Part("new", newest=newest)
+    state = "ok" if there == newest else "behind" if there in known else "ahead"
+    return _Part(state, there, newest, skew)
+
+
+async def _redis(settings: Settings) -> _Part:
+    if settings.redis_url is None and not (settings.runtime_dir / "redis.sock").exists():
+        return _Part("down")
+    from core.heartbeats import count_workers  # noqa: PLC0415
+    from core.jobs import queue_depth  # noqa: PLC0415
+    from core.redis import open_redis  # noqa: PLC0415
+
+    redis = open_redis(settings)
+    try:
+        seconds, rest = await redis.time()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportGeneralTypeIssues] # redis has partial types
+        skew = float(seconds) + float(rest) / _MICROSECONDS - time.time()
+        workers, waiting = await count_workers(redis), await queue_depth(redis)
+    finally:
+        await redis.aclose()
+    return _Part("ok", skew=skew, workers=workers, waiting=waiting)
+
+
+async def _vectors(settings: Settings) -> _Part:
+    if settings.qdrant_url is None:
+        folder = settings.data_dir / "vectors"
+        return _Part("ok" if folder.exists() else "new")
+    key = settings.qdrant_api_key
+    headers = {"api-key": key.get_secret_value()} if key else {}
+    async with httpx.AsyncClient(timeout=_SECONDS / 2, headers=headers) as http:
+        answer = await http.get(f"{settings.qdrant_url.rstrip('/')}/collections")
+    return _Part("ok" if answer.is_success else "refused")
+
+
+_PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
+    "database": _database,
+    "redis": _redis,
+    "vectors": _vectors,
+}
+
+
+async def _look(settings: Settings) -> dict[str, _Part]:
+    async def one(look: Callable[[Settings], Awaitable[_Part]]) -> _Part:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await look(settings)
+        except Exception:  # noqa: BLE001 - whatever a driver says may hold the address with its password
+            return _Part("unreachable")
+
+    found = await asyncio.gather(*(one(look) for look in _PARTS.values()))
+    return dict(zip(_PARTS, found, strict=True))
+
+
+def main() -> None:
+    """Print what was found, by part."""
+    # Standard output is the answer's; what is logged goes elsewhere.
+    with redirect_stdout(sys.stderr):
+        found = asyncio.run(_look(get_settings()))
+    json.dump({name: asdict(part) for name, part in found.items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

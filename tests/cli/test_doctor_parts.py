@@ -1,0 +1,203 @@
+"""What the doctor finds of database, queue, keys, addresses, clocks, models and connections."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cli import doctor_safety
+from cli.doctor_checks import Check, Verdict
+from cli.doctor_messages import MADE_AT_START
+from cli.doctor_parts import Part, Parts, check_kept_parts
+from cli.doctor_safety import check_clock, check_exposure, check_secret_key, check_transport
+from cli.messages import Language
+from cli.output import Output
+from core.settings import Settings, get_settings
+from tests.cli.conftest import Agentex
+from tests.fixtures.contract_server import Contract
+from tests.fixtures.processes import free_port
+
+OUTPUT = Output(json_only=True, language=Language.EN)
+SECRET = "hunter2-never-shown"
+
+
+def findings(said) -> dict[str, dict]:
+    return {check["name"]: check for check in said.json["checks"]}
+
+
+def settings(tmp_path: Path, **fields) -> Settings:
+    return Settings(_env_file=None, data_dir=tmp_path, **fields)
+
+
+def told(check: Check) -> tuple[str, str, bool]:
+    return check.verdict.value, check.detail, bool(check.hint)
+
+
+def test_doctor_finds_a_database_of_another_version(agentex: Agentex, tmp_path: Path):
+    (tmp_path / "data").mkdir(mode=0o700)
+    file = tmp_path / "data" / "agentex.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        database.execute("INSERT INTO alembic_version VALUES ('0001')")
+    found = findings(agentex("doctor", "--json"))
+    assert found["migrations"]["status"] == "failed"
+    assert found["migrations"]["detail"].startswith("at migration 0001 of ")
+    assert "agentex migrate" in found["migrations"]["hint"]
+    # What was sealed can't be read again without the key that was there.
+    assert (found["secret_key"]["status"], "backup" in found["secret_key"]["hint"]) == (
+        "failed", True,
+    )  # fmt: skip
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    found = findings(agentex("doctor", "--json"))["migrations"]
+    assert "does not know" in found["detail"]
+    assert "newer Agentex" in found["hint"]
+
+
+def test_doctor_names_servers_that_are_away_and_no_secret_of_them(
+    agentex: Agentex, monkeypatch: pytest.MonkeyPatch
+):
+    port = free_port()
+    for name, url in {
+        "DATABASE_URL": f"postgresql://agentex:{SECRET}@127.0.0.1:{port}/agentex",
+        "REDIS_URL": f"redis://:{SECRET}@127.0.0.1:{port}/0",
+        "QDRANT_URL": f"http://127.0.0.1:{port}",
+        "QDRANT_API_KEY": SECRET,
+        "SECRET_KEY": SECRET,
+    }.items():
+        monkeypatch.setenv(f"AGENTEX_{name}", url)
+    get_settings.cache_clear()
+    said = agentex("doctor", "--url", f"http://127.0.0.1:{free_port()}", "--json")
+    found = findings(said)
+    assert said.code == 1
+    for name, setting in (("migrations", "DATABASE"), ("queue", "REDIS"), ("vectors", "QDRANT")):
+        assert (found[name]["status"], found[name]["detail"]) == ("failed", "does not answer")
+        assert f"AGENTEX_{setting}_URL" in found[name]["hint"]
+    assert found["secret_key"]["status"] == "warning"
+    assert SECRET not in said.out + said.err
+    skipped = ("ready", "login", "backlog", "registered_models", "mcp_connections")
+    assert {found[name]["status"] for name in skipped} == {"skipped"}
+
+
+def test_doctor_asks_registered_models_and_connections(agentex: Agentex, server: Contract):
+    server.models = {
+        "good": {"success": True, "latency": 12, "message": "Connection successful"},
+        "bad {0}": {
+            "success": False, "fault": "key_refused",
+            "message": "refuses the key (HTTP 401): set its api_key",
+            "message_zh": "拒绝了密钥（HTTP 401）：请设置 api_key",
+        },
+        "full": {"success": False, "fault": "busy", "message": "is busy: wait"},
+    }  # fmt: skip
+    server.connections = {"files": {"success": False, "message": "does not answer"}}
+    server.queue = 5000
+    said = agentex("doctor", "--json")
+    found = findings(said)
+    assert said.code == 1
+    assert found["model:good"]["detail"] == "answers in 12 ms"
+    bad = found["model:bad {0}"]
+    assert (bad["status"], bad["detail"], bad["hint"]) == (
+        "failed", "refuses the key (HTTP 401)", "set its api_key",
+    )  # fmt: skip
+    assert found["model:full"]["status"] == "warning"
+    files = found["mcp:files"]
+    assert (files["status"], "switch the connection off" in files["hint"]) == ("failed", True)
+    assert "mcp:off" not in found
+    assert (found["backlog"]["status"], found["backlog"]["detail"]) == (
+        "warning", "1 workers, 5000 jobs",
+    )  # fmt: skip
+    words = agentex("doctor", "--lang", "zh").out
+    assert "模型 bad {0}: 拒绝了密钥（HTTP 401）" in words
+    assert "→ 请设置 api_key" in words
+
+
+def test_doctor_leaves_to_administrators_what_is_theirs(agentex: Agentex, server: Contract):
+    server.queue = None
+    said = agentex("doctor", "--json")
+    assert said.code == 0
+    assert findings(said)["backlog"]["status"] == "skipped"
+
+
+def test_doctor_finds_jobs_that_nobody_does(tmp_path: Path):
+    idle = Part(state="ok", waiting=3)
+    parts = Parts(database=Part(state="new"), redis=idle, vectors=Part(state="new"))
+    database, queue, vectors = check_kept_parts(OUTPUT, settings(tmp_path), parts)
+    assert told(queue) == ("failed", "0 workers, 3 jobs", True)
+    assert database.detail == vectors.detail == MADE_AT_START.en
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "expected"),
+    [
+        (None, 0, "ok"),
+        (b"k" * 64, 0o600, "ok"),
+        (b"k" * 64, 0o640, "failed"),
+        (b"k" * 64, 0o604, "failed"),
+        (b" \n", 0o600, "failed"),
+    ],
+)
+def test_secret_key_is_its_owners_alone(
+    tmp_path: Path, content: bytes | None, mode: int, expected: str
+):
+    if content is not None:
+        (tmp_path / "secret-key").write_bytes(content)
+        (tmp_path / "secret-key").chmod(mode)
+    check = check_secret_key(OUTPUT, settings(tmp_path))
+    assert (check.verdict, bool(check.hint)) == (expected, expected == "failed")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected", "word"),
+    [
+        ({}, "ok", "127.0.0.1"),
+        ({"host": "::1"}, "ok", "::1"),
+        ({"host": "0.0.0.0"}, "warning", "without TLS"),
+        ({"trusted_proxies": "127.0.0.1,::/0"}, "failed", "believes everybody"),
+        ({"trusted_proxies": "none"}, "ok", "127.0.0.1"),
+        ({"allowed_origins": "http://wiki.example.com"}, "warning", "http://wiki.example.com"),
+        ({"allowed_origins": "http://localhost:5173,https://a.b"}, "ok", "127.0.0.1"),
+    ],
+)
+def test_addresses_that_are_too_open_are_found(
+    tmp_path: Path, fields: dict[str, str], expected: str, word: str
+):
+    check = check_exposure(OUTPUT, settings(tmp_path, **fields))
+    assert (check.verdict, word in check.detail) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "days", "expected"),
+    [
+        ("http://127.0.0.1:8000", {}, None, "ok"),
+        ("http://agentex.example.com", {}, None, "warning"),
+        ("https://agentex.example.com", {}, 300, "warning"),
+        ("https://agentex.example.com", {"strict-transport-security": "1"}, 300, "ok"),
+        ("https://agentex.example.com", {"strict-transport-security": "1"}, 3, "warning"),
+    ],
+)
+@pytest.mark.anyio
+async def test_connection_that_others_can_read_is_found(
+    monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str], days: int, expected: str
+):
+    async def known(_: str) -> int:
+        return days
+
+    monkeypatch.setattr(doctor_safety, "_certificate_days", known)
+    check = await check_transport(OUTPUT, url, headers)
+    assert (check.verdict, bool(check.hint)) == (expected, expected != "ok")
+
+
+@pytest.mark.parametrize(
+    ("skews", "expected"),
+    [
+        ({}, "skipped"),
+        ({"server": -0.9}, "ok"),
+        ({"server": 0.5, "Redis": -30.0}, "warning"),
+        ({"server": 0.5, "database": 400.0}, "failed"),
+    ],
+)
+def test_clocks_that_are_apart_are_found(skews: dict[str, float], expected: str):
+    check = check_clock(OUTPUT, skews)
+    assert check.verdict is Verdict(expected)
+    if expected == "failed":
+        assert check.detail == "400 s away from database"
