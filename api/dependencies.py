@@ -1,6 +1,7 @@
 """What routes ask for: the caller, a transaction, a page, the services."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
 from fastapi import Depends, Header, Query, Request
@@ -48,14 +49,25 @@ CurrentSettings = Annotated[Settings, Depends(_settings_now)]
 """The settings at this moment, with what administrators changed since the start."""
 
 
-def requires(permission: Permission) -> Callable[[Principal], Awaitable[Principal]]:
-    """A dependency that passes callers whose role has the permission."""
+@dataclass(frozen=True)
+class Requires:
+    """A dependency that passes callers who have a permission, and by which a route declares it."""
 
-    async def check(principal: CurrentPrincipal) -> Principal:
-        principal.require(permission)
+    permission: Permission
+
+    async def __call__(self, principal: CurrentPrincipal) -> Principal:
+        """Let the caller in.
+
+        Raises:
+            PermissionDenied: the caller lacks the permission.
+        """
+        principal.require(self.permission)
         return principal
 
-    return check
+
+def requires(permission: Permission) -> Requires:
+    """A dependency that passes callers whose role has the permission."""
+    return Requires(permission)
 
 
 async def _writing(services: CurrentServices) -> AsyncGenerator[UnitOfWork]:

@@ -1,11 +1,15 @@
 """The OpenAPI document: how to authenticate, and the errors that are really sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
+from api.dependencies import Requires
 from api.errors import error_line
 from api.middleware import is_open
 from core.errors import ErrorCode
@@ -50,18 +54,41 @@ def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
     for name in _FRAMEWORK_SCHEMAS:
         components.get("schemas", {}).pop(name, None)
     document["security"] = [{name: []} for name in _SCHEMES]
+    permissions = _permissions(app.routes)
     for path, operations in cast(dict[str, dict[str, dict[str, Any]]], document["paths"]).items():
-        for operation in operations.values():
+        for method, operation in operations.items():
             # Invalid input is answered with our envelope, never with the framework's 422.
             if _is_framework_answer(operation["responses"].get("422", {})):
                 del operation["responses"]["422"]
             if is_open(path):
                 operation["security"] = []
                 continue
+            operation["x-permissions"] = permissions[method.upper(), path]
             has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
             more = (ErrorCode.MALFORMED_JSON,) if has_json else ()
             _add_errors(operation["responses"], (*everywhere, *more))
     return document
+
+
+def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
+    """What each operation asks of its caller's role, by method and path."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for route in routes:
+        if isinstance(route, APIRoute):
+            names = sorted({one.permission.value for one in _required(route.dependant)})
+            found |= {(method, route.path_format): names for method in route.methods or ()}
+        # A router that was included keeps its routes to itself.
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            found |= _permissions(inner.routes)
+    return found
+
+
+def _required(dependant: Dependant) -> Iterator[Requires]:
+    for inner in dependant.dependencies:
+        if isinstance(inner.call, Requires):
+            yield inner.call
+        yield from _required(inner)
 
 
 def _add_errors(described: dict[str, Any], codes: Sequence[ErrorCode]) -> None:

@@ -3,57 +3,20 @@
 import json
 from uuid import uuid4
 
-from api.middleware import is_open
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server
 from tests.fixtures.things import (
-    ADMINISTRATION,
     FILE,
     REQUESTS,
     Things,
     fill,
     filled,
-    make_developer,
-    operations,
     run_agent,
 )
 
 
-def test_other_persons_things_are_not_found_and_stay(server: Server, things: Things, other: Api):
-    make_developer(server, other)
-    before = things.state()
-    asked = []
-    for method, path, _ in operations(server):
-        # A signed link is its own credential; what is the administrators' has a test of its own.
-        if "{" not in path or is_open(path) or path.startswith(ADMINISTRATION):
-            continue
-        options = REQUESTS[f"{method} {path}"]
-        url = fill(path, things.ids.__getitem__).removeprefix("/api/v1")
-        nowhere = fill(path, lambda _: str(uuid4())).removeprefix("/api/v1")
-        answer = other.request(method, url, **filled(options, things.ids.__getitem__))
-        assert answer.status_code == 404, f"{method} {path}: {answer.text}"
-        absent = other.request(method, nowhere, **filled(options, lambda _: str(uuid4())))
-        assert answer.content == absent.content
-        asked.append(f"{method} {path}")
-    assert set(asked) == set(REQUESTS)
-    assert things.state() == before
-
-
-def test_administration_is_refused_alike_whatever_is_named(server: Server, user: Api, other: Api):
-    asked = 0
-    for method, path, _ in operations(server):
-        if not path.startswith(ADMINISTRATION):
-            continue
-        for id_ in (user.user_id, str(uuid4())):
-            url = fill(path, lambda _, id_=id_: id_).removeprefix("/api/v1")
-            details = other.refused(ErrorCode.PERMISSION_DENIED, method, url)
-            assert list(details) == ["permission"], f"{method} {path}"
-        asked += 1
-    assert asked > 5
-
-
-def test_every_request_of_that_test_succeeds_for_the_owner(server: Server, things: Things):
+def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, things: Things):
     deletions = [name for name in REQUESTS if name.startswith("DELETE")]
     # What the present state does not allow.
     conflicts = (

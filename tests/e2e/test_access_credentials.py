@@ -11,10 +11,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.accounts.signing_keys import PURPOSE
 from core.errors import ErrorCode
-from core.security.secrets import Vault
 from tests.fixtures.client import Api, check_error
+from tests.fixtures.forger import Forger, encode
 from tests.fixtures.multipart import connection, head, read_status
 from tests.fixtures.server import Server
 
@@ -121,41 +120,6 @@ def test_api_key_in_the_query_is_no_credential(server: Server, user: Api):
     for name in ("api_key", "key", "access_token", "X-API-Key"):
         answer = server.api().request("GET", "/users/me", params={name: key})
         check_error(answer, ErrorCode.NOT_AUTHENTICATED)
-
-
-def encode(part: dict[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
-
-
-class Forger:
-    """Makes tokens like the product's own, with its own key where a test allows it."""
-
-    def __init__(self, server: Server, user: Api) -> None:
-        row = server.sql("SELECT * FROM stored_signing_key")[0]
-        secret = (server.settings.data_dir / "secret-key").read_bytes()
-        self.user = user
-        self.key_id = row["id"]
-        self.public_pem = row["public_pem"]
-        private_pem = Vault(secret, PURPOSE).decrypt(row["sealed_private_pem"])
-        # Reading it anew for each token would take most of the tests' time.
-        self.private_key = serialization.load_pem_private_key(private_pem.encode(), None)
-        self.claims = jwt.decode(user.access_token, options={"verify_signature": False})
-
-    def token(
-        self, *, algorithm: str = "RS256", key: str | None = None,
-        headers: dict[str, Any] | None = None, without: str = "", **claims: Any
-    ) -> str:  # fmt: skip
-        payload = {**self.claims, **claims}
-        payload.pop(without, None)
-        return jwt.encode(
-            payload,
-            key if key is not None else self.private_key,
-            algorithm,
-            headers={"kid": self.key_id, **(headers or {})},
-        )
-
-    def unsigned(self, header: dict[str, Any], signature: str = "") -> str:
-        return f"{encode(header)}.{encode(self.claims)}.{signature}"
 
 
 @pytest.fixture(scope="module")
