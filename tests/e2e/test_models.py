@@ -406,6 +406,31 @@ def test_change_of_the_registry_acts_on_the_next_run(
     assert asked_of(scripted)[-1].body["model"] == "by-question"
 
 
+def test_session_on_a_registered_model_is_as_documented(
+    manager: Api, product: Server, endpoint: ModelServer
+):
+    # Seed 002, sections 5.1, 5.2, 5.4 and 5.6: a model's id is a UUID there.
+    user = product.person()
+    model_id = manager.post("/admin/models", served(endpoint, "plain"))["id"]
+    none: dict[str, list[str]] = {
+        name: [] for name in ("knowledge_base_ids", "mcp_connection_ids", "skill_ids")
+    }
+    config = {"agent_type": "react", "model_id": model_id, **none}
+    made = user.post("/sessions", {"title": "新对话", "config": config})
+    assert (made["title"], made["config"]) == ("新对话", config)
+    assert text_of(run_on(user, "查询服务器状态", thread_id=made["id"])) == "Hello from the model."
+    (listed,) = user.get("/sessions", is_archived=False)["items"]
+    conforms(listed["config"], {"agent_type": "react", "model_id": "uuid"})
+    question, answer = user.get(f"/sessions/{made['id']}/messages")["items"]
+    assert (question["content_type"], answer["content_type"]) == ("text", "markdown")
+    given = answer["metadata"]
+    assert (given["thinking"], given["tool_calls"]) == ([], [])
+    conforms(given["usage"], {"prompt_tokens": 100, "completion_tokens": 50})
+    assert (given["model_id"], given["agent_type"]) == (model_id, "react")
+    changed = user.put(f"/sessions/{made['id']}", {"title": "新标题", "config": config})
+    assert (changed["title"], changed["config"]) == ("新标题", config)
+
+
 def test_task_goes_on_with_the_model_it_began_with(
     manager: Api, modelled: Server, scripted: ModelServer
 ):

@@ -1,6 +1,6 @@
 """Limits on requests and wrong passwords, over HTTP and across two API processes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -8,7 +8,8 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.apis import Apis, same_caller
-from tests.fixtures.client import PASSWORD, Api, check_error, check_success, unique
+from tests.fixtures.client import PASSWORD, Api, check_error, check_success, eventually, unique
+from tests.fixtures.own_redis import OwnRedis
 from tests.fixtures.server import Server
 
 WRONG_LOGINS, ADDRESS_WRONG_LOGINS, KEY_REQUESTS, REGISTRATIONS = 4, 9, 6, 3
@@ -25,9 +26,17 @@ _addresses = iter(f"198.51.100.{number}" for number in range(1, 255))
 
 
 @pytest.fixture(scope="module")
-def pair(alone: Apis, find_redis: Callable[[], str]) -> Iterator[tuple[Server, Server]]:
+def own_redis() -> Iterator[OwnRedis]:
+    """Killed by a test, and started again by it."""
+    redis = OwnRedis()
+    yield redis
+    redis.kill()
+
+
+@pytest.fixture(scope="module")
+def pair(alone: Apis, own_redis: OwnRedis) -> Iterator[tuple[Server, Server]]:
     """Two processes behind a proxy on this machine, which count together in Redis."""
-    variables = {**VARIABLES, "AGENTEX_REDIS_URL": find_redis()}
+    variables = {**VARIABLES, "AGENTEX_REDIS_URL": own_redis.url}
     first, second = (alone.start(wait=False, **variables) for _ in range(2))
     for server in (first, second):
         alone.wait_up(server)
@@ -151,3 +160,32 @@ def test_registrations_count_by_address(pair: tuple[Server, Server]):
     for _ in range(REGISTRATIONS):
         check_error(register(), ErrorCode.WEAK_PASSWORD)
     check_wait(register(), ErrorCode.TOO_MANY_REQUESTS, 3600 / REGISTRATIONS)
+
+
+def test_each_process_counts_for_itself_while_redis_is_gone(
+    pair: tuple[Server, Server], own_redis: OwnRedis
+):
+    name, address = pair[0].person().name, next(_addresses)
+    here, there = (at(server, address) for server in pair)
+    own_redis.kill()
+    try:
+        for caller in (here, there):
+            # Nobody is let in without limit, and nobody is kept out by the other process's count.
+            statuses = [try_login(caller, name).status_code for _ in range(WRONG_LOGINS + 1)]
+            assert statuses == [401] * WRONG_LOGINS + [429]
+        assert check_success(try_login(at(pair[1]), name, PASSWORD))["user"]["username"] == name
+        assert pair[0].http.get("/healthz").is_success
+        ready = pair[0].http.get("/readyz").json()["components"]
+        assert (ready["redis"]["status"], ready["database"]["status"]) == ("error", "ok")
+    finally:
+        own_redis.start()
+
+    def counted_together() -> bool:
+        fresh = next(_addresses)
+        wrong = [
+            try_login(at(pair[n % 2], fresh), name).status_code for n in range(WRONG_LOGINS + 1)
+        ]
+        return wrong == [401] * WRONG_LOGINS + [429]
+
+    # Both look for it again after a pause.
+    eventually(counted_together, seconds=30, what="both count in Redis again", pause=1)

@@ -1,54 +1,18 @@
 """Runs that are followed at another process than theirs, while Redis forgets everything or dies."""
 
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from redis import Redis
-from redis.exceptions import RedisError
 
 from agents.agui.verifier import verify
 from tests.fixtures.agents import Run, camel, model_variables, run_body
 from tests.fixtures.apis import Apis, api_processes, same_caller
-from tests.fixtures.client import Api, eventually
+from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
-from tests.fixtures.processes import free_port, redis_program
+from tests.fixtures.own_redis import OwnRedis
 from tests.fixtures.streams import Reader
-
-
-class OwnRedis:
-    """A Redis server of this test's own, which keeps nothing."""
-
-    def __init__(self) -> None:
-        self._port = free_port()
-        self.url = f"redis://127.0.0.1:{self._port}/0"
-        self.start()
-
-    def start(self) -> None:
-        options = ("--port", str(self._port), "--save", "", "--appendonly", "no")
-        self._process = subprocess.Popen(
-            [redis_program(), *options], cwd="/", stdout=subprocess.DEVNULL
-        )
-        eventually(self._answers, what="Redis answers")
-
-    def _answers(self) -> bool:
-        try:
-            with Redis.from_url(self.url) as redis:
-                return bool(redis.ping())
-        except RedisError:
-            return False
-
-    def flush(self) -> None:
-        with Redis.from_url(self.url) as redis:
-            assert redis.dbsize() > 0
-            redis.flushall()
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
 
 
 @pytest.fixture(scope="module")

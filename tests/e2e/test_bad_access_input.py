@@ -1,0 +1,264 @@
+"""Requests that ask for more than one may have: other people's fields, hidden columns, one name twice."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.middleware import is_open
+from core.errors import ErrorCode
+from tests.fixtures.client import PASSWORD, Api, check_error, eventually, unique
+from tests.fixtures.processes import free_port
+from tests.fixtures.server import Server, one_shape, spawn
+from tests.fixtures.things import operations
+
+# What a server decides, and what a careless one would take from a body.
+NOT_THE_CALLERS = {
+    "id": "00000000-0000-4000-8000-000000000000",
+    "owner_id": "me",
+    "user_id": "me",
+    "is_admin": True,
+    "role": "admin",
+    "permissions": ["users:manage"],
+    "created_at": "2020-01-01T00:00:00Z",
+    "password_hash": "$argon2id$",
+    "built_in": True,
+}
+HIDDEN = ("password_hash", "key_hash", "sealed_api_key", "username_key", "owner_id", "id;--", "")
+
+
+def bodies(name: str, ids: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Requests that would succeed, by whose they are and what they make or change."""
+    account = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
+    model = {"name": name, "provider": "openai", "model_id": "m"}
+    server = {"name": name, "type": "standard", "url": "https://mcp.invalid/mcp"}
+    return {
+        "user POST /auth/register": account,
+        "user PUT /users/me": {"username": name},
+        "user PUT /users/me/password": {"old_password": PASSWORD, "new_password": "Another-1x"},
+        "user POST /users/me/api-keys": {"name": name},
+        "user POST /knowledge-bases": {"name": name},
+        f"user PUT /knowledge-bases/{ids['kb']}": {"name": name},
+        "user POST /sessions": {"title": name},
+        f"user PUT /sessions/{ids['session']}": {"title": name},
+        "user POST /memories": {"text": name},
+        "admin POST /mcp/connections": server,
+        "admin POST /admin/users": account,
+        f"admin PUT /admin/users/{ids['user']}": {"status": "active"},
+        "admin POST /admin/roles": {"name": name, "display_name": name, "permissions": []},
+        "admin POST /admin/models": model,
+        f"admin PUT /admin/models/{ids['model']}": {"name": name},
+    }
+
+
+@one_shape
+def test_fields_that_are_not_the_callers_to_set_are_refused_everywhere(server: Server, user: Api):
+    admin, name = server.admin(), unique("mass").lower()
+    model = {"name": unique("model"), "provider": "openai", "model_id": "m"}
+    ids = {
+        "kb": user.create_kb(),
+        "session": user.post("/sessions", {})["id"],
+        "user": user.user_id,
+        "model": admin.post("/admin/models", model)["id"],
+    }
+    callers = {"user": user, "admin": admin}
+    tables = ("user", "api_key", "knowledge_base", "agent_session", "registered_model", "role")
+    known = {row["name"] for row in tables_of(server)}
+    before = [server.sql(f'SELECT * FROM "{table}"') for table in tables if table in known]
+    for request, body in bodies(name, ids).items():
+        who, method, path = request.split()
+        for field, value in NOT_THE_CALLERS.items():
+            if field in body:
+                continue
+            answer = callers[who].request(method, path, json={**body, field: value})
+            details = check_error(answer, ErrorCode.INVALID_REQUEST)
+            assert details["field"] == field, request
+    after = [server.sql(f'SELECT * FROM "{table}"') for table in tables if table in known]
+    assert strip(after) == strip(before)
+    admin.delete(f"/admin/models/{ids['model']}")
+
+
+def tables_of(server: Server) -> list[dict[str, Any]]:
+    return server.sql("SELECT name FROM sqlite_master WHERE type = 'table'")
+
+
+def strip(tables: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    """Rows without the notes that each request leaves."""
+    return [
+        [{name: value for name, value in row.items() if name != "last_used_at"} for row in rows]
+        for rows in tables
+    ]
+
+
+@one_shape
+def test_no_list_is_longer_than_a_page_or_sorted_by_what_it_hides(server: Server, user: Api):
+    admin, lists = server.admin(), Counter[str]()
+    kb_id, session_id = admin.create_kb(), admin.post("/sessions", {})["id"]
+    for method, path, described in operations(server):
+        known = {one["name"]: one for one in described.get("parameters", [])}
+        where = path.replace("{kb_id}", kb_id).replace("{session_id}", session_id)
+        if method != "GET" or "{" in where or is_open(path):
+            continue
+        for name in {"page", "page_size", "limit"} & set(known):
+            lists[name] += 1
+            for value in ("1000000000", "-1", "0", str(2**63), "1e9", "x", "1" * 5000):
+                refused(admin, where, **{name: value})
+        if "sort_by" in known:
+            lists["sort_by"] += 1
+            for value in HIDDEN:
+                refused(admin, where, sort_by=value)
+            refused(admin, where, sort_order="password_hash")
+    assert lists["page_size"] >= 5
+    assert lists["sort_by"] >= 5
+
+
+def refused(caller: Api, path: str, **params: str) -> None:
+    answer = caller.http.get(path, params=params, headers=caller.headers)
+    assert answer.status_code == 400, f"{path} {params}: {answer.text[:200]}"
+    assert answer.json()["code"] in {ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION}
+    assert answer.json()["details"]["field"] in params
+
+
+@one_shape
+def test_password_of_a_megabyte_is_refused_before_it_is_hashed(server: Server, user: Api):
+    long = "Aa1" + "x" * 2**20
+    name = unique("long")
+    account = {"username": name, "email": f"{name}@example.com", "password": long}
+    admin = server.admin()
+    change = {"old_password": long, "new_password": PASSWORD}
+    for caller, method, path, body in (
+        (user, "POST", "/auth/register", account),
+        (user, "POST", "/auth/login", {"username": user.name, "password": long}),
+        (user, "PUT", "/users/me/password", change),
+        (user, "PUT", "/users/me/password", {"old_password": PASSWORD, "new_password": long}),
+        (admin, "POST", "/admin/users", account),
+        (admin, "PUT", f"/admin/users/{user.user_id}/password", {"new_password": long}),
+    ):
+        answer = caller.request(method, path, json=body)
+        details = check_error(answer, ErrorCode.INVALID_REQUEST)
+        assert details["field"] in {"password", "old_password", "new_password"}
+        # What was sent is not sent back.
+        assert len(answer.content) < 1000
+    # One below that limit is refused by the rules, as is one that Argon2 would be given.
+    for length in (257, 1000):
+        body = {**account, "password": "a1" * (length // 2) + "x" * (length % 2)}
+        user.refused(ErrorCode.WEAK_PASSWORD, "POST", "/auth/register", json=body)
+
+
+@one_shape
+def test_name_that_looks_like_anothers_is_refused_wherever_names_are_given(
+    server: Server, user: Api
+):
+    admin, part = server.admin(), unique("").lower().replace("-", "")
+    taken = f"apex{part}"
+    body = {"username": taken, "email": f"{taken}@example.com", "password": PASSWORD}
+    user.post("/auth/register", body)
+    whole = f"арех{part}"
+    for name, code in (
+        (
+            whole,
+            ErrorCode.INVALID_REQUEST if any(map(str.isalpha, part)) else ErrorCode.USERNAME_TAKEN,
+        ),
+        (f"аpex{part}", ErrorCode.INVALID_REQUEST),
+        (taken.replace("a", "ａ", 1), ErrorCode.USERNAME_TAKEN),
+        (taken.replace("a", "ᴀ", 1), ErrorCode.USERNAME_TAKEN),
+    ):
+        wanted = {**body, "username": name, "email": f"{unique('x')}@example.com"}
+        user.refused(code, "POST", "/auth/register", json=wanted)
+        user.refused(code, "PUT", "/users/me", json={"username": name})
+        admin.refused(code, "POST", "/admin/users", json=wanted)
+
+
+@pytest.fixture(scope="module")
+def pair(
+    servers: Callable[[str], Server], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Server]]:
+    """Two API processes on one PostgreSQL: the shared one, and another beside it."""
+    first = servers("external")
+    port, folder = free_port(), tmp_path_factory.mktemp("second")
+    environment = {**first.environment, "AGENTEX_PORT": str(port)}
+    output: Path = folder / "output.txt"
+    process = spawn(["api"], environment, output)
+    base = f"http://127.0.0.1:{port}"
+    try:
+        with httpx.Client(base_url=base, timeout=60, trust_env=False) as http:
+            second = Server("second", first.settings, process, output, http, environment)
+            eventually(lambda: lives(second), what="the second API answers")
+            yield first, second
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def lives(server: Server) -> bool:
+    assert server.process.poll() is None, server.output.read_text()
+    try:
+        return server.http.get("/healthz").is_success
+    except httpx.TransportError:
+        return False
+
+
+def at_once(count: int, ask: Callable[[int], httpx.Response]) -> list[httpx.Response]:
+    with ThreadPoolExecutor(count) as pool:
+        return [*pool.map(ask, range(count))]
+
+
+@one_shape
+def test_one_of_fifty_who_register_one_name_at_once_gets_it(server: Server):
+    check_one_wins(server, server.api(), server.api())
+
+
+def test_one_of_fifty_gets_a_name_across_two_processes(pair: tuple[Server, Server]):
+    first, second = pair
+    check_one_wins(first, first.api(), second.api())
+
+
+def check_one_wins(server: Server, first: Api, second: Api) -> None:
+    name = unique("race")
+
+    def register(number: int) -> httpx.Response:
+        # Names and addresses by turns: each alone must be had once.
+        account = {"username": name, "email": f"{name}-{number}@example.com", "password": PASSWORD}
+        caller = (first, second)[number % 2]
+        return caller.request("POST", "/auth/register", json=account)
+
+    answers = at_once(50, register)
+    assert Counter(answer.status_code for answer in answers) == {200: 1, 409: 49}
+    for answer in answers:
+        if answer.status_code != httpx.codes.OK:
+            assert check_error(answer, ErrorCode.USERNAME_TAKEN) == {"field": "username"}
+    assert server.count("user", username=name) == 1
+
+
+@one_shape
+def test_refresh_token_that_many_use_at_once_works_once_and_ends_its_login(server: Server):
+    check_refreshes(server.api().register(), server.api())
+
+
+def test_refresh_token_works_once_across_two_processes(pair: tuple[Server, Server]):
+    check_refreshes(pair[0].api().register(), pair[1].api())
+
+
+def check_refreshes(user: Api, elsewhere: Api) -> None:
+    body = {"refresh_token": user.refresh_token}
+    callers = (user, elsewhere)
+    answers = at_once(
+        16, lambda number: callers[number % 2].request("POST", "/auth/refresh", json=body)
+    )
+    codes = Counter(answer.json()["code"] for answer in answers)
+    assert codes[0] == 1
+    # The second use ends the login; those behind it find none any more.
+    assert set(codes) <= {0, ErrorCode.TOKEN_REUSED, ErrorCode.INVALID_TOKEN}
+    assert codes[ErrorCode.TOKEN_REUSED] == 1
+    (won,) = [answer.json()["data"] for answer in answers if answer.is_success]
+    later = {"refresh_token": won["refresh_token"]}
+    user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=later)
+    for token in (won["access_token"], user.access_token):
+        headers = {"Authorization": f"Bearer {token}"}
+        elsewhere.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me", headers=headers)
+    # Another login of the same person is another matter.
+    assert user.log_in(user.name).get("/users/me")["id"] == user.user_id
