@@ -95,7 +95,7 @@ async def test_keys_of_names_that_look_alike_are_made_anew(empty_database_url: s
     names = {"рома": "рома", "anna": "anna", "аррӏе": "аррӏе", "apple": "apple"}
     try:
         async with database.engine.begin() as connection:
-            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "0017"))
+            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "0018"))
             await connection.execute(
                 text("INSERT INTO role (id, name, display_name, permissions, built_in)"
                      " VALUES ('r', 'user', 'x', '[]', true)")
