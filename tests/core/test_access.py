@@ -142,7 +142,7 @@ def test_each_error_has_one_code_of_its_own():
 
 
 def test_codes_are_in_the_documented_ranges_with_both_languages():
-    families = {400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 502, 503, 507}
+    families = {400, 401, 403, 404, 405, 409, 413, 416, 422, 429, 500, 502, 503, 507}
     for code in ErrorCode:
         assert code.status in families
         assert 1 <= code % 100 <= 99
