@@ -27,6 +27,7 @@ from core.accounts.users import (
 from core.audit import Actor, AuditAction, note
 from core.errors import (
     AccountDisabled,
+    EmailTaken,
     InvalidRequest,
     OidcEmailRefused,
     OidcEmailTaken,
@@ -150,6 +151,9 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
             user = await create_user(session, draft, role=DEFAULT_ROLE)
         except UsernameTaken:
             continue
+        except EmailTaken as error:
+            # Since we looked: by another first sign-in of the same person, as it may be.
+            raise OidcEmailTaken from error
         details: dict[str, JsonValue] = {"role": DEFAULT_ROLE, "issuer": identity.issuer}
         actor = Actor(user.id, user.username)
         note(session, AuditAction.USER_CREATED, target_of(user), actor=actor, details=details)
