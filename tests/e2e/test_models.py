@@ -407,11 +407,11 @@ def test_change_of_the_registry_acts_on_the_next_run(
 
 
 def test_session_on_a_registered_model_is_as_documented(
-    manager: Api, product: Server, endpoint: ModelServer
+    manager: Api, modelled: Server, scripted: ModelServer
 ):
     # Seed 002, sections 5.1, 5.2, 5.4 and 5.6: a model's id is a UUID there.
-    user = product.person()
-    model_id = manager.post("/admin/models", served(endpoint, "plain"))["id"]
+    user = modelled.person()
+    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
     none: dict[str, list[str]] = {
         name: [] for name in ("knowledge_base_ids", "mcp_connection_ids", "skill_ids")
     }
