@@ -74,6 +74,12 @@ class ErrorCode(IntEnum):
         "该位置不属于此事件流",
     )
 
+    UNREADABLE_SKILL = (
+        40070,
+        "No skill can be read from this content: see the diagnostics",
+        "无法从该内容读取技能：请查看诊断信息",
+    )
+
     NOT_AUTHENTICATED = 40101, "Authentication is required", "需要认证"
     INVALID_CREDENTIALS = 40102, "Wrong user name or password", "用户名或密码错误"
     INVALID_TOKEN = 40103, "The token is not valid", "令牌无效"
@@ -138,6 +144,9 @@ class ErrorCode(IntEnum):
     EVALUATION_NOT_FOUND = 40421, "Evaluation not found", "评测不存在"
     RETRIEVAL_NOT_FOUND = 40430, "Recorded retrieval not found", "检索记录不存在"
     TRANSFER_NOT_FOUND = 40422, "Import or copy not found", "导入或复制任务不存在"
+    SKILL_NOT_FOUND = 40410, "Skill not found", "技能不存在"
+    SKILL_VERSION_NOT_FOUND = 40411, "The skill has no such version", "技能没有该版本"
+    SKILL_FILE_NOT_FOUND = 40412, "The skill has no such file", "技能没有该文件"
     CALENDAR_EVENT_NOT_FOUND = 40460, "Calendar event not found", "日程不存在"
     CALENDAR_FEED_NOT_FOUND = 40461, "There is no calendar feed", "没有日历订阅"
     MODEL_NOT_FOUND = 40480, "Model not found", "模型不存在"
@@ -248,6 +257,37 @@ class ErrorCode(IntEnum):
         40975,
         "Another account has your e-mail address: log in to it as before, or ask an administrator",
         "您的邮箱已属于另一账户：请用原有方式登录，或联系管理员",
+    )
+
+    SKILL_SLUG_TAKEN = (
+        40960,
+        "You already have a skill of this slug: choose another one",
+        "您已有使用该标识的技能：请换一个",
+    )
+    SKILL_CHANGED = (
+        40961,
+        "The skill was changed since it was read: read it again",
+        "技能在读取后已被修改：请重新读取",
+    )
+    SKILL_NOT_PUBLISHABLE = (
+        40962,
+        "The skill has errors: mend them before others may see it",
+        "技能存在错误：修正后才能与他人共享",
+    )
+    SKILL_REVIEW_NEEDED = (
+        40963,
+        "This skill was imported: review it before it is used or shared",
+        "该技能为导入的技能：请先审核再使用或共享",
+    )
+    SKILL_NOT_PENDING = (
+        40964,
+        "No version of this skill waits for a review",
+        "该技能没有待审核的版本",
+    )
+    SKILLS_FULL = (
+        40965,
+        "You have as many skills as are allowed: delete some first",
+        "您的技能数已达上限，请先删除一些",
     )
 
     FILE_TOO_LARGE = 41301, "The file is too large", "文件过大"

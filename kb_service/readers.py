@@ -8,7 +8,7 @@ from sqlalchemy import BindParameter, ColumnElement, func, or_, true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import Share, User
+from core.accounts.sharing import shared_with
 from kb_service.models import Document, KnowledgeBase
 
 
@@ -56,11 +56,7 @@ def readable(reader: Reader) -> ColumnElement[bool]:
 def is_admitted(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """Who reads a document though it is restricted, as a condition on rows of ``Document``."""
     owned = select(KnowledgeBase.id).where(col(KnowledgeBase.owner_id) == user_id)
-    role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
-    shared = select(Share.resource_id).where(
-        col(Share.kind) == Document.SHARE_KIND,
-        or_(col(Share.user_id) == user_id, col(Share.role_id) == role),
-    )
+    shared = shared_with(user_id, Document.SHARE_KIND)
     return or_(col(Document.knowledge_base_id).in_(owned), col(Document.id).in_(shared))
 
 

@@ -15,6 +15,7 @@ import core.database.outbox
 import core.system_config.tables
 import kb_service.attached_images
 import kb_service.models
+import skills.tables
 
 MODULES = (
     agents.calendar.tables,
@@ -29,6 +30,7 @@ MODULES = (
     core.system_config.tables,
     kb_service.attached_images,
     kb_service.models,
+    skills.tables,
 )
 
 

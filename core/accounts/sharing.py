@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, delete, or_
+from sqlalchemy import BindParameter, ColumnElement, delete, or_
 from sqlalchemy.orm import Mapped
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -111,6 +111,23 @@ def visible_to(
     """The rule of :func:`admit` for reading, as a condition of a query."""
     mine = select(Share.resource_id).where(Share.kind == kind, _is_mine(principal))
     return or_(owner_id == principal.user_id, is_public.is_(True), resource_id.in_(mine))
+
+
+def shared_with(
+    user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
+) -> SelectOfScalar[str]:
+    """The ids of what is shared with somebody, by name or by the role that they have at this moment.
+
+    Args:
+        user_id: the account.
+        kind: of object.
+        only_to_change: whether those that may only be read are left out.
+    """
+    role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
+    query = select(Share.resource_id).where(
+        col(Share.kind) == kind, or_(col(Share.user_id) == user_id, col(Share.role_id) == role)
+    )
+    return query.where(Share.access == Access.WRITE.value) if only_to_change else query
 
 
 def _is_mine(principal: Principal) -> ColumnElement[bool]:

@@ -200,3 +200,21 @@ class RoleNotFound(NotFound):
     """No such role."""
 
     code = ErrorCode.ROLE_NOT_FOUND
+
+
+class SkillNotFound(NotFound):
+    """No such skill for the caller."""
+
+    code = ErrorCode.SKILL_NOT_FOUND
+
+
+class SkillVersionNotFound(NotFound):
+    """The skill has no such version, or none that this caller may read."""
+
+    code = ErrorCode.SKILL_VERSION_NOT_FOUND
+
+
+class SkillFileNotFound(NotFound):
+    """The version has no such file; the details name one that is like it."""
+
+    code = ErrorCode.SKILL_FILE_NOT_FOUND

@@ -170,3 +170,42 @@ class SessionsFull(AgentexError):
     """This person has as many sessions as anybody may have."""
 
     code = ErrorCode.SESSIONS_FULL
+
+
+class SkillSlugTaken(AgentexError):
+    """The owner has another skill of this slug; the details say which."""
+
+    code = ErrorCode.SKILL_SLUG_TAKEN
+
+
+class SkillChanged(AgentexError):
+    """The skill has another version than the one that the change was made from."""
+
+    code = ErrorCode.SKILL_CHANGED
+
+    def __init__(self, *, version: int) -> None:
+        super().__init__(field="base_version", version=version)
+
+
+class SkillNotPublishable(AgentexError):
+    """The skill has errors; the details list where."""
+
+    code = ErrorCode.SKILL_NOT_PUBLISHABLE
+
+
+class SkillReviewNeeded(AgentexError):
+    """The skill was imported and nobody has reviewed it."""
+
+    code = ErrorCode.SKILL_REVIEW_NEEDED
+
+
+class SkillNotPending(AgentexError):
+    """No version of the skill waits for a review."""
+
+    code = ErrorCode.SKILL_NOT_PENDING
+
+
+class SkillsFull(AgentexError):
+    """This person has as many skills as anybody may have."""
+
+    code = ErrorCode.SKILLS_FULL

@@ -226,3 +226,9 @@ class TooManyLogins(TooManyRequests):
     """So many wrong passwords came from one address."""
 
     code = ErrorCode.TOO_MANY_LOGINS
+
+
+class UnreadableSkill(AgentexError):
+    """A content that no skill can be read from; the details hold its diagnostics."""
+
+    code = ErrorCode.UNREADABLE_SKILL

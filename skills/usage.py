@@ -1,0 +1,83 @@
+"""How often agents used a skill, by version."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.database.types import utc_now
+from core.database.unit_of_work import UnitOfWork
+from skills.tables import SkillUsage
+
+_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+
+class Use(StrEnum):
+    """What is counted; see ``SkillUsage``."""
+
+    OFFERED = "offered"
+    LOADED = "loaded"
+    COMPLETED = "completed"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How often a skill or one version of it was used, and when last."""
+
+    offered: int = 0
+    loaded: int = 0
+    completed: int = 0
+    denied: int = 0
+    last_used_at: datetime | None = None
+
+
+async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int], int]) -> None:
+    """Add to the counters of one kind.
+
+    Args:
+        work: the transaction; the skills must be there.
+        use: which counter.
+        counts: how much to add, by id of the skill and version.
+    """
+    session = work.session
+    insert = _INSERTS[session.get_bind().dialect.name]
+    now = utc_now()
+    # In one order everywhere: two transactions must not wait for each other's rows.
+    for (skill_id, version), number in sorted(counts.items()):
+        none = dict.fromkeys((kind.value for kind in Use), 0)
+        key = {"skill_id": skill_id, "version": version, "last_used_at": now}
+        row = insert(SkillUsage).values(none | key | {use.value: number})
+        column = col(getattr(SkillUsage, use.value))
+        await session.exec(
+            row.on_conflict_do_update(
+                index_elements=["skill_id", "version"],
+                set_={use.value: column + number, "last_used_at": now},
+            )
+        )
+
+
+async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
+    """How often each version was used; one that never was is absent."""
+    rows = await session.exec(select(SkillUsage).where(SkillUsage.skill_id == skill_id))
+    return {
+        row.version: Usage(row.offered, row.loaded, row.completed, row.denied, row.last_used_at)
+        for row in rows.all()
+    }
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """How often all of these were used together."""
+    listed = list(usages)
+    moments = [one.last_used_at for one in listed if one.last_used_at is not None]
+    return Usage(
+        sum(one.offered for one in listed),
+        sum(one.loaded for one in listed),
+        sum(one.completed for one in listed),
+        sum(one.denied for one in listed),
+        max(moments, default=None),
+    )
