@@ -1,0 +1,95 @@
+"""Slugs: the key of a skill for machines, of lower-case ASCII words with hyphens (agentskills.io)."""
+
+import re
+import unicodedata
+
+LONGEST_SLUG = 64
+# Uploads of packages elsewhere refuse names that hold one of these.
+RESERVED_WORDS = ("claude", "anthropic")
+
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_PLACEHOLDER = re.compile(r"skill-[0-9a-f]{6}")
+_NOT_HEXADECIMAL = re.compile(r"[^0-9a-f]+")
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+_APOSTROPHES = re.compile("['’ʼ`]")
+# Latin letters that Unicode does not decompose into an ASCII letter and a mark.
+_LATIN = str.maketrans(
+    {
+        **dict.fromkeys("æǽ", "ae"),
+        **dict.fromkeys("øǿ", "o"),
+        **dict.fromkeys("ðđ", "d"),
+        **{"œ": "oe", "þ": "th", "ł": "l", "ħ": "h", "ı": "i", "ŋ": "ng", "ß": "ss"},
+    }
+)
+
+
+def is_slug(text: str) -> bool:
+    """Whether a text is a name that every consumer of the open standard takes: its ASCII form."""
+    return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
+
+
+def has_reserved_word(text: str) -> bool:
+    """Whether a name holds a word that uploads elsewhere refuse."""
+    lowered = text.lower()
+    return any(word in lowered for word in RESERVED_WORDS)
+
+
+def is_placeholder(slug: str) -> bool:
+    """Whether a slug was made by ``placeholder_slug``: it says nothing to a model that chooses."""
+    return _PLACEHOLDER.fullmatch(slug) is not None
+
+
+def slug_of(name: str) -> str:
+    """The ASCII fold of a name: ``Résumé Review`` becomes ``resume-review``.
+
+    Words that uploads elsewhere refuse are left out, and whole words are kept where the name is too
+    long.
+
+    Args:
+        name: what people read, in any script.
+
+    Returns:
+        A slug, or nothing where no ASCII letter or digit is left.
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_LATIN)
+    decomposed = unicodedata.normalize("NFKD", _APOSTROPHES.sub("", folded))
+    bare = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    words = [word for word in _SEPARATORS.split(bare) if word and not has_reserved_word(word)]
+    return _joined(words)
+
+
+def placeholder_slug(identity: str) -> str:
+    """The slug of a skill whose name gives none: ``skill-`` and six digits.
+
+    Args:
+        identity: what stays the same for the skill, such as its id or the hash of its content; at
+            least six hexadecimal digits.
+    """
+    return f"skill-{_NOT_HEXADECIMAL.sub('', identity.lower())[:6]:0<6}"
+
+
+def choose_slug(name: str, identity: str, wanted: str | None = None) -> str:
+    """The slug of a skill: what its owner or file wants, else from its name, else a placeholder.
+
+    Args:
+        name: what people read.
+        identity: see ``placeholder_slug``.
+        wanted: for example ``metadata.slug``; folded where it is no slug yet.
+    """
+    return slug_of(wanted or "") or slug_of(name) or placeholder_slug(identity)
+
+
+def numbered_slug(slug: str, number: int) -> str:
+    """A slug beside others of its kind: ``code-review-2``; never too long."""
+    tail = f"-{number}"
+    return slug[: LONGEST_SLUG - len(tail)].rstrip("-") + tail
+
+
+def _joined(words: list[str]) -> str:
+    slug = ""
+    for word in words:
+        longer = f"{slug}-{word}" if slug else word
+        if len(longer) > LONGEST_SLUG:
+            return slug or word[:LONGEST_SLUG]
+        slug = longer
+    return slug
