@@ -18,7 +18,13 @@ _LATIN = str.maketrans(
         **dict.fromkeys("æǽ", "ae"),
         **dict.fromkeys("øǿ", "o"),
         **dict.fromkeys("ðđ", "d"),
-        **{"œ": "oe", "þ": "th", "ł": "l", "ħ": "h", "ı": "i", "ŋ": "ng", "ß": "ss"},
+        "œ": "oe",
+        "þ": "th",
+        "ł": "l",
+        "ħ": "h",
+        "ı": "i",
+        "ŋ": "ng",
+        "ß": "ss",
     }
 )
 

@@ -1,0 +1,193 @@
+"""Reading and writing zip archives of skills, wholly in memory; no name here becomes a path."""
+
+import stat
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
+from zlib import error as DeflateError
+
+from skills.models import SkillFile
+from skills.packages.manifests import PackageLimits, find_duplicates, is_safe_path
+from skills.packages.problems import PackageFault, PackageProblem, PackageRefused, problem
+
+_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
+_END = struct.Struct("<4s4H2LH")
+_END_MARK = b"PK\x05\x06"
+_LONGEST_COMMENT = 65_535
+# Read into memory as a whole before a name can be looked at: about 10,000 entries.
+_DIRECTORY_BYTES = 2 * 2**20
+_BLOCK = 64 * 1024
+# Below it even one repeated letter is no attack.
+_RATIO_FROM_BYTES = 2**20
+_UTF8_NAME = 0x800
+# Members, or the names of all members, behind a password.
+_ENCRYPTED = 0x1 | 0x40 | 0x2000
+_IGNORED = frozenset(("__MACOSX", ".DS_Store", ".git", "__pycache__"))
+_DAMAGE = (
+    *(BadZipFile, LargeZipFile, DeflateError, EOFError, NotImplementedError),
+    *(UnicodeError, ValueError, RuntimeError, struct.error, OSError),
+)
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
+_SCRIPTS = "scripts/"
+
+
+@dataclass(frozen=True)
+class ArchiveContent:
+    """What an archive holds.
+
+    Args:
+        files: its regular files in the order of its directory, junk of systems left out.
+        links: the names of what is neither file nor folder; their bytes were not read.
+    """
+
+    files: tuple[SkillFile, ...]
+    links: tuple[str, ...]
+
+
+def is_archive(content: bytes) -> bool:
+    """Whether bytes begin as a zip archive does."""
+    return content.startswith(_MARKS)
+
+
+def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | PackageProblem:
+    """All files of an archive, or why it is refused as a whole.
+
+    Bytes are counted while they are inflated; what the archive says of its own sizes is not
+    trusted. Archives within it stay files.
+
+    Args:
+        content: the bytes of the archive.
+        limits: ``total_bytes`` and ``ratio``; the number of files counts for each skill alone.
+    """
+    try:
+        return _read(content, limits)
+    except PackageRefused as refused:
+        return refused.problem
+    except _DAMAGE:
+        return problem(PackageFault.DAMAGED)
+
+
+def write_archive(files: Iterable[SkillFile]) -> bytes:
+    """A zip archive that is the same, byte for byte, whenever and wherever it is written.
+
+    Nothing is compressed: what deflate makes of the same bytes differs between versions of zlib,
+    and a file of repeated letters would look like an attack to who reads it.
+    """
+    target = BytesIO()
+    with ZipFile(target, "w", ZIP_STORED) as archive:
+        for file in sorted(files, key=lambda file: file.path):
+            entry = ZipInfo(file.path, _EARLIEST)
+            entry.create_system = _UNIX
+            is_script = file.path.partition("/")[2].startswith(_SCRIPTS)
+            entry.external_attr = (stat.S_IFREG | (0o755 if is_script else 0o644)) << 16
+            archive.writestr(entry, file.content)
+    return target.getvalue()
+
+
+def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
+    _check_end(content, limits)
+    with ZipFile(BytesIO(content)) as archive:
+        named = list(_entries(archive.infolist()))
+        _check_names([name for name, _ in named])
+        files: list[SkillFile] = []
+        links: list[str] = []
+        budget = _Budget(limits, packed=len(content))
+        for name, entry in named:
+            if _is_link(entry):
+                links.append(name)
+                continue
+            files.append(SkillFile(name, _inflate(archive, entry, budget)))
+    return ArchiveContent(tuple(files), tuple(links))
+
+
+def _check_end(content: bytes, limits: PackageLimits) -> None:
+    """Look at the size of the directory before all of it becomes objects."""
+    tail = content[-(_LONGEST_COMMENT + _END.size) :]
+    place = tail.rfind(_END_MARK)
+    if place < 0 or len(tail) - place < _END.size:
+        raise PackageRefused(problem(PackageFault.DAMAGED))
+    _, disk, _, _, _, directory, _, _ = _END.unpack_from(tail, place)
+    if disk:
+        raise PackageRefused(problem(PackageFault.DAMAGED))
+    if directory > _DIRECTORY_BYTES:
+        raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+
+
+def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
+    for entry in entries:
+        name = _name(entry)
+        if entry.flag_bits & _ENCRYPTED:
+            raise PackageRefused(problem(PackageFault.ENCRYPTED, name))
+        if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise PackageRefused(problem(PackageFault.UNSUPPORTED_COMPRESSION, name))
+        is_folder = name.endswith("/")
+        if not is_safe_path(name.removesuffix("/")):
+            raise PackageRefused(problem(PackageFault.UNSAFE_NAME, name))
+        if not is_folder and _IGNORED.isdisjoint(name.split("/")):
+            yield name, entry
+
+
+def _name(entry: ZipInfo) -> str:
+    """A member's name as it was packed: ``ZipInfo.filename`` is already cut and mended."""
+    if entry.flag_bits & _UTF8_NAME:
+        return entry.orig_filename
+    packed = entry.orig_filename.encode("cp437", "replace")
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return packed.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return entry.orig_filename
+
+
+def _check_names(names: Sequence[str]) -> None:
+    duplicates = find_duplicates(names)
+    if duplicates:
+        raise PackageRefused(problem(PackageFault.DUPLICATE_NAME, duplicates[0]))
+
+
+def _is_link(entry: ZipInfo) -> bool:
+    mode = entry.external_attr >> 16
+    return stat.S_IFMT(mode) not in (0, stat.S_IFREG)
+
+
+class _Budget:
+    """What may still be inflated of one archive."""
+
+    def __init__(self, limits: PackageLimits, *, packed: int) -> None:
+        self.ratio = limits.ratio
+        self._limits = limits
+        self._most = self.most_of(packed)
+        self._taken = 0
+
+    def most_of(self, packed: int) -> int:
+        """How many bytes so many packed ones may give."""
+        return max(_RATIO_FROM_BYTES, self.ratio * packed)
+
+    def take(self, count: int) -> None:
+        """Count bytes that were inflated.
+
+        Raises:
+            PackageRefused: there are too many.
+        """
+        self._taken += count
+        if self._taken > self._limits.total_bytes:
+            raise PackageRefused(problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes))
+        if self._taken > self._most:
+            raise PackageRefused(problem(PackageFault.BOMB, limit=self.ratio))
+
+
+def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
+    blocks: list[bytes] = []
+    size = 0
+    with archive.open(entry) as member:
+        while block := member.read(_BLOCK):
+            size += len(block)
+            budget.take(len(block))
+            if size > budget.most_of(entry.compress_size):
+                raise PackageRefused(problem(PackageFault.BOMB, _name(entry), budget.ratio))
+            blocks.append(block)
+    return b"".join(blocks)

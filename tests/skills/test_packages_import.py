@@ -1,0 +1,270 @@
+"""Import of packages: what is taken in, and what never is."""
+
+import hashlib
+import struct
+import time
+from zipfile import ZIP_LZMA, ZIP_STORED
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skills.models import SkillFile
+from skills.packages.importing import PackageReading, read_package
+from skills.packages.manifests import PackageLimits, check_files, is_executable, is_safe_path
+from skills.packages.problems import PackageFault, problem
+from tests.skills.archives import NATIVE, packed, packed_link
+
+
+def _refused(reading: PackageReading) -> list[PackageFault]:
+    assert reading.skills == ()
+    return [problem.code for problem in reading.problems]
+
+
+def test_a_lone_markdown_file_is_a_skill_without_files():
+    (skill,) = read_package(NATIVE, "daily.md").skills
+    assert (skill.content, skill.files, skill.folder_name) == (NATIVE, (), None)
+    assert not skill.problems
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
+@pytest.mark.parametrize("folder", ["", "daily/"])
+def test_a_skill_at_the_top_or_in_one_folder_is_found(name: str, folder: str):
+    archive = packed((f"{folder}{name}", NATIVE), (f"{folder}scripts/run.py", b"print(1)\n"))
+    (skill,) = read_package(archive, "daily.skill").skills
+    assert skill.content == NATIVE
+    assert skill.files == (SkillFile("scripts/run.py", b"print(1)\n"),)
+    assert skill.folder_name == (folder.rstrip("/") or None)
+
+
+def test_several_skills_have_an_outcome_each_when_one_of_them_is_refused():
+    reading = read_package(
+        packed(
+            ("repo/README.md", b"about"),
+            ("repo/skills/a/SKILL.md", NATIVE),
+            ("repo/skills/a/references/x.md", b"x"),
+            ("repo/skills/b/SKILL.md", NATIVE),
+            ("repo/skills/b/bin/tool", b"\x7fELF\x02\x01"),
+        ),
+        "all.zip",
+    )
+    first, second = reading.skills
+    assert (first.folder, first.problems) == ("repo/skills/a", ())
+    assert [file.path for file in first.files] == ["references/x.md"]
+    assert [(found.code, found.path) for found in second.problems] == [
+        (PackageFault.EXECUTABLE, "bin/tool")
+    ]
+    assert reading.ignored == ("repo/README.md",)
+
+
+def test_a_file_belongs_to_the_nearest_skill_above_it():
+    outer, inner = read_package(
+        packed(("a/SKILL.md", NATIVE), ("a/b/SKILL.md", b"# SKILL: b\n"), ("a/b/c/d.md", b"d")),
+        "nested.zip",
+    ).skills
+    assert (outer.folder, outer.files) == ("a", ())
+    assert (inner.folder, [file.path for file in inner.files]) == ("a/b", ["c/d.md"])
+
+
+def test_junk_of_systems_is_left_out():
+    (skill,) = read_package(
+        packed(
+            ("a/SKILL.md", NATIVE),
+            ("__MACOSX/a/._SKILL.md", b"x"),
+            ("a/.DS_Store", b"x"),
+            ("a/.git/config", b"x"),
+            ("a/scripts/__pycache__/x.pyc", b"x"),
+        ),
+        "a.zip",
+    ).skills
+    assert skill.files == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.md",
+        "a/../../evil.md",
+        "/etc/passwd",
+        "C:/evil.md",
+        "a\\..\\evil.md",
+        "a/x:stream",
+        "a//b",
+        "a/./b",
+        "a/ /b",
+        "a/nul\0.md",
+        "a/line\nbreak",
+        "a/\u202egpj.exe",
+        "a/\u2028",
+        "x" * 401,
+    ],
+)
+def test_a_name_that_leaves_its_folder_or_hides_something_is_refused(name: str):
+    assert not is_safe_path(name)
+    assert _refused(read_package(packed(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [
+        PackageFault.UNSAFE_NAME
+    ]
+    faults = {problem.code for problem in check_files([SkillFile(name, b"x")])}
+    assert faults == {PackageFault.UNSAFE_NAME}
+
+
+def test_the_name_of_a_refused_member_is_shown_without_its_control_characters():
+    reading = read_package(packed(("../\x1b[31m\n", b"x")), "a.zip")
+    assert reading.problems[0].path == "../?[31m?"
+
+
+@given(st.text())
+def test_a_safe_name_has_no_part_that_leads_upwards(path: str):
+    if is_safe_path(path):
+        assert ".." not in path.split("/")
+        assert not path.startswith("/")
+        assert not set(path) & set("\\:\0\n\r")
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "SKILL.md"])
+def test_a_link_is_refused_and_its_skill_with_it(target: str):
+    (skill,) = read_package(packed_link("a/x.md", target, ("a/SKILL.md", NATIVE)), "a.zip").skills
+    assert [(found.code, found.path) for found in skill.problems] == [(PackageFault.LINK, "x.md")]
+    assert skill.files == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a/Guide.md", "a/guide.md"),
+        ("a/caf\u00e9.md", "a/cafe\u0301.md"),
+        ("a/x", "a/x/y.md"),
+        ("a/x/y.md", "a/X"),
+        ("a/skill.md", "a/z.md"),
+    ],
+)
+def test_names_that_meet_on_some_systems_are_refused(first: str, second: str):
+    archive = packed(("a/SKILL.md", NATIVE), (first, b"1"), (second, b"2"))
+    assert _refused(read_package(archive, "a.zip")) == [PackageFault.DUPLICATE_NAME]
+
+
+def test_an_encrypted_member_is_refused():
+    archive = bytearray(packed(("a/SKILL.md", NATIVE)))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        archive[archive.index(mark) + place] |= 1
+    assert _refused(read_package(bytes(archive), "a.zip")) == [PackageFault.ENCRYPTED]
+
+
+def test_a_compression_with_unbounded_memory_is_refused():
+    archive = packed(("a/SKILL.md", NATIVE), method=ZIP_LZMA)
+    assert _refused(read_package(archive, "a.zip")) == [PackageFault.UNSUPPORTED_COMPRESSION]
+
+
+@pytest.mark.parametrize(("count", "faults"), [(500, []), (501, [PackageFault.TOO_MANY_FILES])])
+def test_a_skill_has_at_most_500_files(count: int, faults: list[PackageFault]):
+    files = [(f"a/assets/{number}.txt", b"") for number in range(count)]
+    (skill,) = read_package(packed(("a/SKILL.md", NATIVE), *files), "a.zip").skills
+    assert [found.code for found in skill.problems] == faults
+
+
+def test_an_archive_with_a_huge_directory_is_refused_before_it_is_read():
+    archive = packed(*((f"{number:0300}", b"") for number in range(8000)))
+    assert _refused(read_package(archive, "a.zip")) == [PackageFault.TOO_MANY_FILES]
+
+
+def test_a_bomb_is_refused_while_it_is_inflated():
+    archive = packed(("a/SKILL.md", NATIVE), ("a/assets/zeros", bytes(20 * 2**20)))
+    started = time.process_time()
+    assert _refused(read_package(archive, "a.zip")) == [PackageFault.BOMB]
+    assert time.process_time() - started < 2
+
+
+def test_sizes_that_the_archive_claims_are_not_trusted():
+    content = bytes(20 * 2**20)
+    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/zeros", content)))
+    place = archive.rindex(b"PK\x01\x02")
+    struct.pack_into("<L", archive, place + 24, 10)
+    assert _refused(read_package(bytes(archive), "a.zip")) == [PackageFault.DAMAGED]
+
+
+def test_files_beyond_the_limit_together_are_refused():
+    limits = PackageLimits(total_bytes=3000)
+    members = [(f"a/assets/{number}", b"x" * 1000) for number in range(3)]
+    archive = packed(("a/SKILL.md", NATIVE), *members, method=ZIP_STORED)
+    assert _refused(read_package(archive, "a.zip", limits)) == [PackageFault.TOO_LARGE]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_program"),
+    [
+        (b"\x7fELF\x02\x01\x01", True),
+        (bytes.fromhex("cffaedfe0c000001"), True),
+        (bytes.fromhex("cafebabe00000002"), True),
+        (bytes.fromhex("cafebabe00000041"), False),
+        (b"MZ" + bytes(58) + (64).to_bytes(4, "little") + b"PE\0\0", True),
+        (b"MZ is how this text begins, and it goes on for more than sixty-four letters.", False),
+        (b"#!/bin/sh\necho hello\n", False),
+        (b"", False),
+    ],
+)
+def test_machine_code_is_told_from_text_and_scripts(content: bytes, is_program: bool):
+    assert is_executable(content) is is_program
+
+
+def test_an_archive_within_the_archive_stays_a_file():
+    inner = packed(("../evil", b"x"))
+    (skill,) = read_package(packed(("a/SKILL.md", NATIVE), ("a/assets/x.zip", inner)), "a").skills
+    assert skill.files == (SkillFile("assets/x.zip", inner),)
+    assert not skill.problems
+
+
+def test_an_archive_without_a_skill_is_refused():
+    assert _refused(read_package(packed(("a/README.md", b"x")), "a.zip")) == [PackageFault.NO_SKILL]
+    assert _refused(read_package(packed(), "a.zip")) == [PackageFault.NO_SKILL]
+
+
+def test_bytes_that_are_no_archive_are_refused_when_their_name_says_archive():
+    assert _refused(read_package(b"hello", "a.skill")) == [PackageFault.NOT_AN_ARCHIVE]
+
+
+def test_names_from_a_chinese_system_are_read():
+    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/ABCD.txt", b"x")))
+    packed_name = "a/assets/模板.txt".encode("gb18030")
+    content = bytes(archive).replace(b"a/assets/ABCD.txt", packed_name)
+    (skill,) = read_package(content, "a.zip").skills
+    assert [file.path for file in skill.files] == ["assets/模板.txt"]
+
+
+def test_a_second_skill_file_among_files_of_a_request_is_refused():
+    faults = [problem.code for problem in check_files([SkillFile("assets/Skill.md", b"x")])]
+    assert faults == [PackageFault.SECOND_SKILL]
+
+
+def test_our_own_export_is_stored_as_the_content_that_was_exported():
+    digest = hashlib.sha256(NATIVE).hexdigest()
+    head = (
+        f'---\nname: "daily"\nmetadata:\n  source-format: "native-skill/1"\n'
+        f'  source-sha256: "{digest}"\n---\n'
+    ).encode()
+    (skill,) = read_package(head + NATIVE, "a.md").skills
+    assert (skill.content, skill.is_own_export) == (NATIVE, True)
+    (edited,) = read_package(head + NATIVE + b"more\n", "a.md").skills
+    assert (edited.content, edited.is_own_export) == (head + NATIVE + b"more\n", False)
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_give_an_answer(content: bytes):
+    read_package(content, "a.zip")
+    read_package(b"PK\x03\x04" + content, "a.zip")
+
+
+@given(st.data())
+def test_a_damaged_archive_gives_an_answer(data: st.DataObject):
+    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/x", bytes(range(256)) * 20)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        archive[data.draw(st.integers(0, len(archive) - 1))] = data.draw(st.integers(0, 255))
+    reading = read_package(bytes(archive[: data.draw(st.integers(0, len(archive)))]), "a.md")
+    assert reading.skills or reading.problems
+
+
+@pytest.mark.parametrize("code", list(PackageFault))
+def test_every_problem_is_told_in_both_languages(code: PackageFault):
+    found = problem(code, "x", 3)
+    assert found.message.isascii()
+    assert not found.message_zh.isascii()
+    assert "{" not in found.message + found.message_zh
