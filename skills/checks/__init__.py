@@ -1,0 +1,18 @@
+"""The checks of a draft: one module each, one line here."""
+
+from collections.abc import Callable, Iterable
+
+from skills.checks import inputs, procedure, sizes, structure, tools
+from skills.diagnostics import Finding
+from skills.draft import SkillDraft
+
+Check = Callable[[SkillDraft], Iterable[Finding]]
+"""Looks at a draft and tells what it noticed; never raises, takes time linear in the file."""
+
+CHECKS: tuple[Check, ...] = (
+    structure.check,
+    sizes.check,
+    inputs.check,
+    procedure.check,
+    tools.check,
+)

@@ -1,0 +1,203 @@
+"""The procedure: steps from third-level headings, else numbered items, else bullets, else one text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from skills.grammar import outline
+from skills.grammar.outline import Block, DraftSection, Outline
+from skills.grammar.texts import list_items
+from skills.models import Step
+from skills.source import Source
+
+_HEADING = re.compile(
+    r"\s*(?:(?:步骤|step|phase|阶段)\s*(?P<a>\d{1,6}|[一二三四五六七八九十]{1,3})"
+    r"|第\s*(?P<b>\d{1,6}|[一二三四五六七八九十]{1,3})\s*[步阶]段?|(?P<c>\d{1,6})(?=\s*[.、):：]))"
+    r"\s*[.、):：—–-]*\s*",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(
+    r"(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)\s*[:：]?\s*(?:\*\*|__)\s*(?:[:：]|[—–]+|\s-\s)?\s*"
+)
+_TITLE = re.compile(r"(?P<title>[^\s`*_:：—][^`*:：—\n]{0,59}?)\s*(?:：|:(?=\s|$)|\s*——?\s*)\s*")
+_LEAD = r"[ \t]*(?:>[ \t]*)?(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?:\*\*|__)?"
+_TOOLS = re.compile(
+    r"(?:使用工具|调用工具|所用工具|工具|\buse tools?|\btools?(?: used)?)(?:\*\*|__)?[ \t]*[:：][ \t]*(?:\*\*|__)?"
+    r"(?P<rest>[^\n。；;]*)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+_TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}(?:\([^()]{0,200}\))?")
+_CONDITION = re.compile(
+    _LEAD
+    + r"(?:条件|执行条件|前提|前提条件|condition|if|only if|when)(?:\*\*|__)?[ \t]*[:：][ \t]*"
+    r"(?:\*\*|__)?[ \t]*(?P<rest>[^\n]+)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_HAN_DIGITS = {sign: at for at, sign in enumerate("一二三四五六七八九", start=1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A step, and the number that it bears in the file: its value, line, column, length."""
+
+    step: Step
+    number: int = 0
+    line: int = 0
+    column: int = 0
+    length: int = 0
+
+
+def read(
+    sections: Sequence[DraftSection], source: Source, body: Outline
+) -> tuple[tuple[Numbered, ...], bool]:
+    """The steps of all sections in order, and whether they are running text."""
+    parts: list[_Part] = []
+    prose = False
+    for section in sections:
+        found, is_prose = _section_parts(section, source, body)
+        parts += found
+        prose = prose or is_prose
+    return tuple(_step(part, index) for index, part in enumerate(parts, start=1)), prose
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one step says: title, instruction, lines, and its number with its place."""
+
+    title: str | None
+    instruction: str
+    start: int
+    end: int
+    number: tuple[int, int, int] = (0, 0, 0)
+
+
+def _step(part: _Part, index: int) -> Numbered:
+    plain = list(_outside_fences(part.instruction))
+    tools = dict.fromkeys(tool for line in plain for tool in tools_in(line))
+    conditions = (match["rest"].strip() for line in plain if (match := _CONDITION.match(line)))
+    step = Step(
+        index=index,
+        title=part.title,
+        instruction=part.instruction,
+        line=part.start,
+        end_line=part.end,
+        tools=tuple(tools),
+        condition=next(conditions, None),
+    )
+    number, column, length = part.number
+    return Numbered(step, number, part.start, column, length)
+
+
+def _section_parts(
+    section: DraftSection, source: Source, body: Outline
+) -> tuple[list[_Part], bool]:
+    blocks = section.blocks
+    if any(block.level == 3 for block in blocks):
+        return list(_from_headings(blocks, source)), False
+    for kind in ("ordered_list", "bullet_list"):
+        if any(block.kind == kind for block in blocks):
+            return _from_lists(blocks, kind, source, body), False
+    told = [block for block in blocks if block.kind != "hr"]
+    if not told:
+        return [], False
+    start, end = told[0].start, told[-1].end
+    return [_Part(None, outline.raw(source, start, end), start, end)], True
+
+
+def _from_headings(blocks: Sequence[Block], source: Source) -> Iterator[_Part]:
+    heads = [at for at, block in enumerate(blocks) if block.level == 3]
+    for at, following in pairwise([*heads, len(blocks)]):
+        head, below = blocks[at], blocks[at + 1 : following]
+        while below and below[-1].kind == "hr":
+            below = below[:-1]
+        text = outline.raw(source, below[0].start, below[-1].end) if below else ""
+        end = below[-1].end if below else head.end
+        title, number = _heading(head, source)
+        yield _Part(title, text, head.start, end, number)
+
+
+def _heading(head: Block, source: Source) -> tuple[str | None, tuple[int, int, int]]:
+    """A heading's title without its number, and the number with its column and length."""
+    match = _HEADING.match(head.text)
+    if match is None:
+        return head.text.strip() or None, (0, 0, 0)
+    group = next(name for name in "abc" if match[name])
+    shift = source.line(head.start).find(head.text) + 1
+    place = (to_number(match[group]), shift + match.start(group), len(match[group]))
+    return head.text[match.end() :].strip() or None, place
+
+
+def to_number(text: str) -> int:
+    """A number in digits or in Chinese up to 99."""
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    if not ten:
+        return _HAN_DIGITS.get(ones[:1], 0)
+    return 10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0)
+
+
+def _from_lists(blocks: Sequence[Block], kind: str, source: Source, body: Outline) -> list[_Part]:
+    """One part per item of all lists of a kind; what stands between them belongs to the item before."""
+    parts: list[_Part] = []
+    for block in blocks:
+        if block.kind == kind:
+            parts += (_from_item(item, source) for item in list_items(block, source, body))
+        elif parts and block.kind not in {"hr", "heading"}:
+            last = parts[-1]
+            text = f"{last.instruction}\n\n{outline.raw(source, block.start, block.end)}".strip()
+            parts[-1] = _Part(last.title, text, last.start, block.end, last.number)
+    return parts
+
+
+def _from_item(item: outline.Item, source: Source) -> _Part:
+    text = outline.item_text(item, source)
+    match = _BOLD.match(text) or _TITLE.match(text)
+    title = match["title"].strip() if match else None
+    instruction = text[match.end() :].strip() if match else text
+    if match and match["title"].strip().lower() in _LEAD_INS:
+        title, instruction = None, text
+    line = source.line(item.start)
+    indent = len(line) - len(line.lstrip())
+    digits = len(line[indent:]) - len(line[indent:].lstrip("0123456789"))
+    number = (item.number, indent + 1, digits) if digits else (0, 0, 0)
+    return _Part(title or None, instruction, item.start, item.end, number)
+
+
+_LEAD_INS = frozenset(
+    {"使用工具", "调用工具", "工具", "tool", "tools", "use tool", "条件", "if", "when", "condition"}
+    | {"输出", "output", "输入", "input"}
+)
+
+
+def _outside_fences(text: str) -> Iterator[str]:
+    """A text's lines, those of code blocks left out."""
+    closing = ""
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if closing:
+            if fence and fence[1].startswith(closing):
+                closing = ""
+        elif fence:
+            closing = fence[1]
+        else:
+            yield line
+
+
+def tools_in(line: str) -> Iterator[str]:
+    """The tools that a line names behind "使用工具：", "工具：" or "tool:"."""
+    if ":" not in line and "：" not in line:
+        return
+    for match in _TOOLS.finditer(line):
+        if named := _CODE.findall(match["rest"]):
+            yield from (name.strip() for name in named)
+        elif _LEADING.fullmatch(line[: match.start()]):
+            words = re.split(r"[\s,，、]+", match["rest"].strip().rstrip("."))
+            if all(_TOOL_NAME.fullmatch(word) for word in words):
+                yield from words
+
+
+_LEADING = re.compile(_LEAD)

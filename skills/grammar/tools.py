@@ -1,0 +1,64 @@
+"""The allowed tools: ``allowed-tools`` of the frontmatter, else the section of tools."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from skills.grammar.frontmatter import Frontmatter
+from skills.grammar.outline import DraftSection, Outline
+from skills.grammar.texts import read_texts, says_nothing, section_text
+from skills.source import Source
+
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+_NAME = re.compile(r"[A-Za-z_\u3400-\u9fff*][^\s,，、;；:：(（`]{0,127}(?:\([^()]{0,200}\))?")
+
+
+def read(
+    frontmatter: Frontmatter | None,
+    sections: Sequence[DraftSection],
+    source: Source,
+    body: Outline,
+) -> tuple[str, ...] | None:
+    """The allowed tools as named; ``None`` where none are declared, empty where none are allowed."""
+    entry = frontmatter.entry("allowed-tools") if frontmatter else None
+    if entry is not None:
+        value = entry.value
+        written = [one.text for one in value.items] if value.kind == "list" else [value.text]
+        return tuple(dict.fromkeys(name for text in written for name in split(text)))
+    told = [section for section in sections if section_text(section, source)]
+    if not told:
+        return None
+    texts = read_texts(told, source, body)
+    return tuple(dict.fromkeys(name for text in texts for name in _named(text)))
+
+
+def split(text: str) -> Iterator[str]:
+    """Names between blanks and commas; what stands in parentheses is kept whole."""
+    depth, begin = 0, 0
+    for at, sign in enumerate(f"{text} "):
+        if sign == "(":
+            depth += 1
+        elif sign == ")":
+            depth = max(depth - 1, 0)
+        elif sign in " ,，、\t\n" and (depth == 0 or at == len(text)):
+            if name := text[begin:at].strip(" ,，、\t\n`"):
+                yield name
+            begin = at + 1
+
+
+def base_name(tool: str) -> str:
+    """A tool's name without what restricts it: ``Bash`` of ``Bash(git:*)``."""
+    return tool.partition("(")[0].strip()
+
+
+def _named(text: str) -> Iterator[str]:
+    """The tools that a list item or paragraph names: those in code marks, else its first word."""
+    first, _, _ = text.partition("\n")
+    if says_nothing(first):
+        return
+    head = re.split(r"[:：]|\s[-–—]+\s", first, maxsplit=1)[0]
+    if named := _CODE.findall(head) or _CODE.findall(first)[:1]:
+        yield from (name.strip() for name in named)
+        return
+    for word in re.split(r"\s*[,，、]\s*", head.strip("*_ ")):
+        if match := _NAME.match(word):
+            yield match[0]

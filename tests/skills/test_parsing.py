@@ -1,0 +1,42 @@
+"""Parsing: any bytes give a report, and the report says what the file says."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skills.models import SkillFormat, SkillReport
+from skills.parsing import parse
+
+_PIECES = st.sampled_from(
+    (
+        *("---\n", "# SKILL: x\n", "## 步骤\n", "## Inputs\n", "- `a` (int, default: x): y\n"),
+        *("{{a}}", "1. ", "| a | b |\n|---|---|\n", "```\n", "\r", "\r\n", "\ufeff", "name: x\n"),
+        *("description: [a, &b\n", "<!-- ", "\n\n", "**", "`", "(", "）", "：", "|", "\\|", "\t"),
+        *("    ", "- [", "> ", "### 步骤 3：", "工具：`x`", "## Tools\n", "\n# B\n", "\n## C\n"),
+    )
+)
+_TEXTS = st.lists(_PIECES | st.text(max_size=6), max_size=40).map("".join)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_give_a_report(content: bytes):
+    assert isinstance(parse(content, known_tools=["a"]), SkillReport)
+
+
+@given(_TEXTS)
+def test_any_text_of_the_grammars_own_pieces_gives_a_report(text: str):
+    report = parse(text.encode("utf-8", "replace"))
+
+    assert report.parsed is None or report.parsed.format in SkillFormat
+
+
+@given(_TEXTS)
+def test_preamble_and_sections_tile_the_file(text: str):
+    content = text.encode("utf-8", "replace")
+    parsed = parse(content).parsed
+    if parsed is None or not parsed.sections:
+        return
+
+    ends = [section.end for section in parsed.sections]
+    starts = [section.start for section in parsed.sections]
+    assert starts[1:] == ends[:-1]
+    assert ends[-1] == len(content)
