@@ -8,16 +8,16 @@ from cli import messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.kb import WantedArgument
-from cli.kb_share import RoleOption, Subject, UserOption
+from cli.kb_share import RoleOption, Subject, UserOption, Versioned, change
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
-from cli.records import DocumentRecord, JsonObject, KnowledgeBaseRecord, Record
+from cli.records import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from core.errors import Conflict, DocumentNotFound, InvalidRequest
 
 DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or id.")]
 
 
-class _Access(Record):
+class _Access(Versioned):
     restricted: bool
     items: list[Subject]
 
@@ -50,10 +50,15 @@ def access(
         if everybody:
             await client.call("DELETE", path)
         present = client.read(_Access, await client.call("GET", path))
-        if nobody or chosen:
-            readers: list[JsonObject] = [] if nobody else _changed(present, chosen, remove=remove)
-            answer = await client.call("PUT", path, body={"readers": [*readers]})
+        if nobody:
+            answer = await client.call("PUT", path, body={"readers": []})
             present = client.read(_Access, answer)
+        elif remove:
+            present = await change(
+                client, path, present, lambda now: _without(now, chosen, found.name)
+            )
+        elif chosen:
+            present = await change(client, path, present, lambda now: _with(now, chosen))
         output.emit(present.to_json())
         _show(output, found.name, present)
         return ExitCode.OK
@@ -71,13 +76,32 @@ def _show(output: Output, name: str, present: _Access) -> None:
         output.table((messages.KB_READ_BY,), rows)
 
 
-def _changed(present: _Access, chosen: list[tuple[str, str]], *, remove: bool) -> list[JsonObject]:
-    """Those who read it already with those chosen, or without them."""
+def _with(present: _Access, chosen: list[tuple[str, str]]) -> JsonObject:
+    """Those who read it already, and those chosen."""
+    return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
+
+
+def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> JsonObject:
+    """Those who read it already, but for those chosen.
+
+    Raises:
+        CommandFailed: nobody is named, because all read it: a list without them would be empty,
+            which keeps it from everybody.
+    """
+    if not present.restricted:
+        raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
+    return _body(_others(present, chosen))
+
+
+def _others(present: _Access, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
     named = [one.subject() for one in present.items]
-    kept = [one for one in named if (one[0], one[1].casefold()) not in keys]
-    added = [] if remove else [*dict.fromkeys(chosen)]
-    return [{field: name} for field, name in [*kept, *added]]
+    return [one for one in named if (one[0], one[1].casefold()) not in keys]
+
+
+def _body(readers: list[tuple[str, str]]) -> JsonObject:
+    return {"readers": [{field: name} for field, name in readers]}
 
 
 async def _find(client: ApiClient, base: KnowledgeBaseRecord, wanted: str) -> DocumentRecord:

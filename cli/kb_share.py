@@ -1,7 +1,7 @@
 """``agentex kb share``: with whom a knowledge base is shared, and changing that."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -58,10 +58,18 @@ class _Share(Subject):
     access: str = "read"
 
 
-class _Shares(Record):
+class Versioned(Record):
+    """Whom something is open to, and what that is told from what it was by."""
+
+    version: str | None = None
+
+
+class _Shares(Versioned):
     items: list[_Share]
     total: int
-    version: str | None = None
+
+
+V = TypeVar("V", bound=Versioned)
 
 
 def share(
@@ -85,7 +93,7 @@ def share(
         shares = client.read(_Shares, await client.call("GET", path))
         if chosen:
             access = None if remove else "write" if write else "read"
-            shares = await _change(client, path, shares, lambda now: _changed(now, chosen, access))
+            shares = await change(client, path, shares, lambda now: _changed(now, chosen, access))
         output.emit(shares.to_json())
         if not shares.items:
             output.say(messages.KB_SHARED_WITH_NOBODY, name=base.name)
@@ -97,27 +105,32 @@ def share(
     run(Options(json_only, language, url), body)
 
 
-async def _change(
-    client: ApiClient, path: str, shares: _Shares, change: Callable[[_Shares], list[JsonObject]]
-) -> _Shares:
-    """Put a change of the list in its place, made anew where somebody was faster."""
+async def change(
+    client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]
+) -> V:
+    """Put a change of a list in its place, made anew where somebody was faster.
+
+    Args:
+        client: to the server.
+        path: of the list.
+        present: the list as it was read.
+        changed: what to send for a list as it is; its version is added.
+    """
     attempts = 0
     while True:
-        body: JsonObject = {"shares": [*change(shares)]}
-        if shares.version is not None:
-            body["version"] = shares.version
+        body = changed(present)
+        if present.version is not None:
+            body["version"] = present.version
         try:
-            return client.read(_Shares, await client.call("PUT", path, body=body))
+            return client.read(type(present), await client.call("PUT", path, body=body))
         except ServerRefused as refused:
             attempts += 1
             if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
                 raise
-        shares = client.read(_Shares, await client.call("GET", path))
+        present = client.read(type(present), await client.call("GET", path))
 
 
-def _changed(
-    shares: _Shares, chosen: list[tuple[str, str]], access: str | None
-) -> list[JsonObject]:
+def _changed(shares: _Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
@@ -128,7 +141,8 @@ def _changed(
         if (subject[0], subject[1].casefold()) not in keys
     ]
     added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
-    return [{field: name, "access": granted} for (field, name), granted in [*kept, *added]]
+    named = [{field: name, "access": granted} for (field, name), granted in [*kept, *added]]
+    return {"shares": [*named]}
 
 
 def _row(output: Output, one: _Share) -> tuple[str, str]:

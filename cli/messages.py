@@ -134,6 +134,11 @@ KB_ACCESS_OPTIONS = Message(
     "Use either --user and --role (with --remove to take it from them), or --nobody, or --everybody.",
     "请使用 --user 和 --role（加 --remove 表示取消），或只用 --nobody，或只用 --everybody。",
 )
+KB_ACCESS_UNRESTRICTED = Message(
+    "{name}: all who read the knowledge base read it, so there is nobody to remove. Name with --user "
+    "and --role who may read it, or use --nobody.",
+    "{name}：能查看该知识库的人都可以阅读，没有可取消的人。请用 --user 和 --role 指定可阅读的人，或使用 --nobody。",
+)
 KB_NO_DOCUMENT = Message("There is no document {wanted}.", "文档 {wanted} 不存在。")
 KB_SEVERAL_DOCUMENTS = Message(
     "Several documents are called {wanted}; use one of their ids: {ids}",

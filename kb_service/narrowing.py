@@ -14,14 +14,16 @@ from core.accounts.sharing import Shared, Wanted, forget_shares, list_shares, re
 from core.audit import AuditAction, Target, note
 from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
-from core.errors import DocumentNameTaken, DocumentNotFound, InvalidRequest
+from core.errors import Conflict, DocumentNameTaken, DocumentNotFound, InvalidRequest
 from kb_service import documents, knowledge_bases, questions
 from kb_service.documents.actions import locked
 from kb_service.models import Document, KnowledgeBase
-from kb_service.sharing import hold, named
+from kb_service.sharing import hold, named, version_of
 
 MOST_RESTRICTED = 1000
 """Restricted documents of one knowledge base: searches name those that they must not find."""
+_OPEN = "open"
+_CHANGED = "Who reads the document was changed since it was read: read it again"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,24 @@ class Readers:
 
     restricted: bool
     named: Sequence[Shared] = ()
+
+    @property
+    def version(self) -> str:
+        """What these are told from others by."""
+        return version_of(self.named) if self.restricted else _OPEN
+
+
+@dataclass(frozen=True)
+class NewReaders:
+    """Who is to read a document, beside the owner of its knowledge base.
+
+    Args:
+        wanted: people and roles; none: only the owner.
+        version: of the readers that the caller saw; None for whoever they are now.
+    """
+
+    wanted: Sequence[Wanted]
+    version: str | None = None
 
 
 @dataclass
@@ -60,9 +80,7 @@ async def readers_of(
     """
     base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     document = await documents.get(session, principal, base.id, document_id)
-    if not document.restricted:
-        return Readers(restricted=False)
-    return Readers(True, await list_shares(session, _Narrowed(document.id, base.owner_id)))
+    return await _readers(session, document, _Narrowed(document.id, base.owner_id))
 
 
 async def restrict(
@@ -70,7 +88,7 @@ async def restrict(
     principal: Principal,
     knowledge_base_id: str,
     document_id: str,
-    wanted: Sequence[Wanted],
+    readers: NewReaders,
 ) -> Readers:
     """Let only these, among those who read the knowledge base, read a document from now on.
 
@@ -79,9 +97,10 @@ async def restrict(
         principal: who asks: the owner of the knowledge base, who reads it in any case.
         knowledge_base_id: the document's.
         document_id: which one.
-        wanted: people and roles; none: only the owner.
+        readers: these.
 
     Raises:
+        Conflict: the readers are not those of this version any more.
         KnowledgeBaseNotFound: there is none, or not for this caller.
         ReadOnly: the caller only reads the knowledge base.
         OwnerOnly: it is somebody else's.
@@ -92,23 +111,29 @@ async def restrict(
     session = work.session
     base, document = await _locked(work, principal, knowledge_base_id, document_id)
     resource = _Narrowed(document.id, base.owner_id)
-    was = document.restricted
-    before = named(await list_shares(session, resource))
-    if not was:
+    present = await _readers(session, document, resource)
+    if readers.version not in (None, found := present.version):
+        raise Conflict(field="version", error=_CHANGED, version=found)
+    if not present.restricted:
         await _require_room(session, base)
-    await replace_shares(work, resource, wanted, field="readers")
-    if not was:
+    await replace_shares(work, resource, readers.wanted, field="readers")
+    if not present.restricted:
         document.restricted = True
         await questions.restrict(session, document)
         await mark_narrowed(work, base.id)
-    readers = Readers(True, await list_shares(session, resource))
-    after = named(readers.named)
-    if not was or before != after:
+    now = await _readers(session, document, resource)
+    if present.version != now.version:
         await _touch(work, document)
         target = Target(Document.SHARE_KIND, document.id)
         # As a list: a name that is a key would be redacted where it looks like a secret's.
-        note(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*after]})
-    return readers
+        note(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*named(now.named)]})
+    return now
+
+
+async def _readers(session: AsyncSession, document: Document, resource: _Narrowed) -> Readers:
+    if not document.restricted:
+        return Readers(restricted=False)
+    return Readers(True, await list_shares(session, resource))
 
 
 async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:

@@ -15,7 +15,7 @@ from core.accounts.permissions import Permission
 from core.accounts.sharing import MOST_SHARES, Shared, Wanted
 from core.errors import ErrorCode
 from kb_service import narrowing
-from kb_service.narrowing import Readers
+from kb_service.narrowing import NewReaders, Readers
 
 router = APIRouter(
     prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
@@ -44,6 +44,7 @@ class AccessAnswer(BaseModel):
     restricted: bool
     items: list[ReaderAnswer]
     total: int
+    version: str
 
 
 class ReaderBody(SubjectBody):
@@ -58,6 +59,15 @@ class AccessBody(Body):
     """Everyone who is to read it beside the owner; nobody: the owner alone."""
 
     readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+    version: Text | None = Field(
+        default=None,
+        max_length=100,
+        description="Of the readers as they were read; refused if they changed",
+    )
+
+    def wanted(self) -> NewReaders:
+        """The same in the domain's terms."""
+        return NewReaders([one.wanted() for one in self.readers], self.version)
 
 
 def _reader(one: Shared) -> ReaderAnswer:
@@ -68,9 +78,13 @@ def _reader(one: Shared) -> ReaderAnswer:
 
 def _answer(readers: Readers) -> Envelope[AccessAnswer]:
     items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
-    return Envelope(
-        data=AccessAnswer(restricted=readers.restricted, items=[*items], total=len(items))
+    answer = AccessAnswer(
+        restricted=readers.restricted,
+        items=[*items],
+        total=len(items),
+        version=readers.version,
     )
+    return Envelope(data=answer)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
@@ -82,7 +96,9 @@ async def read_access(
 
 
 @router.put(
-    "", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST, *_MISSING)
+    "",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
 )
 async def restrict_document(
     kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
@@ -92,8 +108,7 @@ async def restrict_document(
     They read it as far as they read the knowledge base; whoever may write there may change it,
     too. For everybody else but the owner it is from now on as if it were not there.
     """
-    wanted = [one.wanted() for one in body.readers]
-    return _answer(await narrowing.restrict(work, principal, kb_id, doc_id, wanted))
+    return _answer(await narrowing.restrict(work, principal, kb_id, doc_id, body.wanted()))
 
 
 @router.delete(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,9 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
+from cli.command import Options, open_client, open_output
+from cli.kb_access import _Access, _with
+from cli.kb_share import change
 from cli.main import app
 from core.errors import ErrorCode
 from core.settings import get_settings
@@ -162,7 +166,7 @@ def test_only_the_owner_says_who_reads_a_document(workshop: Narrowed):
     assert told["restricted"] is True
     assert [one["user"]["username"] for one in told["items"]] == [zoo.listed.name]
     opened = zoo.owner.get(f"{zoo.path}/documents/{zoo.open_id}/access")
-    assert opened == {"restricted": False, "items": [], "total": 0}
+    assert (opened["restricted"], opened["items"], opened["total"]) == (False, [], 0)
     # Who does not read the knowledge base reads no document of it, whatever list they are on.
     zoo.owner.put(f"{zoo.path}/shares", {"shares": []})
     zoo.listed.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", zoo.secret)
@@ -209,7 +213,7 @@ def test_document_is_for_all_again_when_it_is_opened(server: Server, zoo: Narrow
     zoo.owner.delete(f"{zoo.secret}/access")
     assert zoo.left_out.get(zoo.secret)["restricted"] is False
     assert len(zoo.left_out.search(zoo.kb_id, "okapi midnight")) == 2
-    assert zoo.owner.get(f"{zoo.secret}/access") == {"restricted": False, "items": [], "total": 0}
+    assert zoo.owner.get(f"{zoo.secret}/access")["restricted"] is False
     kept = "SELECT id FROM share WHERE kind = 'document' AND resource_id = :id"
     assert server.sql(kept, id=zoo.secret_id) == []
     zoo.owner.delete(f"{zoo.secret}/access")
@@ -237,11 +241,41 @@ def test_two_who_restrict_at_the_same_moment_leave_one_of_both_lists(zoo: Narrow
     assert zoo.owner.get(f"{zoo.secret}/access")["total"] == 2
 
 
+def test_change_of_readers_that_somebody_changed_is_refused(zoo: Narrowed):
+    path = f"{zoo.path}/documents/{zoo.open_id}/access"
+    by_all = zoo.owner.get(path)
+    body = {"readers": [{"user_id": zoo.listed.user_id}], "version": by_all["version"]}
+    now = zoo.owner.put(path, body)
+    details = zoo.owner.refused(ErrorCode.CONFLICT, "PUT", path, json=body)
+    assert (details["field"], details["version"]) == ("version", now["version"])
+    assert zoo.owner.get(path) == now
+    nobody = zoo.owner.put(path, {"readers": [], "version": now["version"]})
+    assert len({one["version"] for one in (by_all, now, nobody)}) == 3
+    zoo.owner.delete(path)
+    assert zoo.owner.get(path)["version"] == by_all["version"]
+
+
+def test_two_who_add_a_reader_at_the_same_moment_are_told_apart(zoo: Narrowed):
+    path = f"{zoo.secret}/access"
+    version = zoo.owner.get(path)["version"]
+
+    def add(reader: dict[str, str]) -> int:
+        readers = [{"user_id": zoo.listed.user_id}, reader]
+        body = {"readers": readers, "version": version}
+        return zoo.owner.request("PUT", path, json=body).status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [{"user_id": zoo.left_out.user_id}, {"role": "developer"}]
+        assert sorted(pool.map(add, both)) == [200, 409]
+    assert zoo.owner.get(path)["total"] == 2
+
+
 def test_heir_of_the_knowledge_base_reads_all_of_it(server: Server, zoo: Narrowed):
     query = {"transfer_to": zoo.listed.user_id}
     done = server.admin().request("DELETE", f"/admin/users/{zoo.owner.user_id}", params=query)
     assert done.status_code == 200, done.text
-    assert zoo.listed.get(f"{zoo.secret}/access") == {"restricted": True, "items": [], "total": 0}
+    left = zoo.listed.get(f"{zoo.secret}/access")
+    assert (left["restricted"], left["items"]) == (True, [])
     zoo.left_out.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", zoo.secret)
 
 
@@ -279,5 +313,35 @@ def test_terminal_shows_and_changes_who_reads(
     assert left["total"] == 2
     assert "only the owner" in command(zoo.secret_id, "--nobody", "--lang", "en")
     assert "都可以阅读" in command(NAME, "--everybody", "--lang", "zh")
+    # Who is taken from nobody's list is no reason to keep it from everybody.
+    refused = CliRunner().invoke(
+        app, ["kb", "access", zoo.kb_id, NAME, "--remove", "--user", "a", "--lang", "en"]
+    )
+    assert refused.exit_code == 1
+    assert "nobody to remove" in refused.stderr
+    assert zoo.owner.get(f"{zoo.secret}/access")["restricted"] is False
+    command(NAME, "--user", zoo.listed.name)
+    last = command(NAME, "--remove", "--user", zoo.listed.name, "--lang", "en")
+    assert "only the owner" in last
     command("nothing.md", code=5)
     command(NAME, "--nobody", "--everybody", code=2)
+
+
+@one_shape
+@pytest.mark.anyio
+async def test_readers_from_the_terminal_are_added_to_what_is_there_by_now(
+    server: Server, zoo: Narrowed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTEX_URL", str(server.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", zoo.owner.access_token)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    get_settings.cache_clear()
+    path = f"/api/v1{zoo.secret}/access"
+    options = Options(json_only=True, language=None, url=None)
+    async with open_client(options, open_output(options)) as client:
+        looked = client.read(_Access, await client.call("GET", path))
+        for subject in (("role", "developer"), ("username", zoo.left_out.name)):
+            # Both go by the same look.
+            left = await change(client, path, looked, partial(_with, chosen=[subject]))
+    names = {one.subject()[1] for one in left.items}
+    assert names == {zoo.listed.name, "developer", zoo.left_out.name}

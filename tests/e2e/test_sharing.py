@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.kb_share import _change, _changed, _Shares
+from cli.kb_share import _changed, _Shares, change
 from cli.main import app
 from core.errors import ErrorCode
 from core.settings import get_settings
@@ -260,8 +260,8 @@ async def test_terminal_keeps_what_others_shared_since_it_looked(
         looked = client.read(_Shares, await client.call("GET", path))
         for subject in (("role", "developer"), ("username", other.name)):
             # Both go by the same look.
-            change = partial(_changed, chosen=[subject], access="read")
-            left = await _change(client, path, looked, change)
+            wanted = partial(_changed, chosen=[subject], access="read")
+            left = await change(client, path, looked, wanted)
     assert {one.subject()[1] for one in left.items} == {"developer", other.name}
 
 

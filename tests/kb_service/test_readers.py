@@ -72,7 +72,7 @@ async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> 
         if wanted is None:
             await narrowing.open_to_all(work, owner, *ids)
         else:
-            await narrowing.restrict(work, owner, *ids, wanted)
+            await narrowing.restrict(work, owner, *ids, narrowing.NewReaders(wanted))
 
 
 async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
