@@ -15,6 +15,7 @@ from core.security.one_time import digest, new_secret
 
 _PATIENCE_SECONDS = 300
 _LONGEST_LINE = 8192
+_LINE_SECONDS = 5
 _START = "/api/v1/auth/oidc/login"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Agentex</title>
 <p>{en}</p><p lang="zh">{zh}</p></html>"""
@@ -66,25 +67,49 @@ def _refusal(number: str, language: Language) -> ServerRefused:
 async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
     """A port of this machine, and what the browser brings to it."""
     told: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
+    answering: set[asyncio.Task[None]] = set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            line = (await reader.readuntil(b"\r\n")).decode("ascii", "replace").split()
-            query = parse_qs(urlsplit(line[1]).query) if len(line) > 1 else {}
-            # Browsers ask for other things as well, such as an icon.
-            is_it = line[:1] == ["GET"] and bool(query.keys() & {"sso_code", "sso_error"})
-            writer.write(_response(is_it))
-            await writer.drain()
+            # Browsers open connections ahead, and leave them.
+            async with asyncio.timeout(_LINE_SECONDS):
+                query = _query(await reader.readuntil(b"\r\n"))
+                # They ask for other things as well, such as an icon.
+                is_it = bool(query.keys() & {"sso_code", "sso_error"})
+                writer.write(_response(is_it))
+                await writer.drain()
             if is_it and not told.done():
                 told.set_result(query)
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return
         finally:
             writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=_LONGEST_LINE)
-    async with server:
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(answer(reader, writer))
+        answering.add(task)
+        task.add_done_callback(answering.discard)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=_LONGEST_LINE)
+    try:
         yield server.sockets[0].getsockname()[1], told
+    finally:
+        # Waiting for the server to be closed would, from Python 3.12 on, be waiting for them.
+        server.close()
+        open_ones = [*answering]
+        for task in open_ones:
+            task.cancel()
+        await asyncio.gather(*open_ones, return_exceptions=True)
+
+
+def _query(line: bytes) -> _Told:
+    """What the first line of a request asks for.
+
+    Raises:
+        ValueError: its address is none.
+    """
+    words = line.decode("ascii", "replace").split()
+    return parse_qs(urlsplit(words[1]).query) if words[:1] == ["GET"] and words[1:] else {}
 
 
 def _response(is_it: bool) -> bytes:
