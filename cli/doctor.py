@@ -41,7 +41,6 @@ from core.settings import Settings, get_settings
 _HERE: tuple[Callable[[Output, Settings], Check], ...] = (
     check_folder,
     check_disk,
-    check_secret_key,
     check_exposure,
     check_redis,
 )
@@ -58,7 +57,8 @@ def doctor(
 ) -> None:
     """Check this machine, the server and your login; say what to do where something is wrong.
 
-    Works without a server too. Exit code 1 means that a check failed.
+    Works without a server too. Each registered model gets one short request, as its test does.
+    Exit code 1 means that a check failed.
     """
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
@@ -87,6 +87,7 @@ async def _look_here(output: Output, client: ApiClient) -> list[Check]:
         parts, encoder, model = await asyncio.gather(
             look_at_parts(), check_encoder(output), check_model(output, settings)
         )
+        checks.append(check_secret_key(output, settings, parts.database.state if parts else None))
         checks += [*check_kept_parts(output, settings, parts), encoder, model]
         skews |= _skews_of(parts)
     if headers:

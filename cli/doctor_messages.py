@@ -18,6 +18,13 @@ DATABASE_AHEAD_HINT = Message(
     "A newer Agentex has used it: install that version, or put back the backup from before.",
     "更新版本的 Agentex 使用过该数据库：请安装该版本，或恢复升级前的备份。",
 )
+DATABASE_DAMAGED = Message(
+    "damaged, or no SQLite database", "文件已损坏，或不是 SQLite 数据库"
+)
+DATABASE_DAMAGED_HINT = Message(
+    "Stop Agentex, keep the file, and put back your last backup.",
+    "请停止 Agentex，保留该文件，并恢复最近的备份。",
+)
 DATABASE_DOWN_HINT = Message(
     "Start the server that AGENTEX_DATABASE_URL names and check its user, password and address; "
     "without that setting, check that the data folder can be read.",
@@ -68,6 +75,13 @@ SECRET_KEY_LOST = Message("missing, though there is a database", "缺失，但�
 SECRET_KEY_LOST_HINT = Message(
     "Put {file} back from your backup: stored keys and tokens can't be read without it.",
     "请从备份恢复 {file}：没有它就无法读取已保存的密钥和令牌。",
+)
+SECRET_KEY_UNKNOWN = Message(
+    "missing; whether there is a database is not known", "缺失；无法确认数据库是否已存在"
+)
+SECRET_KEY_UNKNOWN_HINT = Message(
+    "Mend the database first; if it was used before, put {file} back from your backup.",
+    "请先修复数据库；如果数据库曾被使用，请从备份恢复 {file}。",
 )
 SECRET_KEY_EMPTY = Message("the file is empty or can't be read", "文件为空或不可读")
 SECRET_KEY_OPEN = Message("others on this machine can read it", "本机其他用户可以读取")
@@ -126,6 +140,10 @@ CONNECTION = Message("  MCP {name}", "  MCP {name}")
 CONNECTION_NONE = Message("MCP connections", "MCP 连接")
 NONE_THERE = Message("none", "无")
 ANSWERS_IN = Message("answers in {latency} ms", "{latency} 毫秒内有应答")
+TEST_UNANSWERED = Message(
+    "the server did not say how the test went: run agentex doctor again, or look at the server's log",
+    "服务器未返回测试结果：请重新运行 agentex doctor，或查看服务器日志",
+)
 CONNECTION_HINT = Message(
     "Look at the server of this connection, or switch the connection off.",
     "请检查该连接的服务器，或停用该连接。",

@@ -56,6 +56,7 @@ def _database(output: Output, part: Part) -> Check:
         "ok": (Verdict.OK, messages.DATABASE_AT, None),
         "new": (Verdict.OK, messages.MADE_AT_START, None),
         "behind": (Verdict.FAILED, messages.DATABASE_BEHIND, messages.DATABASE_BEHIND_HINT),
+        "damaged": (Verdict.FAILED, messages.DATABASE_DAMAGED, messages.DATABASE_DAMAGED_HINT),
         "ahead": (Verdict.FAILED, messages.DATABASE_AHEAD, messages.DATABASE_AHEAD_HINT),
     }
     down = (Verdict.FAILED, messages.UNREACHED, messages.DATABASE_DOWN_HINT)

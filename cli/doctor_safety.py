@@ -25,10 +25,17 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _SOON_DAYS, _DAY = 14, 86_400
 _CLOCK_BAD, _CLOCK_ODD = 60.0, 10.0
 _CONNECT_SECONDS = 5
+_LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
-def check_secret_key(output: Output, settings: Settings) -> Check:
-    """Whether the key that stored secrets are sealed with is there, and whose eyes may read it."""
+def check_secret_key(output: Output, settings: Settings, database: str | None) -> Check:
+    """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
+
+    Args:
+        output: words the finding.
+        settings: of this machine.
+        database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
+    """
     name, title = "secret_key", messages.SECRET_KEY
     if settings.secret_key is not None:
         detail = output.render(messages.SECRET_KEY_SET)
@@ -46,9 +53,12 @@ def check_secret_key(output: Output, settings: Settings) -> Check:
         else:
             found = messages.SECRET_KEY_OWN, None
     except FileNotFoundError:
-        found = messages.MADE_AT_START, None
-        if (settings.data_dir / "agentex.db").exists():
-            found = messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT
+        if database in {None, "unreachable"}:
+            detail = output.render(messages.SECRET_KEY_UNKNOWN)
+            hint = output.render(messages.SECRET_KEY_UNKNOWN_HINT, file=file)
+            return Check(name, title, Verdict.WARNING, detail, hint)
+        is_first = database == "new"
+        found = (messages.MADE_AT_START, None) if is_first else _LOST
     except OSError:
         found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
     detail, hint = output.render(found[0]), output.render(found[1], file=file) if found[1] else ""

@@ -123,6 +123,10 @@ async def _test(client: ApiClient, path: str) -> _Tested:
         return client.read(_Tested, await client.call("POST", path))
     except ServerRefused as problem:
         return _Tested(success=False, message=problem.message)
+    except CommandFailed:
+        # Such as one that takes too long; the others are told nevertheless.
+        words = messages.TEST_UNANSWERED
+        return _Tested(success=False, message=words.en, message_zh=words.zh)
 
 
 def _judged(

@@ -6,11 +6,13 @@ the server is down, changes nothing, and prints no secret: neither URLs nor what
 
 import asyncio
 import json
+import sqlite3
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import httpx
 
@@ -18,6 +20,7 @@ from core.settings import Settings, get_settings
 
 _SECONDS = 10.0
 _MICROSECONDS = 1_000_000
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class _Part:
 
     Attributes:
         state: ``ok``, ``new`` (made at first start), ``down`` (the private one does not run),
-            ``unreachable``, and of a database ``behind`` or ``ahead`` of this version.
+            ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
+            of a vector store that does not take the request, ``refused``.
         level: The database's migration.
         newest: This version's.
         skew: By how many seconds the part's clock is before ours.
@@ -46,22 +50,44 @@ async def _database(settings: Settings) -> _Part:
     if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
         return _Part("new")
     # A second of imports, which is not spent where there is nothing to look at.
+    from sqlalchemy import make_url  # noqa: PLC0415
+
+    from migrations.level import level_of_file, revisions  # noqa: PLC0415
+
+    url = make_url(settings.effective_database_url)
+    if url.get_backend_name() != "sqlite":
+        return await _database_server(settings)
+    file = Path(url.database or "")
+    if not file.is_file():
+        return _Part("new")
+    try:
+        there = await asyncio.to_thread(level_of_file, file)
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode not in _DAMAGED:
+            raise
+        return _Part("damaged")
+    return _judged(there, revisions())
+
+
+async def _database_server(settings: Settings) -> _Part:
     from sqlalchemy import text  # noqa: PLC0415
 
     from core.database.engine import open_database  # noqa: PLC0415
     from migrations.level import level, revisions  # noqa: PLC0415
 
-    database, known = open_database(settings), revisions()
+    database = open_database(settings)
     try:
         there = await level(database)
-        skew = 0.0
-        if not database.is_sqlite:
-            async with database.reading() as session:
-                ask = text("SELECT extract(epoch FROM clock_timestamp())")
-                told = (await (await session.connection()).execute(ask)).scalar_one()
-                skew = float(told) - time.time()
+        async with database.reading() as session:
+            ask = text("SELECT extract(epoch FROM clock_timestamp())")
+            told = (await (await session.connection()).execute(ask)).scalar_one()
+            skew = float(told) - time.time()
     finally:
         await database.close()
+    return _judged(there, revisions(), skew)
+
+
+def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _Part:
     newest = known[-1]
     if there is None:
         return _Part("new", newest=newest)

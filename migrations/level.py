@@ -1,5 +1,7 @@
 """How far a database is, for who only looks: without Alembic, which takes a second to load."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import text
@@ -8,6 +10,9 @@ from sqlalchemy.exc import DBAPIError
 from core.database.engine import Database
 
 _VERSIONS = Path(__file__).parent / "versions"
+_ASK = "SELECT version_num FROM alembic_version"
+# PostgreSQL's state for a table that is not there.
+_NO_TABLE = "42P01"
 
 
 def revisions() -> list[str]:
@@ -16,15 +21,35 @@ def revisions() -> list[str]:
 
 
 async def level(database: Database) -> str | None:
-    """A database's migration; None before the first one. Nothing is changed.
+    """The migration of a database on a server; None before the first one. Nothing is changed.
 
     Raises:
         DatabaseUnavailable: it can't be reached.
+        DBAPIError: it does not let us look.
     """
     async with database.reading() as session:
         connection = await session.connection()
         try:
-            rows = await connection.execute(text("SELECT version_num FROM alembic_version"))
-        except DBAPIError:
+            rows = await connection.execute(text(_ASK))
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
+                raise
             return None
         return rows.scalar_one_or_none()
+
+
+def level_of_file(path: Path) -> str | None:
+    """The migration of a SQLite database; None before the first one. No file is made or changed.
+
+    Raises:
+        sqlite3.Error: it can't be opened, is none, or is damaged.
+    """
+    # As a URL, because only so SQLite opens a file without making it.
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+        try:
+            row = file.execute(_ASK).fetchone()
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith("no such table"):
+                raise
+            return None
+    return row[0] if row else None

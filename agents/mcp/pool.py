@@ -90,17 +90,32 @@ class McpPool:
                 self.failed(target)
                 raise
 
+    async def tried(self, target: McpTarget) -> tuple[McpTool, ...]:
+        """The tools of a server, asked in a session of their own, beside the one that is in use.
+
+        Raises:
+            McpUnavailable, McpResultTooLarge: it gave no usable list.
+        """
+        if self._is_closed:
+            raise failure_of(McpFault.CLOSED)
+        session, tools = await self._begin(target)
+        session.retire()
+        self.worked(target)
+        return tools
+
     async def _open(self, place: _Place, target: McpTarget) -> Opened:
+        place.session, place.tools = await self._begin(target)
+        self.worked(target)
+        return Opened(place.session, place.tools, is_new=True)
+
+    async def _begin(self, target: McpTarget) -> tuple[LiveSession, tuple[McpTool, ...]]:
         session = LiveSession(target, self._guard, self._limits)
         try:
             await session.opened()
-            tools = tuple(await session.list_tools())
+            return session, tuple(await session.list_tools())
         except BaseException:
             session.retire()
             raise
-        place.session, place.tools = session, tools
-        self.worked(target)
-        return Opened(session, tools, is_new=True)
 
     def worked(self, target: McpTarget) -> None:
         """Forget the failures of a server that has answered."""

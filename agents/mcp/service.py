@@ -77,6 +77,17 @@ class McpService:
         """
         return await self._noted(row, await self._look(row, insists=insists))
 
+    async def test(self, row: McpConnection) -> Contact:
+        """Connect anew and ask for the tools, and keep what comes of it.
+
+        Calls that are under way go on: the session that they use stays as it is.
+        """
+        try:
+            contact = Contact(await self._pool.tried(self._target(row)))
+        except AgentexError as failure:
+            contact = Contact((), failure)
+        return await self._noted(row, contact)
+
     async def _look(self, row: McpConnection, *, insists: bool) -> Contact:
         target = self._target(row)
         try:

@@ -242,9 +242,8 @@ async def test_mcp_connection(
 ) -> Envelope[McpTested]:
     """Connect anew and list the tools, whether the connection is enabled or not."""
     row = (await _known(services, principal, connection_id)).row
-    await services.mcp.forget(connection_id)
     start = time.monotonic()
-    contact = await services.mcp.look(row)
+    contact = await services.mcp.test(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)

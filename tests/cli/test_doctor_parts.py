@@ -1,6 +1,7 @@
 """What the doctor finds of database, queue, keys, addresses, clocks, models and connections."""
 
 import sqlite3
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cli.doctor_parts import Part, Parts, check_kept_parts
 from cli.doctor_safety import check_clock, check_exposure, check_secret_key, check_transport
 from cli.messages import Language
 from cli.output import Output
+from cli.parts_check import _database
 from core.settings import Settings, get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -19,6 +21,7 @@ from tests.fixtures.processes import free_port
 
 OUTPUT = Output(json_only=True, language=Language.EN)
 SECRET = "hunter2-never-shown"
+NEW_PARTS = {name: {"state": "new"} for name in ("database", "redis", "vectors")}
 
 
 def findings(said) -> dict[str, dict]:
@@ -52,6 +55,41 @@ def test_doctor_finds_a_database_of_another_version(agentex: Agentex, tmp_path: 
     found = findings(agentex("doctor", "--json"))["migrations"]
     assert "does not know" in found["detail"]
     assert "newer Agentex" in found["hint"]
+
+
+@pytest.mark.anyio
+async def test_damaged_database_is_not_taken_for_a_new_one(tmp_path: Path):
+    file = tmp_path / "agentex.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        database.execute("INSERT INTO alembic_version VALUES ('0001')")
+    database.close()
+    whole = file.read_bytes()
+    assert (await _database(settings(tmp_path))).state == "behind"
+    file.write_bytes(whole[:100] + b"\xff" * 200 + whole[300:])
+    assert (await _database(settings(tmp_path))).state == "damaged"
+    file.write_bytes(b"no database at all" * 100)
+    found = await _database(settings(tmp_path))
+    (database_check, *_) = check_kept_parts(
+        OUTPUT, settings(tmp_path), Parts(**{**NEW_PARTS, "database": asdict(found)})
+    )
+    assert (database_check.verdict, "backup" in database_check.hint) == ("failed", True)
+
+
+@pytest.mark.anyio
+async def test_looking_at_a_database_makes_and_changes_no_file(tmp_path: Path):
+    file = tmp_path / "else where" / "own.db"
+    file.parent.mkdir()
+    named = settings(tmp_path / "data", database_url=f"sqlite:///{file}")
+    assert (await _database(named)).state == "new"
+    assert [*file.parent.iterdir()] == []
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE other (id TEXT)")
+    database.close()
+    before = file.read_bytes()
+    assert (await _database(named)).state == "new"
+    assert ([*file.parent.iterdir()], file.read_bytes()) == ([file], before)
+    assert not (tmp_path / "data").exists()
 
 
 def test_doctor_names_servers_that_are_away_and_no_secret_of_them(
@@ -88,6 +126,7 @@ def test_doctor_asks_registered_models_and_connections(agentex: Agentex, server:
             "message_zh": "拒绝了密钥（HTTP 401）：请设置 api_key",
         },
         "full": {"success": False, "fault": "busy", "message": "is busy: wait"},
+        "mute": {},
     }  # fmt: skip
     server.connections = {"files": {"success": False, "message": "does not answer"}}
     server.queue = 5000
@@ -100,6 +139,8 @@ def test_doctor_asks_registered_models_and_connections(agentex: Agentex, server:
         "failed", "refuses the key (HTTP 401)", "set its api_key",
     )  # fmt: skip
     assert found["model:full"]["status"] == "warning"
+    mute = found["model:mute"]
+    assert (mute["status"], "again" in mute["hint"]) == ("failed", True)
     files = found["mcp:files"]
     assert (files["status"], "switch the connection off" in files["hint"]) == ("failed", True)
     assert "mcp:off" not in found
@@ -142,8 +183,28 @@ def test_secret_key_is_its_owners_alone(
     if content is not None:
         (tmp_path / "secret-key").write_bytes(content)
         (tmp_path / "secret-key").chmod(mode)
-    check = check_secret_key(OUTPUT, settings(tmp_path))
+    check = check_secret_key(OUTPUT, settings(tmp_path), "new")
     assert (check.verdict, bool(check.hint)) == (expected, expected == "failed")
+
+
+@pytest.mark.parametrize(
+    ("database", "expected", "word"),
+    [
+        ("new", "ok", "first start"),
+        ("ok", "failed", "backup"),
+        ("behind", "failed", "backup"),
+        ("damaged", "failed", "backup"),
+        ("unreachable", "warning", "database first"),
+        (None, "warning", "database first"),
+    ],
+)
+def test_missing_secret_key_is_judged_by_the_database_whichever_it_is(
+    tmp_path: Path, database: str | None, expected: str, word: str
+):
+    # Of another database than the file in the data folder.
+    url = "postgresql://127.0.0.1/agentex"
+    check = check_secret_key(OUTPUT, settings(tmp_path, database_url=url), database)
+    assert (check.verdict, word in check.detail + check.hint) == (expected, True)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from core.database.engine import Database
 from migrations.apply import _config, main, migrate
+from migrations.level import level, revisions
 from migrations.tables import all_tables
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +33,23 @@ async def test_empty_database_gets_every_table(empty_database_url: str):
             tables = await connection.run_sync(tables_of)
         assert tables == {*all_tables().tables, "alembic_version"}
         await migrate(database)
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_level_is_told_only_by_a_database_that_lets_one_look(empty_database_url: str):
+    database = Database(empty_database_url)
+    try:
+        assert await level(database) is None
+        async with database.writing() as session:
+            await (await session.connection()).execute(text("CREATE TABLE alembic_version (id INT)"))
+        with pytest.raises(DBAPIError):
+            await level(database)
+        async with database.writing() as session:
+            await (await session.connection()).execute(text("DROP TABLE alembic_version"))
+        await migrate(database)
+        assert await level(database) == revisions()[-1]
     finally:
         await database.close()
 

@@ -1,6 +1,7 @@
 """MCP connections over HTTP: kept, tested, their tools called by hand and in runs."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -103,6 +104,20 @@ def test_connection_is_kept_tested_and_its_tools_are_called(
     assert user.get(f"{path}/tools")["is_stale"] is True
     user.delete(path)
     user.refused(ErrorCode.MCP_CONNECTION_NOT_FOUND, "GET", path)
+
+
+def test_call_that_is_under_way_goes_on_while_the_connection_is_tested(
+    user: Api, outside: McpServers
+):
+    path = f"{PATH}/{user.post(PATH, body(outside))['id']}"
+    before = len(outside.calls)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(user.post, f"{path}/tools/wait/call", {"params": {"seconds": 1.5}})
+        eventually(lambda: outside.calls[before:] == ["wait"])
+        assert user.post(f"{path}/test")["success"] is True
+        assert not waiting.done()
+        assert waiting.result()["result"]["content"][0]["text"] == "waited"
+    assert outside.calls[before:] == ["wait"]
 
 
 def test_call_that_takes_too_long_is_given_up(user: Api, outside: McpServers):
