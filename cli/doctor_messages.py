@@ -18,9 +18,7 @@ DATABASE_AHEAD_HINT = Message(
     "A newer Agentex has used it: install that version, or put back the backup from before.",
     "更新版本的 Agentex 使用过该数据库：请安装该版本，或恢复升级前的备份。",
 )
-DATABASE_DAMAGED = Message(
-    "damaged, or no SQLite database", "文件已损坏，或不是 SQLite 数据库"
-)
+DATABASE_DAMAGED = Message("damaged, or no SQLite database", "文件已损坏，或不是 SQLite 数据库")
 DATABASE_DAMAGED_HINT = Message(
     "Stop Agentex, keep the file, and put back your last backup.",
     "请停止 Agentex，保留该文件，并恢复最近的备份。",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 import typer
+from pydantic import JsonValue
 
 from cli import messages
 from cli.client import ApiClient
@@ -105,9 +106,7 @@ def share(
     run(Options(json_only, language, url), body)
 
 
-async def change(
-    client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]
-) -> V:
+async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
     """Put a change of a list in its place, made anew where somebody was faster.
 
     Args:
@@ -116,18 +115,19 @@ async def change(
         present: the list as it was read.
         changed: what to send for a list as it is; its version is added.
     """
+    shape: type[V] = type(present)
     attempts = 0
     while True:
         body = changed(present)
         if present.version is not None:
             body["version"] = present.version
         try:
-            return client.read(type(present), await client.call("PUT", path, body=body))
+            return client.read(shape, await client.call("PUT", path, body=body))
         except ServerRefused as refused:
             attempts += 1
             if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
                 raise
-        present = client.read(type(present), await client.call("GET", path))
+        present = client.read(shape, await client.call("GET", path))
 
 
 def _changed(shares: _Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
@@ -141,8 +141,10 @@ def _changed(shares: _Shares, chosen: list[tuple[str, str]], access: str | None)
         if (subject[0], subject[1].casefold()) not in keys
     ]
     added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
-    named = [{field: name, "access": granted} for (field, name), granted in [*kept, *added]]
-    return {"shares": [*named]}
+    named: list[JsonValue] = [
+        {field: name, "access": granted} for (field, name), granted in [*kept, *added]
+    ]
+    return {"shares": named}
 
 
 def _row(output: Output, one: _Share) -> tuple[str, str]:

@@ -52,21 +52,23 @@ async def _database(settings: Settings) -> _Part:
     # A second of imports, which is not spent where there is nothing to look at.
     from sqlalchemy import make_url  # noqa: PLC0415
 
-    from migrations.level import level_of_file, revisions  # noqa: PLC0415
-
     url = make_url(settings.effective_database_url)
     if url.get_backend_name() != "sqlite":
         return await _database_server(settings)
-    file = Path(url.database or "")
+    return await asyncio.to_thread(_database_file, Path(url.database or ""))
+
+
+def _database_file(file: Path) -> _Part:
+    from migrations.level import level_of_file, revisions  # noqa: PLC0415
+
     if not file.is_file():
         return _Part("new")
     try:
-        there = await asyncio.to_thread(level_of_file, file)
+        return _judged(level_of_file(file), revisions())
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode not in _DAMAGED:
             raise
         return _Part("damaged")
-    return _judged(there, revisions())
 
 
 async def _database_server(settings: Settings) -> _Part:

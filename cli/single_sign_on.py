@@ -69,24 +69,8 @@ async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
     told: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
     answering: set[asyncio.Task[None]] = set()
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            # Browsers open connections ahead, and leave them.
-            async with asyncio.timeout(_LINE_SECONDS):
-                query = _query(await reader.readuntil(b"\r\n"))
-                # They ask for other things as well, such as an icon.
-                is_it = bool(query.keys() & {"sso_code", "sso_error"})
-                writer.write(_response(is_it))
-                await writer.drain()
-            if is_it and not told.done():
-                told.set_result(query)
-        except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            return
-        finally:
-            writer.close()
-
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(answer(reader, writer))
+        task = asyncio.create_task(_answer(reader, writer, told))
         answering.add(task)
         task.add_done_callback(answering.discard)
 
@@ -100,6 +84,25 @@ async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
         for task in open_ones:
             task.cancel()
         await asyncio.gather(*open_ones, return_exceptions=True)
+
+
+async def _answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, told: asyncio.Future[_Told]
+) -> None:
+    try:
+        # Browsers open connections ahead, and leave them.
+        async with asyncio.timeout(_LINE_SECONDS):
+            query = _query(await reader.readuntil(b"\r\n"))
+            # They ask for other things as well, such as an icon.
+            is_it = bool(query.keys() & {"sso_code", "sso_error"})
+            writer.write(_response(is_it))
+            await writer.drain()
+        if is_it and not told.done():
+            told.set_result(query)
+    except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return
+    finally:
+        writer.close()
 
 
 def _query(line: bytes) -> _Told:

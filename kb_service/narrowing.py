@@ -126,7 +126,12 @@ async def restrict(
         await _touch(work, document)
         target = Target(Document.SHARE_KIND, document.id)
         # As a list: a name that is a key would be redacted where it looks like a secret's.
-        note(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*named(now.named)]})
+        note(
+            session,
+            AuditAction.DOCUMENT_RESTRICTED,
+            target,
+            details={"readers": [*named(now.named)]},
+        )
     return now
 
 

@@ -43,7 +43,9 @@ async def test_level_is_told_only_by_a_database_that_lets_one_look(empty_databas
     try:
         assert await level(database) is None
         async with database.writing() as session:
-            await (await session.connection()).execute(text("CREATE TABLE alembic_version (id INT)"))
+            await (await session.connection()).execute(
+                text("CREATE TABLE alembic_version (id INT)")
+            )
         with pytest.raises(DBAPIError):
             await level(database)
         async with database.writing() as session:
