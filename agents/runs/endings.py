@@ -72,7 +72,7 @@ async def end(
 async def close(
     work: UnitOfWork,
     run_key: str,
-    failure: AgentexError,
+    failure: AgentexError | None,
     *,
     if_lost: bool,
     driver: str | None = None,
@@ -84,7 +84,7 @@ async def close(
     Args:
         work: the transaction.
         run_key: ``AgentRun.id``.
-        failure: why it is closed.
+        failure: why it is closed; None where it was stopped.
         if_lost: only when its lease has ended.
         driver: only when this one holds it; None for whoever does.
 
@@ -103,7 +103,7 @@ async def close(
         transcript.observe(event)
     mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
     spent = replace(await effects.read_usage(work.session, run.task_id), model=run.model)
-    if run.stop_requested_at is not None:
+    if failure is None or run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         before = await task_logs.logs_before(work.session, run)
         # A call that an earlier run left to a person gets its result here.

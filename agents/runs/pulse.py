@@ -75,14 +75,15 @@ class Pulse:
                 log.exception("runs.pulse_failed")
 
     async def _look(self) -> None:
-        if not (watched := dict(self._watched)):
+        if not (watched := set(self._watched)):
             return
         async with self._database.reading() as session:
             going_on = await _going_on(session, self._driver)
-        for run_key in watched.keys() - going_on:
-            if self._watched.pop(run_key, None) is not None:
+        for run_key in watched - going_on:
+            # Who watches now: while it was looked at, a run may have gone from its preparation on.
+            if (stop := self._watched.pop(run_key, None)) is not None:
                 # Beside the pulse: what does not let itself be stopped takes its time.
-                stopping = asyncio.ensure_future(watched[run_key]())
+                stopping = asyncio.ensure_future(stop())
                 self._stopping.add(stopping)
                 stopping.add_done_callback(self._stopping.discard)
 

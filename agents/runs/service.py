@@ -65,6 +65,7 @@ class RunService:
         self._followers = followers
         self._checks = checks
         self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
+        self._preparing: dict[str, asyncio.Future[Course]] = {}
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         lease = RunLease(self._context.name, LEASE_SECONDS)
@@ -93,6 +94,9 @@ class RunService:
             UnknownAgentType: no such strategy.
             InvalidRunInput: an option that can't be met.
             KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
+            McpConnectionNotFound: one of the connections is not there for the caller.
+            ModelNotFound: the model that is to answer is no more.
+            InvalidLink: an image of the question is no more.
             PermissionDenied: it names what the caller has no permission to look at.
             SessionNotFound: the thread is somebody else's.
             RunIdTaken: the run id was used before.
@@ -107,6 +111,9 @@ class RunService:
             raise ShuttingDown
         planned = await self._planner.plan(principal, request, refusal)
         async with self._planner.door:
+            if self._is_draining:
+                # Since it was asked: planning takes as long as servers take that were never seen.
+                raise ShuttingDown
             try:
                 run = await self._begin(principal, planned)
             except IntegrityError:
@@ -142,7 +149,11 @@ class RunService:
         self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]
     ) -> None:
         try:
-            driver = RunDriver(self._context, await prepare())
+            course = await self._prepared(run, prepare)
+            if course is None:
+                await self._close_own(run.key, None)
+                return
+            driver = RunDriver(self._context, course)
             self._drivers[run.key] = driver
             if self._hands_over:
                 await driver.hand_over()
@@ -150,14 +161,34 @@ class RunService:
         except DatabaseUnavailable as error:
             # It is taken up when its lease ends, here or elsewhere.
             log.warning("run.abandoned", run_id=run.run_id, why=type(error).__name__)
+        except AgentexError as error:
+            # What it needs is gone, such as its owner's account; closing it says so in the log.
+            await self._close_own(run.key, error)
         # The edge of the run: nobody awaits it, and its followers wait for a terminal event.
         except Exception as error:
             log.exception("run.crashed", run_id=run.run_id, error=type(error).__name__)
-            failure = error if isinstance(error, AgentexError) else AgentexError()
-            await self._close_own(run.key, failure)
+            await self._close_own(run.key, AgentexError())
         finally:
             self._drivers.pop(run.key, None)
             self._followers.release(run.key)
+
+    async def _prepared(
+        self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]
+    ) -> Course | None:
+        """The course of a run; None where the run was stopped before it had one."""
+        preparing = asyncio.ensure_future(prepare())
+
+        async def give_up() -> None:
+            preparing.cancel()
+
+        self._preparing[run.key] = preparing
+        try:
+            with self._context.pulse.watching(run.key, give_up):
+                await asyncio.wait({preparing})
+        finally:
+            self._preparing.pop(run.key, None)
+            preparing.cancel()
+        return None if preparing.cancelled() else preparing.result()
 
     def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
         """The log of a run from behind a sequence number to its terminal event.
@@ -214,7 +245,9 @@ class RunService:
             asked = await store.request_stop(work, run.id)
         if not asked:
             return False
-        if (driver := self._drivers.get(run.id)) is not None:
+        if (preparing := self._preparing.get(run.id)) is not None:
+            preparing.cancel()
+        elif (driver := self._drivers.get(run.id)) is not None:
             await driver.stop()
         while clock.time() < deadline:
             async with self._database.reading() as session:
@@ -223,8 +256,12 @@ class RunService:
                 return run.status == RunStatus.CANCELLED
             await asyncio.sleep(_STOP_POLL_SECONDS)
         # Whoever drove it does not answer: its log is closed here, its later writes are refused.
-        await self._close(run.id, RunLost(), if_lost=False)
-        return True
+        if await self._close(run.id, None, if_lost=False):
+            return True
+        # It answered in the end, or was deleted.
+        async with self._database.reading() as session:
+            run = await store.get(session, principal, run_id)
+        return run.status == RunStatus.CANCELLED
 
     async def take_up_lost(self) -> int:
         """Go on with runs whose process is gone, or end them where that can't be.
@@ -259,35 +296,40 @@ class RunService:
         try:
             async with self._database.reading() as session:
                 unfinished = await taking_up.load(session, run_key)
-            course = await self._launcher.again(unfinished)
-        except DatabaseUnavailable:
-            raise
-        except AgentexError as error:
-            return await self._close_own(run_key, error)
         except (ValidationError, LookupError) as error:
-            # Written by a version whose runs this one can't read.
-            log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
-            return await self._close_own(run_key, RunLost())
-        log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
-        self._followers.feed(run_key, last_seq=len(unfinished.logged))
+            return await self._close_own(run_key, _unreadable(run_key, error))
 
         async def prepared() -> Course:
-            return course
+            try:
+                return await self._launcher.again(unfinished)
+            except (ValidationError, LookupError) as error:
+                raise _unreadable(run_key, error) from error
 
+        log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
+        self._followers.feed(run_key, last_seq=len(unfinished.logged))
         self._conduct(unfinished.run, prepared)
         return True
 
-    async def _close_own(self, run_key: str, failure: AgentexError) -> bool:
+    async def _close_own(self, run_key: str, failure: AgentexError | None) -> bool:
         """Close a run, unless another process drives it by now."""
         return await self._close(run_key, failure, if_lost=False, driver=self._context.name)
 
     async def _close(
-        self, run_key: str, failure: AgentexError, *, if_lost: bool, driver: str | None = None
+        self,
+        run_key: str,
+        failure: AgentexError | None,
+        *,
+        if_lost: bool,
+        driver: str | None = None,
     ) -> bool:
+        """Close a run from outside of its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:
             closed = await endings.close(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
-            log.warning("run.closed", run_key=run_key, code=int(failure.code))
+            if failure is None:
+                log.info("run.stopped", run_key=run_key)
+            else:
+                log.warning("run.closed", run_key=run_key, code=int(failure.code))
             self._followers.tell(run_key, closed)
         return bool(closed)
 
@@ -304,3 +346,9 @@ class RunService:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
         await self._followers.close()
+
+
+def _unreadable(run_key: str, error: Exception) -> RunLost:
+    """What becomes of a run of a version whose runs this one can't read."""
+    log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
+    return RunLost()

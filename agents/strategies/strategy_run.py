@@ -106,7 +106,9 @@ class StrategyRun:
         return self._channel.known
 
     async def _drive(self) -> None:
-        if self._is_stopped:
+        is_behind = self._strategy.inputs.journal.is_replaying and not self._channel.is_closed
+        # Who stops a run that was taken up waits until it knows again what it had said.
+        if self._is_stopped and not is_behind:
             return
         self._strategy.emit(self._strategy.opening())
         if self._agent_type is not None:

@@ -4,15 +4,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlmodel import select
 
 from agents.agui.verifier import verify
 from agents.models.extractive import Extractive
 from agents.models.port import ChatModel
+from agents.runs import pulse, service
 from agents.runs.live import followers
 from agents.runs.service import RunService
-from agents.tables import RunStatus
+from agents.tables import AgentRun, RunStatus
 from api import event_stream, run_streams
 from api.framings import SseFraming
 from api.run_streams import RunPlace
@@ -63,7 +66,7 @@ async def services(database: Database) -> AsyncIterator[MakeService]:
         return made[-1]
 
     yield make
-    await asyncio.gather(*(service.drain(0) for service in made))
+    await asyncio.gather(*(made_one.drain(0) for made_one in made))
 
 
 async def test_run_ends_with_its_answer_stored_and_the_thread_free(
@@ -137,6 +140,130 @@ async def test_stop_is_quick_when_a_search_hangs(
     assert events[-1]["outcome"] == {"type": "cancelled"}
     result = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")
     assert result["content"] == "Cancelled: the run was stopped."
+
+
+class Preparation:
+    """Holds the preparation of a service's runs until the test lets it go on."""
+
+    def __init__(self, runs: RunService, monkeypatch: pytest.MonkeyPatch, name: str = "fresh"):
+        self.began, self.may_end = asyncio.Event(), asyncio.Event()
+        self._prepare = getattr(runs._launcher, name)
+        monkeypatch.setattr(runs._launcher, name, self._slowly)
+
+    async def _slowly(self, *given: Any) -> Any:
+        self.began.set()
+        await self.may_end.wait()
+        return await self._prepare(*given)
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["here", "by another process"])
+async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
+    services: MakeService,
+    principal: Principal,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_elsewhere: bool,
+):
+    model, request = HeldModel("Hello"), asking()
+    runs, others = services(model), services()
+    preparation = Preparation(runs, monkeypatch)
+    key = await runs.begin(principal, request)
+    await asyncio.wait_for(preparation.began.wait(), 10)
+    started = time.monotonic()
+    assert await (others if is_elsewhere else runs).stop(principal, request.run_id)
+    took = time.monotonic() - started
+    preparation.may_end.set()
+    await asyncio.wait_for(runs.drain(5), 10)
+
+    assert (await checked(others, key, request))[-1]["outcome"] == {"type": "cancelled"}
+    assert not model.asked.is_set()
+    # To the operator it is no failure.
+    assert "warning" not in capsys.readouterr().out
+    # Nobody waited for a driver that does not answer; that of another process looks twice a second.
+    assert took < 1.6
+
+
+async def test_run_is_not_taken_for_lost_while_it_is_prepared(
+    services: MakeService,
+    database: Database,
+    principal: Principal,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(pulse, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(pulse, "LEASE_SECONDS", 0.06)
+    request = asking()
+    runs = services()
+    preparation = Preparation(runs, monkeypatch)
+    key = await runs.begin(principal, request)
+    await asyncio.wait_for(preparation.began.wait(), 10)
+    before = (await rows_of(database, key))[0].lease_until
+    async with asyncio.timeout(10):
+        # Nobody tells of it.
+        while (await rows_of(database, key))[0].lease_until == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    preparation.may_end.set()
+
+    assert (await checked(runs, key, request))[-1].get("outcome") is None
+
+
+async def test_run_that_is_stopped_while_it_is_taken_up_keeps_what_it_had_said(
+    services: MakeService, database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    gone, request = services(HeldModel("Hello")), asking()
+    key = await gone.begin(principal, request)
+    await until(gone, key, "TEXT_MESSAGE_CONTENT")
+    await gone.drain(0)
+    model = HeldModel()
+    runs = services(model)
+    preparation = Preparation(runs, monkeypatch, "again")
+    assert await asyncio.wait_for(runs.take_up_lost(), 5) == 1
+    await asyncio.wait_for(preparation.began.wait(), 10)
+    assert await runs.stop(principal, request.run_id)
+
+    assert (await checked(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
+    assert [m.content for m in (await rows_of(database, key))[2][1:]] == ["Hello"]
+    assert not model.asked.is_set()
+
+
+async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
+    services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    here, model, request = services(), HeldModel("Hel"), asking()
+    there = services(model)
+    key = await there.begin(principal, request)
+    await until(there, key, "TEXT_MESSAGE_CONTENT")
+    # As when its driver ends it between the last look at it and the closing.
+    monkeypatch.setattr(service, "_STOP_SECONDS", 0)
+    close = here._close
+
+    async def close_late(*given: Any, **named: Any) -> bool:
+        model.say("lo", last=True)
+        await checked(there, key, request)
+        return await close(*given, **named)
+
+    monkeypatch.setattr(here, "_close", close_late)
+    monkeypatch.setattr(pulse, "_PULSE_SECONDS", 60)
+
+    assert not await here.stop(principal, request.run_id)
+
+
+async def test_no_run_begins_when_draining_began_while_it_was_planned(
+    services: MakeService, database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
+):
+    runs = services()
+    plan = runs._planner.plan
+
+    async def plan_long(*given: Any) -> Any:
+        planned = await plan(*given)
+        await runs.drain(0)
+        return planned
+
+    monkeypatch.setattr(runs._planner, "plan", plan_long)
+    with pytest.raises(ShuttingDown):
+        await runs.begin(principal, asking())
+
+    async with database.reading() as session:
+        assert (await session.exec(select(AgentRun))).first() is None
 
 
 async def test_stop_of_a_run_that_is_over_changes_nothing(

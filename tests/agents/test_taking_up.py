@@ -1,5 +1,6 @@
 """Runs taken up by another process: at every point at which the first one may have died."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -155,6 +156,23 @@ async def test_run_that_is_taken_up_again_and_again_still_ends(server, client):
     verify(log, thread_id=THREAD, run_id=RUN)
     answers = [m for m in folded(log).messages if m["role"] == "assistant" and m["content"]]
     assert answers[-1]["content"] == "The port is 7070 [1]. Logs are kept for thirty days [1]."
+
+
+async def test_run_that_is_stopped_as_soon_as_it_is_taken_up_keeps_what_it_had_said(server, client):
+    make = scripted("react")
+    first = Process(make(server, client, InMemoryRetriever((RELAY, VAULT))), "react", [])
+    await first.drive()
+    said = [batch for batch in first.batches if not batch.is_last]
+    turns = len(server.requests)
+    again = Process(make(server, client, InMemoryRetriever((RELAY, VAULT))), "react", said)
+    stopping = asyncio.create_task(again._run.stop())
+    log = await again.drive()
+    await stopping
+
+    verify(log, thread_id=THREAD, run_id=RUN)
+    assert log[-1]["outcome"] == {"type": "cancelled"}
+    assert not any(event["type"] == "MESSAGES_SNAPSHOT" for event in log)
+    assert len(server.requests) == turns
 
 
 async def test_run_of_another_version_is_not_gone_on_with(server, client):

@@ -1,0 +1,42 @@
+"""Signs of life of runs: who is told that a run has to end."""
+
+import asyncio
+from contextlib import ExitStack
+
+import pytest
+
+from agents.runs import pulse
+from agents.runs.pulse import Pulse
+from core.database.engine import Database
+from tests.fixtures.database import one_database
+
+pytestmark = pytest.mark.anyio
+
+
+@one_database
+async def test_who_watches_a_run_now_is_told_when_another_did_at_the_look(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+
+    async def stop_preparing() -> None:
+        told.append("preparing")
+
+    async def stop_driving() -> None:
+        told.append("driving")
+
+    watching = Pulse(database, "here", asyncio.Lock())
+    with ExitStack() as preparing, ExitStack() as driving:
+
+        async def going_on(*_: object) -> set[str]:
+            # It was prepared while the database was asked.
+            preparing.close()
+            driving.enter_context(watching.watching("run", stop_driving))
+            return set()
+
+        monkeypatch.setattr(pulse, "_going_on", going_on)
+        preparing.enter_context(watching.watching("run", stop_preparing))
+        await watching._look()
+        await asyncio.gather(*watching._stopping)
+
+    assert told == ["driving"]
