@@ -1,12 +1,13 @@
 """Settings of single sign-on with OpenID Connect."""
 
-import json
 import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import NoDecode
+
+from core.json_settings import read_json
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
@@ -106,12 +107,7 @@ class OidcSettings(BaseModel):
     @field_validator("oidc_roles", mode="before")
     @classmethod
     def _read_roles(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ValueError("is not a JSON object") from None
+        return read_json(value, "object")
 
     @field_validator("oidc_client_id")
     @classmethod

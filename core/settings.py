@@ -1,7 +1,6 @@
 """Every setting of Agentex: ``AGENTEX_*`` variables or a ``.env`` file, read once, frozen."""
 
 import hashlib
-import json
 import os
 import tempfile
 from functools import lru_cache
@@ -10,17 +9,19 @@ from typing import Annotated, Literal
 
 from dotenv import dotenv_values
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.access_settings import AccessSettings
 from core.embedding_settings import EmbeddingModelSetting
 from core.host_ports import read_host_port
+from core.json_settings import read_json
 from core.llm_settings import LlmOptions
 from core.tool_policies import ToolPolicy
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
+_WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret")
 
 
@@ -274,25 +275,24 @@ class Settings(AccessSettings, BaseSettings):
             raise ValueError("is empty or the sample value: set a real secret or leave it out")
         return value
 
+    @field_validator("host")
+    @classmethod
+    def _require_public_url(cls, value: str, info: ValidationInfo) -> str:
+        # People are sent back to an address: nobody reaches one that means all of this machine's.
+        given = info.data
+        if value in _WILDCARDS and given.get("oidc_issuer") and not given.get("oidc_public_url"):
+            raise ValueError("is no address to come back to: set AGENTEX_OIDC_PUBLIC_URL")
+        return value
+
     @field_validator("embedding_models", mode="before")
     @classmethod
     def _read_list(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ValueError("is not a JSON list of models") from None
+        return read_json(value, "list of models")
 
     @field_validator("llm_options", "tool_policies", mode="before")
     @classmethod
     def _read_object(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ValueError("is not a JSON object") from None
+        return read_json(value, "object")
 
     @field_validator("allowed_private_targets", mode="before")
     @classmethod

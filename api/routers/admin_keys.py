@@ -24,7 +24,6 @@ Manage = Depends(requires(Permission.USERS_MANAGE))
 )
 async def list_api_keys_of_user(
     user_id: Text,
-    principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:

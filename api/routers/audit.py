@@ -5,12 +5,12 @@ import io
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from api.dependencies import CurrentServices, Reading, paging, requires
 from api.envelope import Envelope, Items, Text, page_of
@@ -32,6 +32,7 @@ router = APIRouter(
     tags=["system"],
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
 )
+_FILTER = TypeAdapter(dict[str, JsonValue | datetime])
 _CSV = "text/csv; charset=utf-8"
 _COLUMNS = (
     "created_at", "action", "actor_id", "actor_name", "object_type", "object_id", "object_name",
@@ -105,12 +106,18 @@ async def export_audit(services: CurrentServices, wanted: Filter) -> ExportRespo
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
     # Noted first: who takes the log with them stands in what they take.
     async with unit_of_work(services.database) as work:
-        note(work.session, AuditAction.AUDIT_EXPORTED)
+        note(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
     blocks = _csv_blocks(services.database, wanted)
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)
+
+
+def _told(wanted: AuditFilter) -> dict[str, JsonValue]:
+    """What was asked for; what does not filter is left out."""
+    filled = {key: value for key, value in asdict(wanted).items() if value}
+    return _FILTER.dump_python(filled, mode="json")
 
 
 async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import IntegrityError
 
+from agents.back_doors import close_back_doors
 from api.dependencies import CurrentServices, CurrentSettings
 from api.envelope import Body, Envelope, Secret, Text
 from api.errors import error_responses
@@ -29,7 +30,14 @@ from core.accounts.sign_ins import (
 )
 from core.accounts.users import get_role
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, ErrorCode, InvalidRequest, OidcEmailTaken, OidcOff
+from core.errors import (
+    AgentexError,
+    ErrorCode,
+    InvalidRequest,
+    OidcEmailTaken,
+    OidcOff,
+    OidcUnavailable,
+)
 from core.oidc import Answer, Identity, Provider
 from core.settings import Settings
 
@@ -102,7 +110,13 @@ async def begin_single_sign_on(
     await services.login_throttle.begin_sign_in(address_of(request.scope))
     async with unit_of_work(services.database) as work:
         questions, browser = await begin_attempt(work.session, destination)
-    answer = RedirectResponse(await provider.authorization_url(questions), 302)
+    try:
+        there = await provider.authorization_url(questions)
+    except OidcUnavailable:
+        # Not the doing of whoever wants to log in.
+        await services.login_throttle.end_sign_in(address_of(request.scope))
+        raise
+    answer = RedirectResponse(there, 302)
     answer.set_cookie(
         _cookie(provider),
         browser,
@@ -131,7 +145,6 @@ async def begin_single_sign_on(
         ErrorCode.OIDC_EMAIL_REFUSED,
         ErrorCode.OIDC_EMAIL_TAKEN,
         ErrorCode.OIDC_OFF,
-        ErrorCode.TOO_MANY_LOGINS,
         ErrorCode.UNUSABLE_SETTING,
         ErrorCode.OIDC_UNAVAILABLE,
     ),
@@ -148,8 +161,7 @@ async def finish_single_sign_on(
     arrival = _Arrival(services, settings, provider, given)
     browser = request.cookies.get(_cookie(provider), "")
     try:
-        async with services.login_throttle.sign_in_step(address_of(request.scope)):
-            return RedirectResponse(await arrival.welcome(state, browser), 302)
+        return RedirectResponse(await arrival.welcome(state, browser), 302)
     except AgentexError as refusal:
         if arrival.destination is not None:
             await note_refused_sign_in(services.database, refusal)
@@ -168,7 +180,6 @@ async def finish_single_sign_on(
         ErrorCode.OIDC_CODE_INVALID,
         ErrorCode.ACCOUNT_DISABLED,
         ErrorCode.OIDC_OFF,
-        ErrorCode.TOO_MANY_LOGINS,
     ),
 )
 async def exchange_sign_on_code(
@@ -177,10 +188,7 @@ async def exchange_sign_on_code(
     """Exchange the code of a sign-in for tokens: once, within a minute, where it was begun."""
     provider, address = _provider(services), address_of(request.scope)
     proof = body.verifier or request.cookies.get(_cookie(provider), "")
-    async with (
-        services.login_throttle.sign_in_step(address),
-        unit_of_work(services.database) as work,
-    ):
+    async with unit_of_work(services.database) as work:
         user_id = await redeem_ticket(work.session, code=body.code, proof=proof)
         user, tokens = await services.authenticator.begin_vouched_login(work.session, user_id)
         role = await get_role(work.session, user.role_id)
@@ -225,7 +233,8 @@ class _Arrival:
 
     async def _ticket(self, identity: Identity, destination: Destination, browser: str) -> str:
         async with unit_of_work(self._services.database) as work:
-            user = await account_of(work.session, identity, policy_of(self._settings))
+            policy = policy_of(self._settings)
+            user = await account_of(work.session, identity, policy, close_back_doors)
             return issue_ticket(work.session, user, destination, browser=browser)
 
 

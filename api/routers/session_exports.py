@@ -79,6 +79,10 @@ async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
                 yield await asyncio.to_thread(writer.message, message)
 
 
+def _dumped(message: ChatMessage) -> str:
+    return message_answer(message).model_dump_json()
+
+
 async def _json(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
     exported = utc_now().isoformat().replace("+00:00", "Z")
     yield f'{{{_FORMAT},"exported_at":"{exported}",'
@@ -87,6 +91,6 @@ async def _json(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
     async with aclosing(batches):
         async for messages in batches:
             for message in messages:
-                yield separator + message_answer(message).model_dump_json()
+                yield separator + await asyncio.to_thread(_dumped, message)
                 separator = ",\n"
     yield "]}\n"

@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
 from core.accounts.api_keys import end_api_key, held_api_key
-from core.accounts.authentication import change_password, end_logins
+from core.accounts.authentication import ACTIVE, change_password, end_logins
 from core.accounts.look_alikes import folded, name_key
 from core.accounts.models import (
     ApiKey,
@@ -28,6 +28,7 @@ from core.accounts.users import UserDraft, create_user, get_role, get_role_by_na
 from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
 from core.errors import (
+    AccountDisabled,
     InvalidRequest,
     LastAdministrator,
     RoleNotFound,
@@ -261,6 +262,7 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     The last administrator stays one: a change at the provider must not leave nobody.
 
     Raises:
+        AccountDisabled: it was switched off or deleted meanwhile.
         UnusableSetting: there is no such role.
     """
     role = (await session.exec(select(Role).where(Role.name == name))).first()
@@ -268,8 +270,11 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
         raise UnusableSetting(setting="AGENTEX_OIDC_ROLES", error=f"there is no role {name}")
     if role.id == user.role_id:
         return
-    await _take_turn(session)
+    await take_turn(session)
     await session.refresh(user, ["role_id", "status"])
+    if user.status != ACTIVE:
+        # Since it was looked at: what has no person any more gets no role.
+        raise AccountDisabled
     before = await get_role(session, user.role_id)
     try:
         if _administers(user, before) and role.name != ADMIN_ROLE:
@@ -306,14 +311,17 @@ async def held_account(
         PermissionDenied: it may do what the caller may not.
         UserNotFound: there is none.
     """
-    await _take_turn(session)
+    await take_turn(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
     return user, role
 
 
-async def _take_turn(session: AsyncSession) -> None:
-    # One at a time: two administrators who demote each other would both see the other one left.
+async def take_turn(session: AsyncSession) -> None:
+    """Wait for who else changes what accounts may, until the end of this transaction.
+
+    Two administrators who demote each other at once would both see the other one left.
+    """
     turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
     await session.exec(turn)
 

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
-from core.accounts.models import ApiKey, User
+from core.accounts.models import ApiKey, TokenFamily, User
 from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
 from core.database.paging import Page, paged
@@ -70,7 +70,7 @@ async def make_api_key(
     Raises:
         ApiKeysFull: the account has as many as are kept.
         InvalidRequest: it would have ended already, or would outlive the key it is made with.
-        InvalidToken: the key it is made with is gone meanwhile.
+        InvalidToken: the login or key it is made with is gone meanwhile.
         PermissionDenied: the caller lacks a permission that it should have, or is a key with scopes.
     """
     principal.require_whole()
@@ -78,6 +78,7 @@ async def make_api_key(
         principal.require_all(draft.scopes)
     # Held: two requests at a time would both count what the other has not made yet.
     await session.get(User, principal.user_id, with_for_update={"key_share": True})
+    await _require_login(session, principal)
     mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
     if (await session.exec(mine)).one() >= MOST_KEYS:
         raise ApiKeysFull(most=MOST_KEYS)
@@ -93,6 +94,17 @@ async def make_api_key(
         raise InvalidRequest("expires_at", "Use a time to come")
     bounded = replace(draft, expires_at=expires_at)
     return await _add(session, principal.user_id, bounded, made_with=principal.key_id)
+
+
+async def _require_login(session: AsyncSession, principal: Principal) -> None:
+    """Refuse a login that ended while the account was waited for: by another password, as may be."""
+    if principal.family_id is None:
+        return
+    alive = select(TokenFamily.id).where(
+        TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None)
+    )
+    if (await session.exec(alive)).first() is None:
+        raise InvalidToken
 
 
 async def create_api_key(session: AsyncSession, user_id: str, *, name: str) -> tuple[ApiKey, str]:

@@ -3,7 +3,7 @@
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -11,7 +11,7 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.administration import adopt_role, target_of
+from core.accounts.administration import adopt_role, take_turn, target_of
 from core.accounts.authentication import ACTIVE, end_logins
 from core.accounts.look_alikes import folded, mixes_alphabets
 from core.accounts.models import ApiKey, OidcIdentity, User
@@ -21,7 +21,7 @@ from core.accounts.users import (
     UserDraft,
     clean_email,
     create_user,
-    find_user_by_login,
+    find_user_by_email,
     get_role,
 )
 from core.audit import Actor, AuditAction, note
@@ -42,6 +42,14 @@ NO_PASSWORD = ""
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 _LONGEST_NAME = 50
 _NUMBERED_NAMES = 9
+_WORTH_MORE_THAN_AN_ADDRESS = {
+    Permission.USERS_MANAGE,
+    Permission.SYSTEM_MANAGE,
+    Permission.MODELS_MANAGE,
+}
+
+CloseBackDoors = Callable[[AsyncSession, str], Awaitable[None]]
+"""Ends, for an account's id, what else its former holder could act or listen by."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +80,19 @@ def policy_of(settings: Settings) -> SignInPolicy:
     )
 
 
-async def account_of(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User:
+async def account_of(
+    session: AsyncSession,
+    identity: Identity,
+    policy: SignInPolicy,
+    close_back_doors: CloseBackDoors,
+) -> User:
     """The account of somebody whom the provider knows: theirs, or a new one.
 
     Args:
         session: a writing session.
         identity: who they are, checked.
         policy: what the operator decided.
+        close_back_doors: for an account that was somebody's without a proven address.
 
     Raises:
         AccountDisabled: theirs is switched off.
@@ -93,7 +107,11 @@ async def account_of(session: AsyncSession, identity: Identity, policy: SignInPo
     )
     known = (await session.exec(query)).first()
     user = await session.get(User, known.user_id) if known is not None else None
-    user = user or await _linked(session, identity, policy) or await _new(session, identity, policy)
+    if user is None:
+        user = await _linked(session, identity, policy)
+        if user is not None:
+            await close_back_doors(session, user.id)
+    user = user or await _new(session, identity, policy)
     if user.status != ACTIVE:
         raise AccountDisabled
     if policy.roles is not None:
@@ -117,22 +135,24 @@ async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolic
 
     Whoever had the account until now has never shown that the address is theirs: what they could
     come in by ends, or an account made in advance under a foreign address would stay a back door.
-    An administrator's is not linked: an address must not be worth that much.
+    Nobody's who manages people, models or the system: an address must not be worth that much.
     """
     if not (policy.link_by_email and identity.email_verified and identity.email):
         return None
+    # Before the account's row: administrators take the two in this order too.
+    await take_turn(session)
     query = select(User).where(User.email_key == folded(identity.email.strip()))
     user = (await session.exec(query.with_for_update())).first()
     if user is None or user.status != ACTIVE:
         return None
     others = select(OidcIdentity.id).where(OidcIdentity.user_id == user.id)
     permissions = effective_permissions(user, await get_role(session, user.role_id))
-    if (await session.exec(others)).first() or Permission.USERS_MANAGE in permissions:
+    if (await session.exec(others)).first() or permissions & _WORTH_MORE_THAN_AN_ADDRESS:
         return None
     user.password_hash = NO_PASSWORD
     await end_logins(session, user.id)
-    await session.exec(delete(ApiKey).where(col(ApiKey.user_id) == user.id))
-    return _link(session, user, identity)
+    keys = await session.exec(delete(ApiKey).where(col(ApiKey.user_id) == user.id))
+    return _link(session, user, identity, {"by_email": True, "keys_revoked": keys.rowcount})
 
 
 async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User:
@@ -143,7 +163,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
         email = clean_email(identity.email or "")
     except InvalidRequest as error:
         raise OidcEmailRefused("missing") from error
-    if await find_user_by_login(session, email) is not None:
+    if await find_user_by_email(session, email) is not None:
         raise OidcEmailTaken
     for name in _names(identity.username or email.partition("@")[0]):
         try:
@@ -161,10 +181,15 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
     raise UsernameTaken(field="username")
 
 
-def _link(session: AsyncSession, user: User, identity: Identity) -> User:
+def _link(
+    session: AsyncSession,
+    user: User,
+    identity: Identity,
+    ended: Mapping[str, JsonValue] | None = None,
+) -> User:
     row = OidcIdentity(user_id=user.id, issuer=identity.issuer, subject=identity.subject)
     session.add_all([user, row])
-    details: dict[str, JsonValue] = {"issuer": identity.issuer}
+    details: dict[str, JsonValue] = {"issuer": identity.issuer, **(ended or {})}
     actor = Actor(user.id, user.username)
     note(session, AuditAction.IDENTITY_LINKED, target_of(user), actor=actor, details=details)
     return user

@@ -16,6 +16,8 @@ from core.security.rate_limits import (
 
 _LOGIN_SECONDS = 300.0
 _REGISTRATION_SECONDS = 3600.0
+_SIGN_INS_PER_WRONG_LOGIN = 10
+"""A sign-in that was begun guesses nothing: an office behind one address begins many at once."""
 
 
 class LoginThrottle:
@@ -33,6 +35,9 @@ class LoginThrottle:
         self._limiter = limiter
         self._per_account = Limit(settings.wrong_logins, _LOGIN_SECONDS)
         self._per_address = Limit(settings.address_wrong_logins, _LOGIN_SECONDS)
+        self._sign_ins = Limit(
+            settings.address_wrong_logins * _SIGN_INS_PER_WRONG_LOGIN, _LOGIN_SECONDS
+        )
         self._registrations = Limit(settings.address_registrations, _REGISTRATION_SECONDS)
 
     @asynccontextmanager
@@ -69,12 +74,13 @@ class LoginThrottle:
         await take_or_refuse(self._limiter, [charge], TooManyRequests)
 
     async def begin_sign_in(self, address: str) -> None:
-        """Count a sign-in through a provider; the first that ends well gives it back.
+        """Count a sign-in through a provider; one that ends well gives it back.
 
-        Each begun one is a row, and each that comes back asks the provider.
+        Each begun one is a row, and may ask the provider once. Coming back is not counted: it takes a
+        state and a code that nobody guesses, and somebody else's attempts must keep nobody from it.
 
         Raises:
-            TooManyLogins: too many from this address were begun and not ended, or went wrong.
+            TooManyLogins: too many from this address were begun and did not end well.
         """
         await take_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
 
@@ -82,16 +88,5 @@ class LoginThrottle:
         """Give back what a sign-in that ended well was counted for."""
         await self._limiter.give_back([self._sign_in(address)])
 
-    @asynccontextmanager
-    async def sign_in_step(self, address: str) -> AsyncGenerator[None]:
-        """Do one step of a sign-in inside: one that raises is counted, like a wrong password.
-
-        Raises:
-            TooManyLogins: there were too many; nothing is done.
-        """
-        await self.begin_sign_in(address)
-        yield
-        await self.end_sign_in(address)
-
     def _sign_in(self, address: str) -> Charge:
-        return Charge(f"sign-in:{address_range(address)}", self._per_address)
+        return Charge(f"sign-in:{address_range(address)}", self._sign_ins)

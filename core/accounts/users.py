@@ -4,8 +4,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from sqlalchemy import or_
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import select
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.look_alikes import folded, mixes_alphabets, name_key
@@ -64,6 +65,7 @@ async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
         WeakPassword: the password breaks a rule.
     """
     name, address = clean_username(username), clean_email(email)
+    _require_own_address(name, address)
     check_strength(password, username=name)
     return UserDraft(name, address, await hash_password(password))
 
@@ -97,11 +99,25 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
 async def _require_free(
     session: AsyncSession, *, username: str | None = None, email: str | None = None
 ) -> None:
-    """Refuse what another account logs in by: a name may look like an address."""
-    if username is not None and await find_user_by_login(session, username) is not None:
-        raise UsernameTaken(field="username")
-    if email is not None and await find_user_by_login(session, email) is not None:
+    """Refuse what another account logs in by: a name may be, or look like, an address."""
+    if username is not None:
+        key = name_key(username)
+        is_taken = or_(
+            col(User.username_key) == key, col(User.email_key).in_({folded(username), key})
+        )
+        if (await session.exec(select(User.id).where(is_taken))).first() is not None:
+            raise UsernameTaken(field="username")
+    if email is not None and await find_user_by_email(session, email) is not None:
         raise EmailTaken(field="email")
+
+
+def _require_own_address(username: str, email: str) -> None:
+    """Refuse a name that looks like an address and is not one's own.
+
+    Whoever has another's address for a name could be taken for them where people are named.
+    """
+    if "@" in username and folded(username) != folded(email):
+        raise InvalidRequest("username", "A name with @ has to be your own e-mail address")
 
 
 async def get_user(session: AsyncSession, user_id: str) -> User:
@@ -117,13 +133,21 @@ async def get_user(session: AsyncSession, user_id: str) -> User:
 
 
 async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
-    """The account of this user name or e-mail address, if there is one."""
-    wanted = login.strip()
-    named = select(User).where(User.username_key == name_key(wanted))
-    by_name = (await session.exec(named)).first()
-    if by_name is not None:
-        return by_name
-    return (await session.exec(select(User).where(User.email_key == folded(wanted)))).first()
+    """The account of this user name or e-mail address, if there is one.
+
+    An address is its owner's, whoever has a name that reads like it.
+    """
+    by_address = await find_user_by_email(session, login) if "@" in login else None
+    if by_address is not None:
+        return by_address
+    named = select(User).where(User.username_key == name_key(login.strip()))
+    return (await session.exec(named)).first()
+
+
+async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
+    """The account of this e-mail address, if there is one."""
+    wanted = select(User).where(User.email_key == folded(email.strip()))
+    return (await session.exec(wanted)).first()
 
 
 async def update_profile(
@@ -137,6 +161,7 @@ async def update_profile(
     """
     if username is not None and clean_username(username) != user.username:
         name = clean_username(username)
+        _require_own_address(name, user.email)
         if name_key(name) != user.username_key and folded(name) != user.email_key:
             await _require_free(session, username=name)
         user.username, user.username_key = name, name_key(name)

@@ -11,6 +11,7 @@ from typing import cast
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import (
+    BadSignatureError,
     ExpiredTokenError,
     InvalidClaimError,
     InvalidKeyIdError,
@@ -29,7 +30,7 @@ CLOCK_SKEW_SECONDS = 60
 
 
 class UnknownKey(Exception):
-    """The token names a key that is not in the set: the provider may have a new one."""
+    """No key of the set made the signature: the provider may have new ones, of the same name too."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def check_id_token(token: str, keys: KeySet, expected: Expected) -> Mapping[str,
 
     Raises:
         OidcTokenInvalid: a check failed; ``reason`` is ``signature``, ``expired``, or the claim.
-        UnknownKey: the token was signed with a key that is not in the set.
+        UnknownKey: the token was not signed with a key of the set.
     """
     try:
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
@@ -83,7 +84,7 @@ def check_id_token(token: str, keys: KeySet, expected: Expected) -> Mapping[str,
         }
         claims = CodeIDToken(read.claims, read.header, options, params)
         claims.validate(leeway=CLOCK_SKEW_SECONDS)
-    except InvalidKeyIdError as error:
+    except (InvalidKeyIdError, BadSignatureError) as error:
         raise UnknownKey from error
     except ExpiredTokenError as error:
         raise OidcTokenInvalid("expired") from error

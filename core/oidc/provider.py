@@ -19,6 +19,7 @@ from joserfc.jwk import KeySet
 from pydantic import BaseModel, Field, field_validator
 
 from core.errors import OidcRefused, OidcTokenInvalid, OidcUnavailable
+from core.host_ports import HostPort
 from core.logging import get_logger
 from core.oidc.id_tokens import Expected, UnknownKey, check_id_token, read_keys
 from core.oidc.identity import Identity, claim_at, completed, identity_of
@@ -285,7 +286,7 @@ def open_provider(settings: Settings) -> Provider | None:
         return None
     issuer = urlsplit(settings.oidc_issuer)
     port = issuer.port or (443 if issuer.scheme == "https" else 80)
-    host = f"[{issuer.hostname}]" if ":" in (issuer.hostname or "") else issuer.hostname
-    guard = OutgoingGuard([*settings.allowed_private_targets, f"{host}:{port}"])
-    own = settings.oidc_public_url or f"http://{settings.host}:{settings.port}"
+    there = HostPort(issuer.hostname or "", port).key
+    guard = OutgoingGuard([*settings.allowed_private_targets, there])
+    own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
     return Provider(settings, own.rstrip("/") + CALLBACK_PATH, GuardedTransport(guard))

@@ -1,8 +1,9 @@
 """What guarded transports of all HTTP libraries share: trying the addresses one after another."""
 
 import asyncio
+import ssl
 from collections.abc import Iterable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from core.outgoing.guard import NameNotResolved, OutgoingGuard
 
@@ -27,6 +28,41 @@ class Connector(Protocol[StreamT_co]):
     ) -> StreamT_co:
         """A connection to one address."""
         ...
+
+
+class PoolLimits(Protocol):
+    """How many connections a client keeps, as ``httpx.Limits`` says it."""
+
+    max_connections: int | None
+    max_keepalive_connections: int | None
+    keepalive_expiry: float | None
+
+
+def guarded_pool(
+    guard: OutgoingGuard,
+    library: Any,  # noqa: ANN401 (modules have no protocols)
+    ssl_context: ssl.SSLContext,
+    limits: PoolLimits,
+) -> Any:  # noqa: ANN401
+    """A pool of connections to those addresses only that the guard lets through.
+
+    Args:
+        guard: judges.
+        library: ``httpcore`` or ``httpcore2``, which have the same names.
+        ssl_context: for HTTPS.
+        limits: of the pool.
+
+    Returns:
+        The library's ``AsyncConnectionPool``.
+    """
+    failures = (library.ConnectError, library.ConnectTimeout)
+    return library.AsyncConnectionPool(
+        ssl_context=ssl_context,
+        max_connections=limits.max_connections,
+        max_keepalive_connections=limits.max_keepalive_connections,
+        keepalive_expiry=limits.keepalive_expiry,
+        network_backend=GuardedConnector(guard, library.AnyIOBackend(), failures),
+    )
 
 
 class GuardedConnector(Generic[StreamT_co]):

@@ -1,11 +1,9 @@
 """Guarded connections for ``httpx2``: the transport that a client to a user's address is given."""
 
-from typing import cast
-
 import httpcore2
 import httpx2
 
-from core.outgoing.connecting import KEPT_SECONDS, GuardedConnector
+from core.outgoing.connecting import KEPT_SECONDS, guarded_pool
 from core.outgoing.guard import OutgoingGuard
 
 # As many as the library has by default.
@@ -26,17 +24,7 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         limits: of the pool.
     """
 
-    def __init__(self, guard: OutgoingGuard, limits: httpx2.Limits | None = None) -> None:
-        limits = limits or _LIMITS
+    def __init__(self, guard: OutgoingGuard, limits: httpx2.Limits = _LIMITS) -> None:
         super().__init__(trust_env=False, limits=limits)
         # httpx2 has no parameter for the part of its pool that connects.
-        failures = (httpcore2.ConnectError, httpcore2.ConnectTimeout)
-        own = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())
-        backend = GuardedConnector(guard, own, failures)
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpx2.create_ssl_context(),
-            max_connections=limits.max_connections,
-            max_keepalive_connections=limits.max_keepalive_connections,
-            keepalive_expiry=limits.keepalive_expiry,
-            network_backend=cast(httpcore2.AsyncNetworkBackend, backend),
-        )
+        self._pool = guarded_pool(guard, httpcore2, httpx2.create_ssl_context(), limits)

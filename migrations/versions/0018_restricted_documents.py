@@ -39,6 +39,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Not while a document is restricted: everybody would read it.
+
+    Raises:
+        RuntimeError: one is.
+    """
+    restricted = sa.text("SELECT count(*) FROM document WHERE restricted")
+    if op.get_bind().execute(restricted).scalar_one():
+        raise RuntimeError("documents are restricted: open or delete them before going back")
     op.drop_index("ix_document_restricted", table_name="document")
     op.drop_index("uq_document_name", table_name="document")
     _create_names("deleted_at IS NULL", "deleted_at IS NULL")

@@ -7,14 +7,14 @@ Revises: 0018
 import sqlalchemy as sa
 from alembic import op
 
-from core.accounts.look_alikes import name_key
+from core.accounts.look_alikes import folded, name_key
 
 revision = "0019"
 down_revision = "0018"
 branch_labels = None
 depends_on = None
 
-_USER = sa.table("user", sa.column("id", sa.String), sa.column("username_key", sa.String))
+_USER = sa.table("user", sa.column("id"), sa.column("username"), sa.column("username_key"))
 
 
 def upgrade() -> None:
@@ -32,4 +32,9 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Nothing: the keys are derived from the names, and stay unique."""
+    """The keys that the version before looks up; names that looked alike are apart again."""
+    connection = op.get_bind()
+    for row in connection.execute(sa.select(_USER)).all():
+        connection.execute(
+            sa.update(_USER).where(_USER.c.id == row.id).values(username_key=folded(row.username))
+        )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from core.accounts.api_keys import ApiKeyDraft, make_api_key
 from core.accounts.authentication import (
     Authenticator,
     change_password,
@@ -19,7 +20,12 @@ from core.accounts.users import create_user, draft_user, ensure_roles, update_pr
 from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import EmailTaken, InvalidCredentials, UsernameTaken
+from core.errors import (
+    InvalidCredentials,
+    InvalidRequest,
+    InvalidToken,
+    UsernameTaken,
+)
 from core.security import passwords
 from core.security.tokens import TokenIssuer, generate_signing_key
 
@@ -34,23 +40,38 @@ async def register(database: Database, username: str, email: str) -> User:
         return await create_user(work.session, draft, role=DEFAULT_ROLE)
 
 
-async def test_name_that_is_anothers_address_is_taken(database):
+@pytest.mark.parametrize(
+    "name",
+    ["BOB@example.com", "ｂob@example.com", "newhire@example.com", "@bob", "bob@example.cᴏm"],
+)
+async def test_nobody_has_an_address_for_a_name_that_is_not_theirs(database, name: str):
     await register(database, "bob", "bob@example.com")
-    with pytest.raises(UsernameTaken):
-        await register(database, "BOB@example.com", "mallory@example.com")
+    with pytest.raises(InvalidRequest):
+        await register(database, name, "mallory@example.com")
     mallory = await register(database, "mallory", "mallory@example.com")
     async with unit_of_work(database) as work:
         row = await work.session.get_one(User, mallory.id)
-        with pytest.raises(UsernameTaken):
-            await update_profile(work.session, row, username="bob@example.com", avatar_url=None)
+        with pytest.raises(InvalidRequest):
+            await update_profile(work.session, row, username=name, avatar_url=None)
     found = await check_password(database, login="bob@example.com", password=PASSWORD)
     assert found.username == "bob"
 
 
-async def test_address_that_is_anothers_name_is_taken(database):
-    await register(database, "carol@example.com", "c@example.com")
-    with pytest.raises(EmailTaken):
-        await register(database, "mallory", "Carol@example.com")
+async def test_address_that_reads_like_anothers_is_taken_as_a_name(database):
+    await register(database, "bob", "bob@example.com")
+    with pytest.raises(UsernameTaken):
+        await register(database, "bob@example.cᴏm", "bob@example.cᴏm")
+
+
+async def test_address_is_its_owners_whoever_has_it_for_a_name(database):
+    # As it could be in an older version.
+    mallory = await register(database, "mallory", "mallory@example.com")
+    async with unit_of_work(database) as work:
+        row = await work.session.get_one(User, mallory.id)
+        row.username = row.username_key = "carol@example.com"
+    carol = await register(database, "carol", "Carol@example.com")
+    found = await check_password(database, login="carol@example.com", password=PASSWORD)
+    assert found.id == carol.id
 
 
 async def test_name_may_be_ones_own_address(database):
@@ -144,6 +165,29 @@ async def test_login_by_the_old_password_does_not_outlive_its_change(database):
     async with unit_of_work(database) as work:
         with pytest.raises(InvalidCredentials):
             await authenticator.begin_login(work.session, checked)
+
+
+async def test_login_that_ends_meanwhile_makes_no_key(database):
+    key = generate_signing_key()
+    authenticator = Authenticator(TokenIssuer(key, [key]), access_seconds=60, refresh_seconds=600)
+    user = await register(database, "fay", "fay@example.com")
+    async with unit_of_work(database) as work:
+        _, tokens = await authenticator.begin_login(work.session, user)
+    async with database.reading() as session:
+        principal = await authenticator.principal_of_token(session, tokens.access_token)
+
+    async def make() -> None:
+        async with unit_of_work(database) as work:
+            await make_api_key(work.session, principal, ApiKeyDraft("late"))
+
+    async with unit_of_work(database) as work:
+        row = await work.session.get_one(User, user.id)
+        await change_password(work.session, row, password_hash="new", keep_family_id=None)
+        await work.session.flush()
+        making = asyncio.create_task(make())
+        await asyncio.wait({making}, timeout=0.2)
+    with pytest.raises(InvalidToken):
+        await making
 
 
 async def test_ended_logins_are_forgotten_at_the_next_one(database):

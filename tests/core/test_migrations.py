@@ -16,6 +16,7 @@ from core.database.engine import Database
 from migrations.apply import _config, main, migrate
 from migrations.level import level, revisions
 from migrations.tables import all_tables
+from tests.fixtures.bare_rows import add_document
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
@@ -137,6 +138,13 @@ async def test_keys_of_names_that_look_alike_are_made_anew(empty_database_url: s
         await database.close()
     # Of two that look alike already, both stay as they are.
     assert keys == names | {"рома": "poma"}
+
+
+async def test_restricted_documents_are_not_opened_by_going_back(database: Database):
+    await add_document(database, restricted=True)
+    async with database.engine.begin() as connection:
+        with pytest.raises(RuntimeError, match="restricted"):
+            await connection.run_sync(lambda sync: command.downgrade(_config(sync), "0017"))
 
 
 def test_command_tells_drift_from_none(monkeypatch: pytest.MonkeyPatch):

@@ -102,6 +102,20 @@ async def test_ipv6_counts_by_network(address: str, expected: str):
     assert address_range(address) == expected
 
 
+async def test_sign_ins_that_end_well_are_not_counted_and_many_others_are():
+    throttle = LoginThrottle(LocalRateLimiter(), AccessSettings(address_wrong_logins=1))
+    for _ in range(50):
+        await throttle.begin_sign_in("192.0.2.1")
+        await throttle.end_sign_in("192.0.2.1")
+    for _ in range(10):
+        await throttle.begin_sign_in("192.0.2.1")
+    with pytest.raises(TooManyLogins):
+        await throttle.begin_sign_in("192.0.2.1")
+    await throttle.begin_sign_in("192.0.2.2")
+    async with throttle.attempt("anna", "192.0.2.1"):
+        pass
+
+
 async def test_right_password_is_not_counted_and_wrong_ones_in_any_spelling_are():
     throttle = LoginThrottle(LocalRateLimiter(), AccessSettings(wrong_logins=2))
     for _ in range(5):

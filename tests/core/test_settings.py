@@ -190,6 +190,8 @@ OIDC = {"oidc_issuer": "https://login.example.com", "oidc_client_id": "agentex"}
         ({**OIDC, "oidc_issuer": "https://user:pw@login.example.com"}, "oidc_issuer"),
         ({**OIDC, "oidc_issuer": "https://login.example.com?a=b"}, "oidc_issuer"),
         ({**OIDC, "oidc_public_url": "http://agentex.example.com"}, "oidc_public_url"),
+        ({**OIDC, "host": "0.0.0.0"}, "host"),
+        ({**OIDC, "host": "::"}, "host"),
         ({**OIDC, "oidc_client_secret": "changeme"}, "oidc_client_secret"),
         ({**OIDC, "oidc_scopes": "email"}, "oidc_scopes"),
         ({**OIDC, "oidc_email_domains": "example.com, @corp"}, "oidc_email_domains"),

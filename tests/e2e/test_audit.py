@@ -78,6 +78,8 @@ def test_export_has_what_the_filters_leave_and_no_formula(server: Server, admin:
     assert "attachment" in answer.headers["content-disposition"]
     (row,) = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"), newline=""))
     assert (row["actor_name"], row["object_name"]) == ("'=HYPERLINK(1)", "'@x")
+    (export, *_) = acts(admin, action="audit.exported")
+    assert export["details"] == {"object_id": "evil"}
     empty = admin.request("GET", f"{PATH}/export", params={"until": "2020-01-01T00:00:00Z"})
     assert empty.content.decode("utf-8-sig").startswith("created_at,action")
     assert admin.get(PATH, since="2026-01-01T00:00:00Z", until="2026-01-02T00:00:00Z")["total"] == 1

@@ -37,6 +37,7 @@ class World:
     plain: Server
     strict: Server
     lost: Server
+    few: Server
 
     def come_back(self, server: Server, told: Callable[[str], Any], **query: str) -> httpx.Response:
         """Log in with what the issuer tells when it knows the nonce."""
@@ -79,8 +80,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 apis.start(
                     wait=False,
                     AGENTEX_OIDC_ISSUER=f"http://127.0.0.1:{free_port()}",
-                    AGENTEX_ADDRESS_WRONG_LOGINS="5",
+                    AGENTEX_ADDRESS_WRONG_LOGINS="1",
                 ),
+                apis.start(wait=False, AGENTEX_ADDRESS_WRONG_LOGINS="1"),
             ]
             for server in servers:
                 apis.wait_up(server)
@@ -90,7 +92,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(autouse=True)
 def _as_before(world: World) -> Iterator[None]:
     yield
-    world.issuer.kids, world.issuer.userinfo = ["first"], None
+    world.issuer.kids, world.issuer.userinfo, world.issuer.renamed = ["first"], None, {}
 
 
 def test_good_token_is_believed(world: World):
@@ -200,6 +202,22 @@ def test_new_key_is_fetched_when_it_is_first_used(world: World):
     assert len(fetched) == before + 1
 
 
+def test_new_key_of_the_old_ones_name_is_fetched_too(world: World):
+    world.log_in(world.plain)
+    fetched = world.issuer.fetched["/jwks"]
+    eventually(lambda: time.monotonic() > fetched[-1] + NEW_KEYS_SECONDS + 0.1, what="a new look")
+    name = unique("again")
+    good = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
+    world.issuer.renamed = {"first": "second"}
+    answer = world.come_back(
+        world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="first", by="second")
+    )
+    assert answer.status_code == httpx.codes.FOUND, answer.text
+    world.issuer.renamed = {}
+    is_back = lambda: world.log_in(world.plain, email=None).status_code != httpx.codes.UNAUTHORIZED  # noqa: E731
+    eventually(is_back, what="the old key")
+
+
 def test_what_is_said_of_somebody_else_is_not_used(world: World):
     world.issuer.userinfo = {"sub": "somebody else", "email": "chief@example.com"}
     answer = world.log_in(world.plain, email=None)
@@ -231,13 +249,31 @@ def test_subject_is_told_apart_by_its_letters_and_not_by_its_address(world: Worl
     assert again == first
 
 
-def test_unreachable_issuer_is_told_and_costs_no_tries_for_good(world: World):
+def test_unreachable_issuer_is_told_and_is_nobodys_fault(world: World):
     browser = Browser(f"http://127.0.0.1:{world.lost.settings.port}")
-    answers = [browser.begin() for _ in range(6)]
-    assert check_error(answers[0], ErrorCode.OIDC_UNAVAILABLE) == {"reason": "discovery"}
-    assert answers[0].headers["Retry-After"]
-    details = check_error(answers[-1], ErrorCode.TOO_MANY_LOGINS)
-    assert answers[-1].headers["Retry-After"] == str(details["retry_after"])
+    answers = [browser.begin() for _ in range(12)]
+    for answer in answers:
+        assert check_error(answer, ErrorCode.OIDC_UNAVAILABLE) == {"reason": "discovery"}
+        assert answer.headers["Retry-After"]
+
+
+def test_sign_ins_of_others_keep_nobody_from_ending_theirs(world: World):
+    browser = Browser(f"http://127.0.0.1:{world.few.settings.port}")
+    begun = parse_qs(urlsplit(browser.begin().headers["Location"]).query)
+    # What any page can make the browsers of an office do.
+    others = [Browser(browser.server).begin() for _ in range(10)]
+    details = check_error(others[-1], ErrorCode.TOO_MANY_LOGINS)
+    assert others[-1].headers["Retry-After"] == str(details["retry_after"])
+    for _ in range(12):
+        forged = browser.http.get(browser.server + CALLBACK, params={"state": "x", "code": "y"})
+        check_error(forged, ErrorCode.OIDC_STATE_INVALID)
+    code, name = unique("code"), unique("inside")
+    made = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
+    world.issuer.codes[code] = signed({**made, "nonce": begun["nonce"][0]})
+    answer = browser.http.get(
+        browser.server + CALLBACK, params={"state": begun["state"][0], "code": code}
+    )
+    assert check_success(browser.exchange(answer))["user"]["username"] == name
 
 
 def strict_person(world: World, **claims: Any) -> dict[str, Any]:
@@ -285,12 +321,27 @@ def owner_of(world: World, address: str) -> Api:
 def test_verified_address_opens_its_account_where_the_operator_says_so(world: World):
     address = f"{unique('owner')}@{DOMAIN}"
     owner = owner_of(world, address)
-    assert owner.get("/users/me")["id"] == owner.user_id
+    feed = owner.post("/calendar/feed")["url"]
+    assert world.plain.http.get(feed).status_code == httpx.codes.OK
+    role = world.plain.sql("SELECT id FROM role WHERE name = 'developer'")[0]["id"]
+    world.plain.sql('UPDATE "user" SET role_id = :role WHERE id = :id', role=role, id=owner.user_id)
+    spy = {"name": "spy", "type": "standard", "url": "https://example.com", "auth_type": "none"}
+    spy_id = owner.post("/mcp/connections", spy)["id"]
+    owner.put("/users/me/tool-policies", {"policies": {"calendar_write": "auto"}})
     assert strict_person(world, sub=address, email=address)["id"] == owner.user_id
     # Whoever made it in advance under somebody else's address has no way in any more.
     owner.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
     login = {"username": owner.name, "password": "Password123"}
     world.plain.api().refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+    # Nor does anything go on in their name, or to where they listen.
+    assert world.plain.http.get(feed).status_code == httpx.codes.NOT_FOUND
+    assert world.plain.count("mcp_connection", id=spy_id, enabled=False) == 1
+    assert world.plain.count("chosen_policy", owner_id=owner.user_id) == 0
+    acts = world.plain.admin().get(
+        "/system/audit", object_id=owner.user_id, action="identity.linked"
+    )
+    (linked,) = acts["items"]
+    assert linked["details"] == {"issuer": world.issuer.url, "by_email": True, "keys_revoked": 1}
     # Another person who gets the address later gets nothing else with it.
     answer = world.log_in(world.strict, email=address)
     check_error(answer, ErrorCode.OIDC_EMAIL_TAKEN)
@@ -305,6 +356,15 @@ def test_administrators_account_is_not_opened_by_an_address(world: World):
     )
     check_error(world.log_in(world.strict, email=address), ErrorCode.OIDC_EMAIL_TAKEN)
     assert world.plain.admin().name == world.plain.settings.admin_username
+
+
+def test_account_that_manages_the_system_is_not_opened_by_an_address(world: World):
+    address = f"{unique('keeper')}@{DOMAIN}"
+    owner = owner_of(world, address)
+    body = {"custom_permissions": {"grants": ["system:manage"], "revokes": []}}
+    world.plain.admin().put(f"/admin/users/{owner.user_id}", body)
+    check_error(world.log_in(world.strict, email=address), ErrorCode.OIDC_EMAIL_TAKEN)
+    assert owner.get("/users/me")["id"] == owner.user_id
 
 
 def test_address_that_is_not_verified_opens_nothing_even_then(world: World):
