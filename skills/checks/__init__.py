@@ -2,7 +2,17 @@
 
 from collections.abc import Callable, Iterable
 
-from skills.checks import inputs, procedure, sizes, structure, tools
+from skills.checks import (
+    inputs,
+    portability,
+    procedure,
+    quality,
+    references,
+    security,
+    sizes,
+    structure,
+    tools,
+)
 from skills.diagnostics import Finding
 from skills.draft import SkillDraft
 
@@ -15,4 +25,8 @@ CHECKS: tuple[Check, ...] = (
     inputs.check,
     procedure.check,
     tools.check,
+    quality.check,
+    references.check,
+    security.check,
+    portability.check,
 )

@@ -12,9 +12,9 @@ from skills.grammar import triggers as when
 from skills.grammar.frontmatter import Frontmatter
 from skills.grammar.outline import DraftSection, Outline
 from skills.grammar.sections import Divided, name_behind_prefix
-from skills.grammar.slugs import slug_of
 from skills.grammar.texts import read_texts, section_text, tokens_in
 from skills.models import ParsedSkill, SkillFormat
+from skills.slugs import slug_of
 from skills.source import Source
 
 

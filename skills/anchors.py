@@ -1,0 +1,40 @@
+"""Fast search for patterns that begin with one of some plain words."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+_ASCII_LOWER = str.maketrans({chr(place): chr(place + 32) for place in range(65, 91)})
+
+
+def lowered(text: str) -> str:
+    """A text in lower case, of the same length."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text.translate(_ASCII_LOWER)
+
+
+def find_anchored(
+    pattern: re.Pattern[str], text: str, anchors: Iterable[str], lower: str
+) -> Iterator[re.Match[str]]:
+    """The matches of a pattern that begin with one of some words, in order, none in another.
+
+    Plain words are found a hundred times as fast as a pattern with many beginnings tries them.
+
+    Args:
+        pattern: what to match.
+        text: where to.
+        anchors: the beginnings, in lower case.
+        lower: the text in lower case, see ``lowered``; the text itself where case counts.
+    """
+    end = 0
+    for place in sorted({place for word in anchors for place in places_of(word, lower)}):
+        if place >= end and (found := pattern.match(text, place)):
+            end = max(found.end(), place + 1)
+            yield found
+
+
+def places_of(word: str, text: str) -> Iterator[int]:
+    """Where a word begins in a text."""
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)

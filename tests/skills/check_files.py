@@ -1,0 +1,78 @@
+"""The hand-written skills of ``tests/data/skills``: for each code one that has it, one that nearly does.
+
+A case is a file ``CODE[.what].has.md`` or ``CODE[.what].nearly.md``, or, where files beside it matter, a
+folder of that name without ``.md`` that holds the skill's folder. ``CODE.neighbour.md`` is another
+skill that the same person sees.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from skills.draft import Neighbour
+from skills.models import SkillFile, SkillReport
+from skills.parsing import parse
+
+DATA = Path(__file__).parent.parent / "data" / "skills"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A skill with what lies around it.
+
+    Args:
+        name: of the file or folder, for example ``AS002.cut.has``.
+        content: of the skill.
+        folder: the name of its folder, where it stands in one.
+        files: what lies beside it.
+    """
+
+    name: str
+    content: bytes
+    folder: str | None = None
+    files: tuple[SkillFile, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The code that the case is about."""
+        return self.name.partition(".")[0]
+
+    @property
+    def has_code(self) -> bool:
+        """Whether the code must be found."""
+        return self.name.endswith(".has")
+
+    def report(self) -> SkillReport:
+        """What the parser says, with all that is known around the skill."""
+        neighbour = DATA / f"{self.code}.neighbour.md"
+        neighbours: list[Neighbour] = []
+        if neighbour.exists():
+            other = parse(neighbour.read_bytes()).parsed
+            assert other is not None
+            neighbours.append(Neighbour(other.name, other.description))
+        paths = None if self.folder is None else ["SKILL.md", *(file.path for file in self.files)]
+        return parse(self.content, folder=self.folder, files=paths, neighbours=neighbours)
+
+
+def all_cases() -> list[Case]:
+    """All cases, by name."""
+    return [
+        case
+        for path in sorted(DATA.iterdir())
+        if path.name.removesuffix(".md").endswith((".has", ".nearly"))
+        for case in (_in_folder(path) if path.is_dir() else _alone(path),)
+    ]
+
+
+def _alone(path: Path) -> Case:
+    return Case(path.name.removesuffix(".md"), path.read_bytes())
+
+
+def _in_folder(path: Path) -> Case:
+    (folder,) = path.iterdir()
+    skill = next(file for file in folder.iterdir() if file.name.lower() == "skill.md")
+    files = tuple(
+        SkillFile(file.relative_to(folder).as_posix(), file.read_bytes())
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file != skill
+    )
+    return Case(path.name, skill.read_bytes(), folder.name, files)
