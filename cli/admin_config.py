@@ -8,6 +8,7 @@ import typer
 from pydantic import JsonValue
 
 from cli import admin_messages as messages
+from cli.arguments import read_json
 from cli.client import ApiClient
 from cli.command import client_command
 from cli.output import Output
@@ -86,6 +87,6 @@ def _shown(value: JsonValue) -> str:
 def _parsed(value: str) -> JsonValue:
     """The value that is meant; what is no JSON is sent as text, and the server says what it wants."""
     try:
-        return json.loads(value)
+        return read_json(value)
     except ValueError:
         return value

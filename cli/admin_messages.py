@@ -134,6 +134,10 @@ MODEL_KEY_NEEDED = Message(
 KEY_NOT_SET = Message(
     "The variable that --key-env names is not set.", "--key-env 指定的变量未设置。"
 )
+CONTRADICTION = Message(
+    "These options contradict each other, use one of them: {options}",
+    "以下选项相互矛盾，只能使用其中之一：{options}",
+)
 CLEAR_UNKNOWN = Message(
     "--clear takes a value away that a model may be without; see --help.",
     "--clear 只能清除模型可以没有的值，见 --help。",

@@ -1,6 +1,5 @@
 """What ``agentex admin models add`` and ``edit`` may say of a model, and where its key comes from."""
 
-import json
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,10 +9,13 @@ from pydantic import JsonValue
 from cli import admin_messages as messages
 from cli.admin_roles import find_role
 from cli.admin_users import find_user
+from cli.arguments import read_json
 from cli.client import ApiClient
 from cli.output import Output
 from cli.passwords import ask_password, read_secret, usage
+from cli.problems import CommandFailed
 from cli.records import JsonObject, Record
+from core.errors import InvalidRequest
 from core.settings import read_variable
 
 # What a model may also be without.
@@ -96,8 +98,10 @@ async def model_fields(client: ApiClient, wishes: ModelWishes) -> JsonObject:
     """The fields of a request that say what was wished.
 
     Raises:
-        CommandFailed: a role or a person is not there, or an option can't be read.
+        CommandFailed: a role or a person is not there, an option can't be read, or takes back
+            what another one says.
     """
+    _require_one_meaning(wishes)
     given: dict[str, JsonValue] = {name: getattr(wishes, name) for name in _SIMPLE}
     body: JsonObject = {name: value for name, value in given.items() if value is not None}
     if wishes.options is not None:
@@ -108,16 +112,36 @@ async def model_fields(client: ApiClient, wishes: ModelWishes) -> JsonObject:
         body["user_access"] = [(await find_user(client, one)).id for one in wishes.user]
     if wishes.everybody:
         body |= {"role_access": None, "user_access": None}
+    body |= dict.fromkeys(wishes.clear or ())
+    return body
+
+
+def _require_one_meaning(wishes: ModelWishes) -> None:
+    """Pass if no option takes back what another one says.
+
+    Raises:
+        CommandFailed: one does.
+    """
+    if wishes.everybody:
+        _require_one(
+            "--everybody", *(["--role"] * bool(wishes.role) + ["--user"] * bool(wishes.user))
+        )
     for name in wishes.clear or ():
         if name not in _CLEARED:
             raise usage("clear", messages.CLEAR_UNKNOWN)
-        body[name] = None
-    return body
+        if getattr(wishes, name) is not None:
+            _require_one(f"--clear {name}", f"--{name.replace('_', '-')}")
+
+
+def _require_one(*options: str) -> None:
+    if len(options) > 1:
+        named = ", ".join(options)
+        raise CommandFailed(InvalidRequest("options", named), messages.CONTRADICTION, options=named)
 
 
 def _options(text: str) -> JsonValue:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         raise usage("options", messages.OPTIONS_UNREADABLE) from None
 
@@ -134,13 +158,17 @@ async def key_field(
         new: the fields of a model to be, which may need one; None for a model that is there.
 
     Raises:
-        CommandFailed: it is not where it should be, or there is nobody to ask.
+        CommandFailed: it is to come from several places, is not where it should be, or there is
+            nobody to ask.
     """
+    ways = {"--no-key": keys.no_key, "--key-stdin": keys.key_stdin,
+            "--key-env": keys.key_env is not None, "--key-prompt": keys.key_prompt}  # fmt: skip
+    _require_one(*(name for name, is_given in ways.items() if is_given))
     if keys.no_key:
         return {"api_key": None}
     if keys.key_stdin:
         return {"api_key": read_secret()}
-    if keys.key_env:
+    if keys.key_env is not None:
         key = read_variable(keys.key_env)
         if not key:
             raise usage("key_env", messages.KEY_NOT_SET)

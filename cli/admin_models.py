@@ -11,7 +11,7 @@ from cli.admin_model_wishes import KeyWishes, ModelWishes, key_field, model_fiel
 from cli.admin_users import find_user
 from cli.client import ApiClient
 from cli.command import client_command
-from cli.confirming import YesOption, agreed
+from cli.confirming import Deletion, YesOption, delete_asked
 from cli.messages import Language, Message
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
@@ -90,9 +90,12 @@ async def _find(client: ApiClient, wanted: str) -> _Model:
         CommandFailed: there is none.
     """
     known = (await _all(client)).items
-    for model in known:
-        if wanted == model.id or wanted.strip().casefold() == model.name.casefold():
-            return model
+    key = wanted.strip().casefold()
+    # Ids first: a name may look like one.
+    fitting = [one for one in known if one.id == key]
+    fitting += [one for one in known if one.name.casefold() == key]
+    if fitting:
+        return fitting[0]
     names = ", ".join(model.name for model in known) or "-"
     raise CommandFailed(ModelNotFound(), messages.MODEL_UNKNOWN, wanted=wanted, names=names)
 
@@ -224,12 +227,9 @@ async def delete(
 ) -> ExitCode:
     """Remove a model from the registry; runs that are under way on it go on."""
     found = await _find(client, model)
-    if not agreed(output, yes, messages.MODEL_CONFIRM, name=found.name):
-        return ExitCode.FAILED
-    await client.call("DELETE", f"{_PATH}/{found.id}")
-    output.say(messages.MODEL_DELETED, name=found.name)
-    output.emit({"id": found.id, "name": found.name, "deleted": True})
-    return ExitCode.OK
+    words = (messages.MODEL_CONFIRM, messages.MODEL_DELETED)
+    thing = Deletion(_PATH, found.id, found.name)
+    return await delete_asked(output, client, thing, yes, words=words)
 
 
 @client_command(app)

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from cli import admin_messages as messages
 from cli.client import ApiClient
 from cli.command import client_command
-from cli.confirming import YesOption, agreed
+from cli.confirming import Deletion, YesOption, delete_asked
 from cli.messages import Message
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
@@ -55,9 +55,11 @@ async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
 
 
 def _pick(known: _Roles, wanted: str) -> RoleRecord:
-    for role in known.items:
-        if wanted in {role.id, role.name}:
-            return role
+    # Ids first: a name may look like one.
+    fitting = [role for role in known.items if role.id == wanted]
+    fitting += [role for role in known.items if role.name == wanted]
+    if fitting:
+        return fitting[0]
     names = ", ".join(role.name for role in known.items)
     raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=wanted, names=names)
 
@@ -134,12 +136,9 @@ async def delete(
 ) -> ExitCode:
     """Delete a role that nobody has."""
     found = await find_role(client, role)
-    if not agreed(output, yes, messages.ROLE_CONFIRM, name=found.name):
-        return ExitCode.FAILED
-    await client.call("DELETE", f"{_PATH}/{found.id}")
-    output.say(messages.ROLE_DELETED, name=found.name)
-    output.emit({"id": found.id, "name": found.name, "deleted": True})
-    return ExitCode.OK
+    words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
+    thing = Deletion(_PATH, found.id, found.name)
+    return await delete_asked(output, client, thing, yes, words=words)
 
 
 async def _save(

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from cli import admin_messages as messages
 from cli.admin_roles import RoleArgument, find_role
+from cli.arguments import is_id
 from cli.client import ApiClient
 from cli.command import client_command
 from cli.confirming import YesOption, agreed
@@ -67,15 +67,24 @@ async def find_user(client: ApiClient, wanted: str) -> User:
         CommandFailed: there is none.
     """
     key = wanted.strip().casefold()
-    for user in await _all(client, {"search": wanted}):
-        if key in {user.username.casefold(), user.email.casefold()}:
-            return user
+    # First, so that nobody is taken for another person by the name that they chose.
+    if is_id(key) and (user := await _get(client, key)):
+        return user
+    async for page in client.pages(_PATH, {"search": wanted}):
+        for one in page:
+            user = client.read(User, one)
+            if key in {user.username.casefold(), user.email.casefold()}:
+                return user
+    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=wanted)
+
+
+async def _get(client: ApiClient, user_id: str) -> User | None:
     try:
-        return client.read(User, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
+        return client.read(User, await client.call("GET", f"{_PATH}/{user_id}"))
     except ServerRefused as refusal:
         if refusal.code != int(ErrorCode.USER_NOT_FOUND):
             raise
-        raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=wanted) from None
+        return None
 
 
 async def _change(

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from cli.credentials import Login
 from cli.files import CountedFile
-from cli.messages import ANSWER_UNREADABLE, KB_AMBIGUOUS, KB_UNKNOWN
+from cli.messages import KB_AMBIGUOUS, KB_UNKNOWN
 from cli.problems import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.records import (
     Account,
@@ -28,9 +28,10 @@ from cli.records import (
     SplitPreviewRecord,
     WhyAnswer,
 )
+from cli.sent_file import SentFile
 from cli.sign_in import SignIn
 from cli.transport import STREAM_TIMEOUT, BuildRequest, Transport
-from core.errors import Conflict, ErrorCode, KnowledgeBaseNotFound, ServerUnreachable
+from core.errors import Conflict, ErrorCode, KnowledgeBaseNotFound
 
 _PAGE_SIZE = 100
 _EXPIRED = {ErrorCode.NOT_AUTHENTICATED, ErrorCode.INVALID_TOKEN, ErrorCode.TOKEN_EXPIRED}
@@ -158,38 +159,20 @@ class ApiClient:
             told: called with the bytes sent so far.
             on_conflict: what the server does when other bytes have the name.
         """
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
         with CountedFile(path, told) as file:
-
-            def build(http: httpx.AsyncClient) -> httpx.Request:
-                file.seek(0)
-                return http.build_request(
-                    "POST",
-                    f"/api/v1/knowledge-bases/{knowledge_base_id}/documents",
-                    params={"on_conflict": on_conflict},
-                    files={"file": (name, file)},
-                    headers=self._headers(),
-                )
-
-            return self._read(DocumentRecord, await self._send(build, repeatable=True))
+            sent = SentFile(url, file, name, {"on_conflict": on_conflict})
+            return self._read(DocumentRecord, await self._send_file(sent))
 
     async def upload_archive(
         self, knowledge_base_id: str, path: Path, name: str, on_conflict: str
     ) -> list[ArchiveMemberRecord]:
         """Upload a zip file whose members become documents; doing it twice has one effect."""
-        with CountedFile(path, lambda _: None) as file:
-
-            def build(http: httpx.AsyncClient) -> httpx.Request:
-                file.seek(0)
-                return http.build_request(
-                    "POST",
-                    f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive",
-                    params={"on_conflict": on_conflict},
-                    files={"file": (name, file)},
-                    headers=self._headers(),
-                    timeout=_ARCHIVE_SECONDS,
-                )
-
-            return self._read(ArchiveRecord, await self._send(build, repeatable=True)).items
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
+        query = {"on_conflict": on_conflict}
+        with path.open("rb") as file:
+            sent = SentFile(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
+            return self._read(ArchiveRecord, await self._send_file(sent)).items
 
     async def preview_split(
         self, knowledge_base_id: str, path: Path, query: Query
@@ -201,19 +184,10 @@ class ApiClient:
             path: the file.
             query: splitter, sizes and number of passages, where others are wanted.
         """
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
         with path.open("rb") as file:
-
-            def build(http: httpx.AsyncClient) -> httpx.Request:
-                file.seek(0)
-                return http.build_request(
-                    "POST",
-                    f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview",
-                    params=query,
-                    files={"file": (path.name, file)},
-                    headers=self._headers(),
-                )
-
-            return self._read(SplitPreviewRecord, await self._send(build, repeatable=True))
+            sent = SentFile(url, file, path.name, query)
+            return self._read(SplitPreviewRecord, await self._send_file(sent))
 
     async def get_document(self, knowledge_base_id: str, document_id: str) -> DocumentRecord | None:
         """One document; None when it is gone."""
@@ -299,18 +273,8 @@ class ApiClient:
             fields: further fields of the form.
         """
 
-        def build(http: httpx.AsyncClient) -> httpx.Request:
-            file.seek(0)
-            return http.build_request(
-                "POST",
-                path,
-                files={"file": (name, file)},
-                data=dict(fields),
-                headers=self._headers(),
-                timeout=STREAM_TIMEOUT,
-            )
-
-        return await self._send(build, repeatable=False)
+        sent = SentFile(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
+        return await self._send_file(sent, repeatable=False)
 
     async def call(
         self, method: str, path: str, *, query: Query | None = None, body: JsonObject | None = None
@@ -367,6 +331,11 @@ class ApiClient:
             await self._renew_after(refusal, used)
         return await self.transport.send(build, repeatable=repeatable)
 
+    async def _send_file(self, sent: SentFile, *, repeatable: bool = True) -> JsonValue:
+        return await self._send(
+            lambda http: sent.request(http, self._headers()), repeatable=repeatable
+        )
+
     async def _credentials(self) -> Login:
         async with self._renewal:
             return self.sign_in.login or await self.sign_in.begin(self.transport)
@@ -380,12 +349,7 @@ class ApiClient:
                 await self.sign_in.renew(self.transport, used)
 
     def _read(self, shape: type[R], value: JsonValue) -> R:
-        try:
-            return shape.model_validate(value)
-        except ValidationError:
-            raise CommandFailed(
-                ServerUnreachable(), ANSWER_UNREADABLE, url=self.transport.url
-            ) from None
+        return self.transport.read(shape, value)
 
     def _headers(self) -> dict[str, str]:
         return self.sign_in.login.headers() if self.sign_in.login else {}

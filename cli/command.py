@@ -11,7 +11,7 @@ import typer
 
 from cli.client import ApiClient
 from cli.credentials import CredentialStore
-from cli.messages import BAD_URL, BOOTSTRAPPED, Language
+from cli.messages import BAD_URL, BOOTSTRAPPED, UNSENDABLE, Language
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, ServerRefused
 from cli.sign_in import Bootstrap, SignIn, find_bootstrap, own_url
@@ -122,6 +122,10 @@ def leave(output: Output, work: Callable[[], ExitCode]) -> NoReturn:
     try:
         code = work()
     except (CommandFailed, ServerRefused) as problem:
+        code = output.fail(problem)
+    except UnicodeEncodeError:
+        # Bytes of another encoding on the command line.
+        problem = CommandFailed(InvalidRequest("arguments", "no UTF-8"), UNSENDABLE)
         code = output.fail(problem)
     except (KeyboardInterrupt, asyncio.CancelledError):
         code = ExitCode.INTERRUPTED

@@ -90,7 +90,8 @@ SECRET_KEY_OWN = Message("readable by its owner alone", "仅所有者可读")
 EXPOSURE = Message("Addresses", "访问地址")
 EXPOSURE_OK = Message("listens on {host}", "监听 {host}")
 PROXIES_ALL = Message(
-    "AGENTEX_TRUSTED_PROXIES believes everybody", "AGENTEX_TRUSTED_PROXIES 信任所有地址"
+    "AGENTEX_TRUSTED_PROXIES believes everybody in {network}",
+    "AGENTEX_TRUSTED_PROXIES 信任 {network} 中的所有地址",
 )
 PROXIES_ALL_HINT = Message(
     "Name the addresses of your proxies alone: whoever sends X-Forwarded-For passes the limits.",

@@ -6,7 +6,7 @@ import stat
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 
 import httpx
 
@@ -25,6 +25,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _SOON_DAYS, _DAY = 14, 86_400
 _CLOCK_BAD, _CLOCK_ODD = 60.0, 10.0
 _CONNECT_SECONDS = 5
+# Nobody has a larger network of their own than 10.0.0.0/8, or in IPv6 a provider's or fc00::/7.
+_LARGEST_OLD, _LARGEST_NEW = 8, 16
+_OWN_NEW = IPv6Network("fc00::/7")
 _LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
@@ -68,10 +71,10 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
 def check_exposure(output: Output, settings: Settings) -> Check:
     """Whom the settings let in: proxies that are believed, pages, and the address listened on."""
     name, title = "exposure", messages.EXPOSURE
-    networks = [one.strip() for one in settings.trusted_proxies.split(",")]
-    if any(one != "none" and ip_network(one).prefixlen == 0 for one in networks):
+    if wide := _too_wide(settings.trusted_proxies):
         hint = output.render(messages.PROXIES_ALL_HINT)
-        return Check(name, title, Verdict.FAILED, output.render(messages.PROXIES_ALL), hint)
+        detail = output.render(messages.PROXIES_ALL, network=wide)
+        return Check(name, title, Verdict.FAILED, detail, hint)
     for origin in settings.allowed_origins:
         if origin.startswith("http://") and not is_loopback(origin):
             detail = output.render(messages.ORIGIN_PLAIN, origin=origin)
@@ -83,6 +86,16 @@ def check_exposure(output: Output, settings: Settings) -> Check:
         hint = output.render(messages.ALL_ADDRESSES_HINT)
         return Check(name, title, Verdict.WARNING, detail, hint)
     return Check(name, title, Verdict.OK, output.render(messages.EXPOSURE_OK, host=host))
+
+
+def _too_wide(proxies: str) -> str:
+    """A network that holds more than anybody's own proxies; none: empty."""
+    networks = [ip_network(one.strip()) for one in proxies.split(",") if one.strip() != "none"]
+    old = collapse_addresses(one for one in networks if isinstance(one, IPv4Network))
+    new = collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
+    wide = [one for one in old if one.prefixlen < _LARGEST_OLD]
+    wider = [one for one in new if one.prefixlen < _LARGEST_NEW and not one.subnet_of(_OWN_NEW)]
+    return str([*wide, *wider, ""][0])
 
 
 async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> Check:
@@ -99,16 +112,16 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
             return Check(name, title, Verdict.OK, output.render(messages.TRANSPORT_LOCAL))
         hint = output.render(messages.TRANSPORT_PLAIN_HINT)
         return Check(name, title, Verdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint)
-    if "strict-transport-security" not in headers:
-        hint = output.render(messages.PROXY_UNBELIEVED_HINT)
-        detail = output.render(messages.PROXY_UNBELIEVED)
-        return Check(name, title, Verdict.WARNING, detail, hint)
     days = await _certificate_days(url)
-    detail = output.render(messages.TRANSPORT_TLS, days="?" if days is None else days)
+    details = [output.render(messages.TRANSPORT_TLS, days="?" if days is None else days)]
+    hints: list[str] = []
+    if "strict-transport-security" not in headers:
+        details.insert(0, output.render(messages.PROXY_UNBELIEVED))
+        hints.append(output.render(messages.PROXY_UNBELIEVED_HINT))
     if days is not None and days < _SOON_DAYS:
-        hint = output.render(messages.CERTIFICATE_HINT)
-        return Check(name, title, Verdict.WARNING, detail, hint)
-    return Check(name, title, Verdict.OK, detail)
+        hints.append(output.render(messages.CERTIFICATE_HINT))
+    verdict = Verdict.WARNING if hints else Verdict.OK
+    return Check(name, title, verdict, "; ".join(details), " ".join(hints))
 
 
 async def _certificate_days(url: str) -> int | None:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cli import messages
+from cli.arguments import is_id
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.kb import WantedArgument
@@ -110,12 +111,11 @@ async def _find(client: ApiClient, base: KnowledgeBaseRecord, wanted: str) -> Do
     Raises:
         CommandFailed: there is none, or several have the name.
     """
-    named: list[DocumentRecord] = []
-    async for page in client.document_pages(base.id):
-        for one in page:
-            if one.id == wanted:
-                return one
-            named += [one] if one.name == wanted else []
+    if is_id(wanted) and (found := await client.get_document(base.id, wanted)):
+        return found
+    pages = client.document_pages(base.id, {"name": wanted})
+    # A server that does not filter yet gives all.
+    named = [one async for page in pages for one in page if one.name == wanted]
     if not named:
         raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=wanted)
     if len(named) > 1:

@@ -33,6 +33,10 @@ NOT_AGENTEX = Message(
     "What answers at {url} is not Agentex (HTTP {status}). Name the right server with --url.",
     "{url} 的响应不是来自 Agentex（HTTP {status}）。请用 --url 指定正确的服务器。",
 )
+UNSENDABLE = Message(
+    "What was given can't be sent: use text in UTF-8, and numbers that JSON has.",
+    "输入的内容无法发送：请使用 UTF-8 文本和 JSON 支持的数字。",
+)
 LOGIN_HINT = Message(
     "Log in first: agentex login --url {url}", "请先登录：agentex login --url {url}"
 )
@@ -94,7 +98,7 @@ KB_CONFIRM = Message(
     "Delete the knowledge base {name} with its {count} documents?",
     "确定删除知识库 {name} 及其 {count} 个文档吗？",
 )
-NOTHING_DELETED = Message("Nothing was deleted.", "未删除任何内容。")
+NOTHING_DONE = Message("Nothing was changed.", "未做任何更改。")
 CONFIRM_NEEDED = Message(
     "There is no terminal to confirm on: add --yes.", "当前没有可确认的终端：请加上 --yes。"
 )
@@ -222,6 +226,10 @@ EVAL_TOO_LOW = Message(
 EVAL_CUT = Message(
     "The connection broke off before the measurement was done: run the command again.",
     "评测完成前连接中断：请重新运行该命令。",
+)
+FILE_UNWRITABLE = Message(
+    "{path} can't be written ({reason}): choose another place, or make room and rights there.",
+    "无法写入 {path}（{reason}）：请选择其他位置，或检查该处的空间和权限。",
 )
 FILE_THERE = Message(
     "{path} is already there; --force writes over it.", "{path} 已存在；使用 --force 覆盖。"

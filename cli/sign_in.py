@@ -147,7 +147,7 @@ class SignIn:
         def build(http: httpx.AsyncClient) -> httpx.Request:
             return http.build_request("GET", "/api/v1/auth/oidc")
 
-        offer = SignOnRecord.model_validate(await transport.send(build, repeatable=True))
+        offer = transport.read(SignOnRecord, await transport.send(build, repeatable=True))
         if not offer.enabled:
             raise CommandFailed(OidcOff(), SSO_OFF, url=self.url)
 
@@ -197,7 +197,7 @@ async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> Toke
     def build(http: httpx.AsyncClient) -> httpx.Request:
         return http.build_request("POST", path, json=body)
 
-    return Tokens.model_validate(await transport.send(build, repeatable=False))
+    return transport.read(Tokens, await transport.send(build, repeatable=False))
 
 
 def _with_tokens(username: str, tokens: Tokens) -> Login:

@@ -6,14 +6,14 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from cli.messages import NOT_AGENTEX, UNREACHABLE_HINT, Language
+from cli.messages import ANSWER_UNREADABLE, NOT_AGENTEX, UNREACHABLE_HINT, UNSENDABLE, Language
 from cli.problems import CommandFailed, ServerRefused
-from core.errors import ServerUnreachable
+from core.errors import InvalidRequest, ServerUnreachable
 
 # Retry only what the server certainly did not do: it was not reached, or says so.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -24,6 +24,7 @@ _TIMEOUT = httpx.Timeout(60, connect=5, pool=None)
 # A run may think for minutes between two events.
 STREAM_TIMEOUT = httpx.Timeout(60, connect=5, pool=None, read=600)
 
+M = TypeVar("M", bound=BaseModel)
 BuildRequest = Callable[[httpx.AsyncClient], httpx.Request]
 
 
@@ -85,6 +86,17 @@ class Transport:
         response = await self._respond(build, repeatable=repeatable, stream=False)
         return self._open(response)
 
+    def read(self, shape: type[M], value: JsonValue) -> M:
+        """The data of an answer in their shape.
+
+        Raises:
+            CommandFailed: they are of another version.
+        """
+        try:
+            return shape.model_validate(value)
+        except ValidationError:
+            raise CommandFailed(ServerUnreachable(), ANSWER_UNREADABLE, url=self.url) from None
+
     @asynccontextmanager
     async def stream(self, build: BuildRequest) -> AsyncGenerator[httpx.Response]:
         """Send a request whose answer is read as it comes.
@@ -130,13 +142,20 @@ class Transport:
         pause = 0.1
         while True:
             try:
-                return await self._http.send(build(self._http), stream=stream)
+                return await self._http.send(self._built(build), stream=stream)
             except httpx.TransportError as error:
                 safe = repeatable or isinstance(error, _NOT_SENT)
                 if not safe or time.monotonic() + pause > deadline:
                     raise self._unreachable() from error
             await asyncio.sleep(pause)
             pause = min(pause * 2, 2.0)
+
+    def _built(self, build: BuildRequest) -> httpx.Request:
+        try:
+            return build(self._http)
+        except (ValueError, RecursionError, httpx.InvalidURL):
+            # Such as bytes of another encoding, which JSON and addresses have no form for.
+            raise CommandFailed(InvalidRequest("arguments", "unsendable"), UNSENDABLE) from None
 
     def _open(self, response: httpx.Response) -> JsonValue:
         try:

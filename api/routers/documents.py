@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
 from api.dependencies import (
@@ -23,7 +23,7 @@ from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest
 from kb_service import documents, knowledge_bases
-from kb_service.documents import ActionName, OnConflict
+from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.models import DocumentStatus
 
 router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
@@ -52,6 +52,15 @@ class ChangeBody(Body):
     metadata: dict[str, JsonValue] | None = None
 
 
+async def _filter(
+    status: DocumentStatus | None = None,
+    name: Annotated[
+        Text | None, Query(max_length=1000, description="Only documents of exactly this name")
+    ] = None,
+) -> DocumentFilter:
+    return DocumentFilter(status, name)
+
+
 @router.get(
     "",
     dependencies=[View],
@@ -62,11 +71,11 @@ async def list_documents(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[Page, Depends(paging(*documents.SORT_FIELDS))],
-    status: DocumentStatus | None = None,
+    only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await documents.list_documents(session, principal, row.id, page, status=status)
+    listing = await documents.list_documents(session, principal, row.id, page, only=only)
     ahead = await documents.count_ahead(session, principal, row.id, listing.items)
     items = [answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)

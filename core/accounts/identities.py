@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.administration import adopt_role, take_turn, target_of
 from core.accounts.authentication import ACTIVE, end_logins
-from core.accounts.look_alikes import folded, mixes_alphabets
+from core.accounts.look_alikes import folded, mixes_alphabets, passes_for_id
 from core.accounts.models import ApiKey, OidcIdentity, User
 from core.accounts.permissions import DEFAULT_ROLE, Permission
 from core.accounts.roles import effective_permissions
@@ -198,7 +198,8 @@ def _link(
 def _names(wanted: str) -> Iterator[str]:
     """User names for somebody who would like this one: itself, then with something behind it."""
     plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
-    is_usable = len(plain) > 1 and not mixes_alphabets(plain)
+    is_refused = mixes_alphabets(plain) or passes_for_id(plain)
+    is_usable = len(plain) > 1 and not is_refused
     base = plain[:_LONGEST_NAME] if is_usable else "user"
     yield base
     yield from (f"{base}-{number}" for number in range(2, _NUMBERED_NAMES + 1))

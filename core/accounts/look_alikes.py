@@ -6,6 +6,8 @@ common font. They come from Cyrillic, Greek, Armenian, Cherokee, Lisu, and Latin
 
 import unicodedata
 
+from core.database.types import is_id
+
 _PAIRS = {
     # Cyrillic, in lower case: names are folded before.
     "аa", "вb", "сc", "ԁd", "еe", "ԍg", "һh", "нh", "іi", "ӏl", "јj", "кk", "мm", "оo", "рp", "ԛq",
@@ -44,6 +46,11 @@ def folded(text: str) -> str:
 def name_key(name: str) -> str:
     """The form in which two user names count as the same: also those that only look it."""
     return folded(name).translate(_SHOWN_AS)
+
+
+def passes_for_id(name: str) -> bool:
+    """Whether a name has the form of an id, by which people are named beside their names."""
+    return is_id(name_key(name))
 
 
 def mixes_alphabets(name: str) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.look_alikes import folded, mixes_alphabets, name_key
+from core.accounts.look_alikes import folded, mixes_alphabets, name_key, passes_for_id
 from core.accounts.models import Role, User
 from core.accounts.permissions import BUILT_IN_ROLES
 from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
@@ -25,13 +25,16 @@ def clean_username(username: str) -> str:
     """A user name in its stored form.
 
     Raises:
-        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, or of alphabets that look alike.
+        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, of alphabets that look alike,
+            or of the form of an id.
     """
     name = unicodedata.normalize("NFKC", username).strip()
     if not _USERNAME.fullmatch(name):
         raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
     if mixes_alphabets(name):
         raise InvalidRequest("username", "Use the letters of one alphabet")
+    if passes_for_id(name):
+        raise InvalidRequest("username", "Use a name that does not look like an id")
     return name
 
 

@@ -41,6 +41,7 @@ from kb_service.documents.progress import (
 from kb_service.documents.quota import Storage, check_quota, storage_of, take_turn
 from kb_service.documents.reading import (
     SORT_FIELDS,
+    DocumentFilter,
     DocumentListing,
     changed_since,
     get,
@@ -60,6 +61,7 @@ __all__ = [
     "ActionName",
     "ActionOutcome",
     "Attributes",
+    "DocumentFilter",
     "DocumentListing",
     "FileType",
     "Intake",

@@ -22,6 +22,22 @@ SORT_FIELDS = ("created_at", "updated_at", "name", "file_size", "status")
 
 
 @dataclass(frozen=True)
+class DocumentFilter:
+    """Which documents are listed.
+
+    Args:
+        status: only those in it; None: in any.
+        name: only those of exactly this name.
+    """
+
+    status: DocumentStatus | None = None
+    name: str | None = None
+
+
+_ALL = DocumentFilter()
+
+
+@dataclass(frozen=True)
 class DocumentListing:
     """One page of documents and how many there are in all."""
 
@@ -128,7 +144,7 @@ async def list_documents(
     knowledge_base_id: str,
     page: Page,
     *,
-    status: str | None = None,
+    only: DocumentFilter = _ALL,
 ) -> DocumentListing:
     """One page of what somebody reads of a knowledge base, which already passed the gate."""
     conditions = [
@@ -136,8 +152,10 @@ async def list_documents(
         col(Document.knowledge_base_id) == knowledge_base_id,
         col(Document.deleted_at).is_(None),
     ]
-    if status is not None:
-        conditions.append(col(Document.status) == status)
+    if only.status is not None:
+        conditions.append(col(Document.status) == only.status.value)
+    if only.name is not None:
+        conditions.append(col(Document.name) == only.name)
     query = paged(
         select(Document).where(*conditions),
         page,

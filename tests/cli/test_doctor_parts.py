@@ -214,6 +214,10 @@ def test_missing_secret_key_is_judged_by_the_database_whichever_it_is(
         ({"host": "::1"}, "ok", "::1"),
         ({"host": "0.0.0.0"}, "warning", "without TLS"),
         ({"trusted_proxies": "127.0.0.1,::/0"}, "failed", "believes everybody"),
+        ({"trusted_proxies": "0.0.0.0/1, 128.0.0.0/1"}, "failed", "0.0.0.0/0"),
+        ({"trusted_proxies": "127.0.0.1,64.0.0.0/2"}, "failed", "64.0.0.0/2"),
+        ({"trusted_proxies": "2000::/3"}, "failed", "2000::/3"),
+        ({"trusted_proxies": "10.0.0.0/8,172.16.0.0/12,fc00::/7"}, "ok", "127.0.0.1"),
         ({"trusted_proxies": "none"}, "ok", "127.0.0.1"),
         ({"allowed_origins": "http://wiki.example.com"}, "warning", "http://wiki.example.com"),
         ({"allowed_origins": "http://localhost:5173,https://a.b"}, "ok", "127.0.0.1"),
@@ -227,25 +231,30 @@ def test_addresses_that_are_too_open_are_found(
 
 
 @pytest.mark.parametrize(
-    ("url", "headers", "days", "expected"),
+    ("url", "headers", "days", "hints"),
     [
-        ("http://127.0.0.1:8000", {}, None, "ok"),
-        ("http://agentex.example.com", {}, None, "warning"),
-        ("https://agentex.example.com", {}, 300, "warning"),
-        ("https://agentex.example.com", {"strict-transport-security": "1"}, 300, "ok"),
-        ("https://agentex.example.com", {"strict-transport-security": "1"}, 3, "warning"),
+        ("http://127.0.0.1:8000", {}, None, []),
+        ("http://agentex.example.com", {}, None, ["https address"]),
+        ("https://agentex.example.com", {}, 300, ["X-Forwarded-Proto"]),
+        ("https://agentex.example.com", {}, 3, ["X-Forwarded-Proto", "Renew"]),
+        ("https://agentex.example.com", {"strict-transport-security": "1"}, 300, []),
+        ("https://agentex.example.com", {"strict-transport-security": "1"}, 3, ["Renew"]),
     ],
 )
 @pytest.mark.anyio
 async def test_connection_that_others_can_read_is_found(
-    monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str], days: int, expected: str
+    monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str], days: int, hints: list[str]
 ):
     async def known(_: str) -> int:
         return days
 
     monkeypatch.setattr(doctor_safety, "_certificate_days", known)
     check = await check_transport(OUTPUT, url, headers)
-    assert (check.verdict, bool(check.hint)) == (expected, expected != "ok")
+    assert check.verdict is (Verdict.WARNING if hints else Verdict.OK)
+    assert all(hint in check.hint for hint in hints)
+    assert bool(check.hint) == bool(hints)
+    # When it ends is told whatever else is wrong.
+    assert days is None or f"{days} more days" in check.detail
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,15 @@ def test_login_says_so_when_the_password_is_wrong(stranger: Agentex, person: Pat
     assert not (person / "credentials.json").exists()
 
 
+def test_login_names_a_server_whose_answer_is_of_another_version(
+    stranger: Agentex, server: Contract, person: Path
+):
+    server.refresh = None
+    said = stranger("login", "--username", "a", "--password-stdin", stdin=PASSWORD)
+    assert (said.code, server.url in said.err, "version" in said.err) == (3, True, True)
+    assert not (person / "credentials.json").exists()
+
+
 def test_login_needs_a_way_to_learn_the_password_when_there_is_no_terminal(stranger: Agentex):
     assert stranger("login", "--username", "a").code == 2
     assert stranger("login", "--password-stdin", "--api-key-stdin").code == 2

@@ -105,7 +105,7 @@ def test_user_name_gets_its_stored_form(given: str, stored: str):
     assert clean_username(given) == stored
 
 
-@pytest.mark.parametrize("name", ["", "a", " a ", "a b", "a/b", "a\u200bb", "x" * 65, "a\x00b", "<b>", "\u202eab", "аdmin", "admin\u03bf", "иvan", "张ван"])  # fmt: skip
+@pytest.mark.parametrize("name", ["", "a", " a ", "a b", "a/b", "a\u200bb", "x" * 65, "a\x00b", "<b>", "\u202eab", "аdmin", "admin\u03bf", "иvan", "张ван", "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3F2504E0-4F89-41D3-9A0C-0305E82C3301"])  # fmt: skip
 def test_user_name_that_can_be_mistaken_is_refused(name: str):
     with pytest.raises(InvalidRequest) as error:
         clean_username(name)

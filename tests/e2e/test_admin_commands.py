@@ -1,6 +1,9 @@
 """``agentex admin``: accounts and roles from the terminal, against the running product."""
 
 from pathlib import Path
+from uuid import uuid4
+
+import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, unique
@@ -34,6 +37,22 @@ def test_account_is_created_changed_switched_off_and_on(terminal: Terminal, serv
     terminal.json("users", "reset-password", name, "--password-stdin", stdin="Another-pass-1\n")
     assert server.api().log_in(name, "Another-pass-1").user_id == made["id"]
     assert terminal.json("users", "list", "--search", name, "--role", "viewer")["total"] == 0
+
+
+def test_id_means_its_account_though_another_one_is_called_so(
+    terminal: Terminal, server: Server, user: Api, other: Api
+):
+    # A name of before such names were refused.
+    taken = 'UPDATE "user" SET username = :name, username_key = :name WHERE id = :id'
+    server.sql(taken, name=user.user_id, id=other.user_id)
+    assert terminal("users", "disable", user.user_id)[0] == 0
+    states = {
+        one["id"]: one["status"]
+        for one in terminal.json("users", "list", "--search", user.user_id)["items"]
+    }
+    assert states == {other.user_id: "active"}
+    code, said = terminal("users", "disable", str(uuid4()))
+    assert (code, "There is no account" in said) == (5, True)
 
 
 def test_account_is_deleted_with_what_was_said_of_its_things(
@@ -106,3 +125,21 @@ def test_audit_log_is_shown_and_written_to_a_file(terminal: Terminal, tmp_path: 
     assert len(lines) == 2
     assert name in lines[1]
     assert terminal("audit", "--csv", str(file))[0] != 0
+    for place in (tmp_path / "nowhere" / "a.csv", file / "a.csv", tmp_path / ("x" * 300)):
+        code, said = terminal("audit", "--csv", str(place), "--limit", "1")
+        assert (code, "can't be written" in said) == (2, True)
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
+
+
+@pytest.mark.parametrize(
+    "value", ["NaN", "-Infinity", "1e999", "[" * 100_000, '"\\ud800"', "\udcff"]
+)
+def test_value_that_is_no_json_is_refused_in_words(terminal: Terminal, value: str):
+    code, said = terminal("config", "set", "search_top_k", value)
+    assert code == 2, said
+    assert said
+
+
+def test_key_of_another_encoding_is_refused_in_words(terminal: Terminal):
+    code, said = terminal("config", "reset", "top\udcff")
+    assert (code, "UTF-8" in said) == (2, True)

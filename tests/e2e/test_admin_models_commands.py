@@ -91,6 +91,28 @@ def test_model_is_made_the_default_and_tested(
     assert (code, "--help" in said) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        ("--role", "viewer", "--everybody"),
+        ("--user", "admin", "--everybody"),
+        ("--base-url", "https://1.1.1.1/v1", "--clear", "base_url"),
+        ("--options", "{}", "--clear", "options"),
+        ("--no-key", "--key-stdin"),
+        ("--key-env", "HOME", "--key-prompt"),
+        ("--options", '{"call_seconds": NaN}'),
+        ("--options", "[" * 100_000),
+    ],
+)
+def test_wishes_that_contradict_each_other_or_are_none_change_nothing(
+    terminal: Terminal, model: dict[str, Any], wishes: tuple[str, ...]
+):
+    code, said = terminal("models", "edit", model["id"], *wishes, stdin=f"{KEY}\n")
+    assert (code, "--" in said) == (2, True)
+    shown = terminal.json("models", "show", model["id"])
+    assert {**shown, "updated_at": None} == {**model, "updated_at": None}
+
+
 def test_usage_is_told_by_person(terminal: Terminal, server: Server, user: Api):
     server.sql(
         "INSERT INTO model_usage (day, user_id, model_id, model, runs, prompt_tokens,"

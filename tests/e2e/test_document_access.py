@@ -324,6 +324,7 @@ def test_terminal_shows_and_changes_who_reads(
     last = command(NAME, "--remove", "--user", zoo.listed.name, "--lang", "en")
     assert "only the owner" in last
     command("nothing.md", code=5)
+    assert "okapi" not in command(str(uuid4()), code=5)
     command(NAME, "--nobody", "--everybody", code=2)
 
 

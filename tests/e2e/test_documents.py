@@ -97,6 +97,8 @@ def test_list_filters_by_status_and_sorts(user: Api, kb: str):
     assert listed(status="pending") == []
     assert listed(sort_by="name", sort_order="asc") == [bad, good]
     assert listed(sort_by="file_size") == [good, bad]
+    assert listed(name="b.md") == [good]
+    assert listed(name="B.md") == listed(name="b.md", status="failed") == []
     assert listed(sort_order="asc") == [good, bad]
     path = f"/knowledge-bases/{kb}/documents"
     user.refused(ErrorCode.INVALID_REQUEST, "GET", path, params={"status": "lost"})

@@ -1,0 +1,39 @@
+"""What is given on the command line, where a word can mean several things or be none at all."""
+
+import json
+import math
+from typing import NoReturn
+from uuid import UUID
+
+from pydantic import JsonValue
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form that the server's ids have."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def read_json(text: str) -> JsonValue:
+    """A value of JSON as the standard has it (RFC 8259), which every server reads alike.
+
+    Raises:
+        ValueError: it is none: broken, nested beyond measure, or a number that JSON does not have.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("beyond all numbers")
+    return number
