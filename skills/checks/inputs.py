@@ -1,11 +1,11 @@
 """Whether ``{{name}}`` and the declared inputs fit each other: SK041, SK042."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 
 from skills.diagnostics import Finding
 from skills.draft import SkillDraft
+from skills.grammar.nearest import Vocabulary
 from skills.grammar.texts import PLACEHOLDER
 
 _USING = ("steps", "outputs", "examples")
@@ -24,7 +24,7 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
 
 
 def _undeclared(draft: SkillDraft, declared: set[str]) -> Iterator[Finding]:
-    suggestions = 0
+    known = Vocabulary(declared)
     for section in draft.sections:
         if section.key not in _USING:
             continue
@@ -34,15 +34,14 @@ def _undeclared(draft: SkillDraft, declared: set[str]) -> Iterator[Finding]:
                 name = match[1]
                 if name in declared or name.partition(".")[0] in declared:
                     continue
-                suggestions += 1
-                yield _finding(draft, number, match, declared if suggestions < 50 else set())
+                yield _finding(draft, number, match, known)
 
 
-def _finding(draft: SkillDraft, number: int, match: re.Match[str], declared: set[str]) -> Finding:
-    near = difflib.get_close_matches(match[1], sorted(declared), n=1, cutoff=0.7)
-    facts = {"name": match[1], "meant": near[0] if near else ""}
+def _finding(draft: SkillDraft, number: int, match: re.Match[str], known: Vocabulary) -> Finding:
+    near = known.nearest(match[1])
+    facts = {"name": match[1], "meant": near or ""}
     column = match.start(1) + 1
-    edits = (draft.source.edit(number, column, len(match[1]), near[0]),) if near else ()
+    edits = (draft.source.edit(number, column, len(match[1]), near),) if near else ()
     variant = "meant" if near else ""
     return Finding("SK041", number, match.start() + 1, facts=facts, variant=variant, edits=edits)
 

@@ -32,8 +32,14 @@ def _section(section: DraftSection, source: Source) -> Iterator[Example]:
     first = heads[0] if heads else len(blocks)
     yield from _example(None, blocks[:first], source)
     for at, following in pairwise([*heads, len(blocks)]):
-        title = _NUMBER.sub("", blocks[at].text, count=1).strip() or blocks[at].text.strip()
+        title = _title(blocks[at].text.strip())
         yield from _example(title or None, blocks[at + 1 : following], source)
+
+
+def _title(heading: str) -> str:
+    """A heading without "示例 1：" or "1." before it, where something is left."""
+    number = _NUMBER.match(heading)
+    return heading[number.end() :].strip() or heading if number else heading
 
 
 def _example(title: str | None, blocks: Sequence[Block], source: Source) -> Iterator[Example]:

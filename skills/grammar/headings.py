@@ -1,6 +1,5 @@
 """From a heading as written to the section that it names."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from skills.grammar.nearest import Vocabulary
 from skills.grammar.synonyms import STRONG, WEAK
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -79,7 +79,7 @@ def _table(names: dict[str, str]) -> dict[str, str]:
 
 _STRONG = _table({name: key for key, names in STRONG.items() for name in names})
 _WEAK = {name: key for key, names in WEAK.items() for name in names}
-_LONGEST_FIRST = sorted(_STRONG, key=len, reverse=True)
+_LONGEST_KNOWN = max(map(len, _STRONG))
 
 
 def _forms(name: str) -> Iterator[str]:
@@ -110,23 +110,20 @@ def resolve(heading: str) -> Known | None:
     for form in forms:
         if key := _WEAK.get(form):
             return Known(key, "weak")
-    if prefix := next((one for one in _LONGEST_FIRST if _begins(name, one)), None):
-        return Known(_STRONG[prefix], "prefix")
-    return None
+    return next(_by_prefix(name), None)
 
 
-def _begins(name: str, prefix: str) -> bool:
-    """Whether a heading begins with a known one: with whole words, or with all its Han characters."""
-    if not name.startswith(prefix):
-        return False
-    return not prefix.isascii() or name[len(prefix) : len(prefix) + 1] in ("", " ", ",", "&")
+def _by_prefix(name: str) -> Iterator[Known]:
+    """What the longest known heading says that a heading begins with: whole words, or Han characters."""
+    for end in range(min(len(name) - 1, _LONGEST_KNOWN), 1, -1):
+        key = _STRONG.get(name[:end])
+        if key and (not name[:end].isascii() or name[end] in " ,&"):
+            yield Known(key, "prefix")
 
 
-@lru_cache(maxsize=512)
 def suggest(heading: str) -> str | None:
     """The known heading that an unknown one is nearly, in lower case, or ``None``."""
-    name = canon(heading)
-    if not 2 <= len(name) <= 40:
-        return None
-    near = difflib.get_close_matches(name, _STRONG, n=1, cutoff=0.75)
-    return near[0] if near else None
+    return _VOCABULARY.nearest(canon(heading))
+
+
+_VOCABULARY = Vocabulary(_STRONG)

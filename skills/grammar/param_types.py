@@ -33,7 +33,7 @@ _TRUE = frozenset({"true", "yes", "y", "on", "是", "真", "对", "✓", "✔", 
 _FALSE = frozenset({"false", "no", "n", "off", "否", "假", "不", "✗", "✘", "×", "❌", "可选"})
 _NULL = frozenset({"", "-", "—", "–", "--", "无", "null", "none", "nil", "n/a"})
 _Read = TypeVar("_Read", list[object], dict[str, object])
-_SPLIT = re.compile(r"\s*[,，、;；|]\s*")
+_SPLIT = re.compile(r"[,，、;；|]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def read_array(text: str, of: Type) -> list[object]:
         members = _json(value, list)
         written = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in members]
     else:
-        written = [one for one in _SPLIT.split(value) if one]
+        written = [one for one in map(str.strip, _SPLIT.split(value)) if one]
     return [coerce(one, Type(of.items or "string")) for one in written]
 
 

@@ -1,6 +1,5 @@
 """Declared inputs: from what a list item or table row says to a parameter."""
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,14 +7,15 @@ from typing import Any
 
 from skills.diagnostics import Finding
 from skills.grammar import param_types
+from skills.grammar.nearest import Vocabulary
 from skills.grammar.param_types import Mismatch, Type
 from skills.grammar.texts import NAME
 from skills.models import Param, TextEdit
 from skills.source import Source
 
 _LONGEST_PATTERN = 128
-_SPLIT_VALUES = re.compile(r"\s*[|,，、;；/]\s*")
-_SPLIT_BARS = re.compile(r"\s*\|\s*")
+_SPLIT_VALUES = re.compile(r"[|,，、;；/]")
+_SPLIT_BARS = re.compile(r"\|")
 _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
 
 
@@ -122,13 +122,13 @@ class _Builder:
         self._note("SK033", edits=edits)
 
     def _note_unknown(self, text: str, column: int) -> None:
-        near = difflib.get_close_matches(text.lower()[:40], _KNOWN_WORDS, n=1, cutoff=0.7)
+        near = _KNOWN_WORDS.nearest(text.lower())
         facts: dict[str, object] = {"text": text, "name": self._written.name}
         edits = ()
         if near:
-            facts["meant"] = near[0]
+            facts["meant"] = near
             if self._source.line(self._written.line)[column - 1 :].startswith(text):
-                edits = (self._source.edit(self._written.line, column, len(text), near[0]),)
+                edits = (self._source.edit(self._written.line, column, len(text), near),)
         variant = "meant" if near else ""
         self._findings.append(
             Finding("SK032", self._written.line, column, facts=facts, variant=variant, edits=edits)
@@ -168,7 +168,7 @@ class _Builder:
                 self._note_value("enum", "", "its values: `enum: a|b`", "可选值，如 `枚举: a|b`")
             return None
         split = _SPLIT_BARS if "|" in text else _SPLIT_VALUES
-        words = [word for word in split.split(text.strip("[]")) if word]
+        words = [word for one in split.split(text.strip("[]")) if (word := one.strip())]
         member = Type(of.items or "string") if of.name == "array" else of
         values: list[Any] = []
         for word in words:
@@ -266,6 +266,6 @@ ATTRIBUTE_NAMES: Mapping[str, str] = {
 }
 REQUIRED_WORDS = frozenset({"required", "必填", "必需", "必须", "mandatory"})
 OPTIONAL_WORDS = frozenset({"optional", "可选", "选填", "非必填"})
-_KNOWN_WORDS = sorted(
+_KNOWN_WORDS = Vocabulary(
     {*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"}
 )

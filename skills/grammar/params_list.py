@@ -12,15 +12,15 @@ from skills.source import Source
 
 _HEAD = re.compile(
     r"(?:\*\*|__)?(?:`(?P<code>[^`]{1,200})`|(?P<bare>[^\s`*(（:：|][^`*(（:：|]{0,199}?))(?:\*\*|__)?"
-    r"\s*(?=[(（:：]|$|\s[-–—]+\s|[–—])"
+    r"\s{0,8}(?=[(（:：]|$|\s[-–—]{1,3}\s|[–—])"
 )
 _DESCRIPTION = re.compile(r"\s*(?:\*\*|__)?\s*(?:[:：]|[-–—]+)?\s*")
 _OPENING = {"(": ")", "（": "）", "<": ">", "[": "]", "{": "}"}
 _CLOSING = frozenset(")）>]}")
 _SEPARATORS = frozenset(",，、;；")
-_ATTRIBUTE = re.compile(r"\s*([^:：=]{1,20}?)\s*[:：=]\s*(.*)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"([^:：=]{1,20}?)\s{0,8}[:：=]\s*(.*)", re.DOTALL)
 _SPACED = re.compile(
-    r"\s*(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
+    r"(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
@@ -136,7 +136,7 @@ def _read_nested(written: Written, rest: str) -> Iterator[str]:
     description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
-        named = _named(line[marker.end() :].replace("**", "")) if marker else None
+        named = _named(line[marker.end() :].replace("**", "").strip()) if marker else None
         if named is None or (named[0] == "type" and param_types.read_type(named[1]) is None):
             yield line
         else:

@@ -82,10 +82,11 @@ def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[D
             key = "title"
         elif one.section.level == 2:
             _note(one, found if key else None, firsts, (source, chinese, findings))
-        section = replace(one.section, key=key)
         if key:
-            firsts.setdefault(key, section)
-        keyed.append(replace(one, section=section))
+            firsts.setdefault(key, one.section)
+            keyed.append(replace(one, section=replace(one.section, key=key)))
+        else:
+            keyed.append(one)
     return tuple(keyed)
 
 
@@ -111,7 +112,7 @@ def _note(
     line, title = one.section.start_line, one.section.title
     facts: dict[str, object] = {"title": title}
     if found is None:
-        meant = headings.suggest(title) if len(findings) < _MOST_SUGGESTIONS else None
+        meant = headings.suggest(title)
         edits = ()
         if meant:
             facts["meant"] = meant = meant.capitalize()
@@ -127,9 +128,6 @@ def _note(
     if (first := firsts.get(found.key)) and found.key != "metadata":
         facts = {"title": title, "first": first.title, "line": first.start_line}
         findings.append(Finding("SK021", line, facts=facts))
-
-
-_MOST_SUGGESTIONS = 60
 
 
 def rename(heading: Block, source: Source, title: str) -> tuple[TextEdit, ...]:

@@ -18,9 +18,9 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _BOLD = re.compile(
-    r"(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)\s*[:：]?\s*(?:\*\*|__)\s*(?:[:：]|[—–]+|\s-\s)?\s*"
+    r"(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)[ \t]{0,4}[:：]?[ \t]{0,4}(?:\*\*|__)\s*(?:[:：]|[—–]+|\s-\s)?\s*"
 )
-_TITLE = re.compile(r"(?P<title>[^\s`*_:：—][^`*:：—\n]{0,59}?)\s*(?:：|:(?=\s|$)|\s*——?\s*)\s*")
+_TITLE = re.compile(r"(?P<title>[^\s`*_:：—][^`*:：—\n]{0,59}?)[ \t]{0,4}(?:：|:(?=\s|$)|——?)\s*")
 _LEAD = r"[ \t]*(?:>[ \t]*)?(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?:\*\*|__)?"
 _TOOLS = re.compile(
     r"(?:使用工具|调用工具|所用工具|工具|\buse tools?|\btools?(?: used)?)(?:\*\*|__)?[ \t]*[:：][ \t]*(?:\*\*|__)?"
@@ -194,7 +194,7 @@ def tools_in(line: str) -> Iterator[str]:
     for match in _TOOLS.finditer(line):
         if named := _CODE.findall(match["rest"]):
             yield from (name.strip() for name in named)
-        elif _LEADING.fullmatch(line[: match.start()]):
+        elif _LEADING.fullmatch(line, 0, match.start()):
             words = re.split(r"[\s,，、]+", match["rest"].strip().rstrip("."))
             if all(_TOOL_NAME.fullmatch(word) for word in words):
                 yield from words

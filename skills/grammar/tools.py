@@ -50,6 +50,24 @@ def base_name(tool: str) -> str:
     return tool.partition("(")[0].strip()
 
 
+class AllowedTools:
+    """The tools that a skill allows; one that ends with ``*`` allows all that begin so.
+
+    Args:
+        tools: as named in the file, ``Tool(pattern)`` among them.
+    """
+
+    def __init__(self, tools: Sequence[str]) -> None:
+        names = {base_name(tool) for tool in tools}
+        self._names = frozenset(name for name in names if not name.endswith("*"))
+        self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+
+    def allow(self, tool: str) -> bool:
+        """Whether a tool is among them, whatever restricts its arguments."""
+        name = base_name(tool)
+        return name in self._names or name.startswith(self._prefixes)
+
+
 def _named(text: str) -> Iterator[str]:
     """The tools that a list item or paragraph names: those in code marks, else its first word."""
     first, _, _ = text.partition("\n")
@@ -59,6 +77,6 @@ def _named(text: str) -> Iterator[str]:
     if named := _CODE.findall(head) or _CODE.findall(first)[:1]:
         yield from (name.strip() for name in named)
         return
-    for word in re.split(r"\s*[,，、]\s*", head.strip("*_ ")):
-        if match := _NAME.match(word):
+    for word in re.split(r"[,，、]", head.strip("*_ ")):
+        if match := _NAME.match(word.strip()):
             yield match[0]

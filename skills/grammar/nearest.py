@@ -1,0 +1,39 @@
+"""The known word that a written one is nearly, found in time that hardly grows with the vocabulary."""
+
+import difflib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+_LEAST = 0.75
+_LONGEST = 40
+_TRIED = 5
+_MOST_SHARING = 64
+
+
+class Vocabulary:
+    """Known words, indexed by their pairs of characters."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        index: defaultdict[str, list[str]] = defaultdict(list)
+        for word in dict.fromkeys(words):
+            for pair in _pairs(word):
+                index[pair].append(word)
+        # A pair that most words have tells nothing and would make a search as long as the list.
+        self._index: Mapping[str, list[str]] = {
+            pair: sharing for pair, sharing in index.items() if len(sharing) <= _MOST_SHARING
+        }
+
+    def nearest(self, written: str) -> str | None:
+        """The known word most like a written one of 2 to 40 characters, ``None`` if none is near."""
+        if not 2 <= len(written) <= _LONGEST:
+            return None
+        pairs = _pairs(written)
+        shared = Counter(word for pair in pairs for word in self._index.get(pair, ()))
+        tried = [word for word, _ in shared.most_common(_TRIED)]
+        near = difflib.get_close_matches(written, tried, n=1, cutoff=_LEAST)
+        return near[0] if near else None
+
+
+def _pairs(word: str) -> set[str]:
+    framed = f"\n{word}\n"
+    return {framed[at : at + 2] for at in range(len(framed) - 1)}
