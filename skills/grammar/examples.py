@@ -33,13 +33,13 @@ def _section(section: DraftSection, source: Source) -> Iterator[Example]:
     yield from _example(None, blocks[:first], source)
     for at, following in pairwise([*heads, len(blocks)]):
         title = _title(blocks[at].text.strip())
-        yield from _example(title or None, blocks[at + 1 : following], source)
+        yield from _example(title, blocks[at + 1 : following], source)
 
 
-def _title(heading: str) -> str:
-    """A heading without "示例 1：" or "1." before it, where something is left."""
+def _title(heading: str) -> str | None:
+    """A heading without "示例 1：" or "1." before it; ``None`` where nothing is left."""
     number = _NUMBER.match(heading)
-    return heading[number.end() :].strip() or heading if number else heading
+    return (heading[number.end() :].strip() if number else heading) or None
 
 
 def _example(title: str | None, blocks: Sequence[Block], source: Source) -> Iterator[Example]:
@@ -53,8 +53,8 @@ def _sides(text: str) -> dict[str, str]:
     """The input and output that lead-ins mark: each runs to the next lead-in."""
     sides: dict[str, str] = {}
     leads = list(_LEAD.finditer(text))
-    ends = [*(lead.start() for lead in leads[1:]), len(text)]
-    for lead, end in zip(leads, ends, strict=True):
+    for at, lead in enumerate(leads):
+        end = leads[at + 1].start() if at + 1 < len(leads) else len(text)
         side = "input" if lead["input"] else "output"
         sides.setdefault(side, text[lead.end() : end].strip())
     return {side: said for side, said in sides.items() if said}

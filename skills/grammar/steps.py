@@ -18,7 +18,8 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _BOLD = re.compile(
-    r"(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)[ \t]{0,4}[:：]?[ \t]{0,4}(?:\*\*|__)\s*(?:[:：]|[—–]+|\s-\s)?\s*"
+    r"(?P<mark>\*\*|__)(?P<title>[^\s:：][^\n]{0,119}?)[ \t]{0,4}[:：]?[ \t]{0,4}(?P=mark)"
+    r"[ \t]{0,4}(?:[:：]|[—–]{1,2}|-(?=\s))?\s*"
 )
 _TITLE = re.compile(r"(?P<title>[^\s`*_:：—][^`*:：—\n]{0,59}?)[ \t]{0,4}(?:：|:(?=\s|$)|——?)\s*")
 _LEAD = r"[ \t]*(?:>[ \t]*)?(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?:\*\*|__)?"
@@ -153,18 +154,21 @@ def _from_lists(blocks: Sequence[Block], kind: str, source: Source, body: Outlin
     return parts
 
 
-def _from_item(item: outline.Item, source: Source) -> _Part:
-    text = outline.item_text(item, source)
+def split_title(text: str) -> tuple[str | None, str]:
+    """An item's title, if it begins with one, and its instruction."""
     match = _BOLD.match(text) or _TITLE.match(text)
-    title = match["title"].strip() if match else None
-    instruction = text[match.end() :].strip() if match else text
-    if match and match["title"].strip().lower() in _LEAD_INS:
-        title, instruction = None, text
+    if match is None or match["title"].strip().lower() in _LEAD_INS:
+        return None, text
+    return match["title"].strip(), text[match.end() :].strip()
+
+
+def _from_item(item: outline.Item, source: Source) -> _Part:
+    title, instruction = split_title(outline.item_text(item, source))
     line = source.line(item.start)
     indent = len(line) - len(line.lstrip())
     digits = len(line[indent:]) - len(line[indent:].lstrip("0123456789"))
     number = (item.number, indent + 1, digits) if digits else (0, 0, 0)
-    return _Part(title or None, instruction, item.start, item.end, number)
+    return _Part(title, instruction, item.start, item.end, number)
 
 
 _LEAD_INS = frozenset(

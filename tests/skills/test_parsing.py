@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skills.grammar.synonyms import STRONG
 from skills.models import SkillFormat, SkillReport
 from skills.parsing import parse
 
@@ -12,6 +13,7 @@ _PIECES = st.sampled_from(
         *("{{a}}", "1. ", "| a | b |\n|---|---|\n", "```\n", "\r", "\r\n", "\ufeff", "name: x\n"),
         *("description: [a, &b\n", "<!-- ", "\n\n", "**", "`", "(", "）", "：", "|", "\\|", "\t"),
         *("    ", "- [", "> ", "### 步骤 3：", "工具：`x`", "## Tools\n", "\n# B\n", "\n## C\n"),
+        *(f"\n## {names[0]}\n\n" for names in STRONG.values()),
     )
 )
 _TEXTS = st.lists(_PIECES | st.text(max_size=6), max_size=40).map("".join)
