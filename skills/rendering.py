@@ -112,9 +112,8 @@ def _param(param: Param, chinese: bool) -> str:
         attributes.append(f"{names['enum']}: {values}{'' if len(param.enum) > 1 else '|'}")
     if param.example is not None:
         attributes.append(f"{names['example']}: {_value(param.example)}")
-    for bound in ("min", "max"):
-        if (number := getattr(param, bound)) is not None:
-            attributes.append(f"{bound} {_value(number)}")
+    bounds = {"min": param.min, "max": param.max}
+    attributes += (f"{key} {_value(one)}" for key, one in bounds.items() if one is not None)
     if param.pattern is not None:
         escaped = param.pattern.replace("`", "\\x60")
         attributes.append(f"pattern: `{escaped}`")
