@@ -21,7 +21,6 @@ class PackageFault(StrEnum):
     NO_SKILL = "no_skill"
     SECOND_SKILL = "second_skill"
     NOT_VALID = "not_valid"
-    FRONTMATTER_UNREADABLE = "frontmatter_unreadable"
     NOT_PORTABLE = "not_portable"
 
 
@@ -83,10 +82,6 @@ _MESSAGES = {
     PackageFault.NOT_VALID: (
         "The skill has errors. Mend them and export it again.",
         "技能有错误，请修正后再导出。",
-    ),
-    PackageFault.FRONTMATTER_UNREADABLE: (
-        "The frontmatter can't be read, so its fields can't be rewritten. Mend it and export again.",
-        "无法读取 frontmatter，因此不能改写其字段，请修正后再导出。",
     ),
     PackageFault.NOT_PORTABLE: (
         "The skill can't be spelled as the open standard wants it. Export it as .md instead.",

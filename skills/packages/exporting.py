@@ -1,0 +1,240 @@
+"""Export of skills as folders of the open standard, packed into zip archives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from skills import parsing
+from skills.checks import portability
+from skills.diagnostics import Finding
+from skills.draft import SkillDraft, Surroundings
+from skills.grammar.yaml_text import quoted
+from skills.models import SkillFile
+from skills.packages import frontmatter
+from skills.packages.archives import write_archive
+from skills.packages.frontmatter import CatalogueFields
+from skills.packages.manifests import SKILL_FILE, check_files
+from skills.packages.problems import PackageFault, PackageProblem, problem
+from skills.slugs import choose_slug, has_reserved_word, is_placeholder, is_slug, numbered_slug
+
+MOST_BYTES = 200 * 1024 * 1024
+"""Of an archive of many skills, which is made in memory."""
+
+_CLAUDE_FIELDS = frozenset({"argument-hint", "disable-model-invocation"})
+_CODEX_FILE = "agents/openai.yaml"
+_LONGEST_HINT = 200
+
+
+class ExportProfile(StrEnum):
+    """For whom a skill is exported.
+
+    ``portable`` passes the open standard's validator; ``claude-code`` adds fields that only that
+    program knows; ``codex`` adds a file with its policy.
+    """
+
+    PORTABLE = "portable"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+@dataclass(frozen=True)
+class ExportSource:
+    """A skill to export.
+
+    Args:
+        content: the stored bytes.
+        slug: its key in the catalogue.
+        files: what lies beside the content.
+        known: what the catalogue says of it.
+        is_offered: whether a model may choose it by itself; else only a person may.
+    """
+
+    content: bytes
+    slug: str
+    files: tuple[SkillFile, ...] = ()
+    known: CatalogueFields = field(default_factory=CatalogueFields)
+    is_offered: bool = True
+
+
+@dataclass(frozen=True)
+class ExportedFolder:
+    """A skill's folder.
+
+    Args:
+        name: of the folder; equal to the name in its SKILL.md.
+        files: its files by paths within it, SKILL.md first.
+    """
+
+    name: str
+    files: tuple[SkillFile, ...]
+
+
+@dataclass(frozen=True)
+class ExportedPackage:
+    """An archive with one skill; the same bytes serve as ``.zip`` and ``.skill``."""
+
+    slug: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class ExportedPackages:
+    """An archive with several skills.
+
+    Args:
+        content: its bytes.
+        outcomes: for each skill in order: the name of its folder, or why it is not among them.
+    """
+
+    content: bytes
+    outcomes: tuple[str | PackageProblem, ...]
+
+
+def export_package(
+    source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
+) -> ExportedPackage | PackageProblem:
+    """One skill as an archive; equal input gives equal bytes.
+
+    Args:
+        source: the skill.
+        profile: for whom.
+
+    Returns:
+        The archive, or why there is none: the skill has errors or its files are not taken in.
+    """
+    folder = export_folder(source, profile)
+    if isinstance(folder, PackageProblem):
+        return folder
+    return ExportedPackage(folder.name, write_archive(_placed(folder)))
+
+
+def export_packages(
+    sources: Sequence[ExportSource], profile: ExportProfile = ExportProfile.PORTABLE
+) -> ExportedPackages:
+    """Several skills as one archive, each in a folder of its own.
+
+    Where two have the same name, the later one gets a number and is renamed in its SKILL.md.
+    """
+    files: list[SkillFile] = []
+    outcomes: list[str | PackageProblem] = []
+    taken: set[str] = set()
+    size = 0
+    for source in sources:
+        folder = _export_beside(source, profile, taken)
+        if isinstance(folder, ExportedFolder):
+            placed = list(_placed(folder))
+            size += sum(len(file.content) for file in placed)
+            if size > MOST_BYTES:
+                outcomes.append(problem(PackageFault.TOO_LARGE, limit=MOST_BYTES))
+                continue
+            files += placed
+            taken.add(folder.name)
+        outcomes.append(folder.name if isinstance(folder, ExportedFolder) else folder)
+    return ExportedPackages(write_archive(files), tuple(outcomes))
+
+
+def export_folder(
+    source: ExportSource,
+    profile: ExportProfile = ExportProfile.PORTABLE,
+    name: str | None = None,
+) -> ExportedFolder | PackageProblem:
+    """One skill as a folder of the open standard.
+
+    A native skill gets frontmatter before its bytes, which stay as they are. Content with frontmatter
+    stays untouched where it is portable already; else only its failing fields are written anew.
+
+    Args:
+        source: the skill.
+        profile: for whom.
+        name: of the folder; ``None``: the skill's own name, else its slug.
+    """
+    draft = parsing.read(source.content)
+    if isinstance(draft, Finding) or not parsing.parse(source.content).valid:
+        return problem(PackageFault.NOT_VALID)
+    if refused := check_files(source.files):
+        return refused[0]
+    name = name or _own_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
+    content = _content(source, draft, name, profile)
+    if content is None:
+        return problem(PackageFault.NOT_PORTABLE)
+    files = [SkillFile(SKILL_FILE, content), *sorted(source.files, key=lambda file: file.path)]
+    if profile is ExportProfile.CODEX and all(file.path != _CODEX_FILE for file in files):
+        policy = f"policy:\n  allow_implicit_invocation: {str(source.is_offered).lower()}\n"
+        files.append(SkillFile(_CODEX_FILE, policy.encode()))
+    return ExportedFolder(name, tuple(files))
+
+
+def _export_beside(
+    source: ExportSource, profile: ExportProfile, taken: set[str]
+) -> ExportedFolder | PackageProblem:
+    folder = export_folder(source, profile)
+    number = 2
+    while isinstance(folder, ExportedFolder) and folder.name in taken:
+        name = numbered_slug(folder.name, number)
+        number += 1
+        if name not in taken:
+            folder = export_folder(source, profile, name)
+    return folder
+
+
+def _placed(folder: ExportedFolder) -> Iterator[SkillFile]:
+    return (replace(file, path=f"{folder.name}/{file.path}") for file in folder.files)
+
+
+def _own_name(draft: SkillDraft) -> str:
+    """The name in the frontmatter, where every reader takes it."""
+    name = draft.frontmatter.text("name") if draft.frontmatter else ""
+    usable = is_slug(name) and not has_reserved_word(name) and not is_placeholder(name)
+    return name if usable else ""
+
+
+def _content(
+    source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile
+) -> bytes | None:
+    """The bytes of SKILL.md; ``None`` where they can't be what the standard wants."""
+    head = draft.frontmatter
+    if head is None:
+        fields = frontmatter.made(draft.model, name, source.known)
+        tried = [frontmatter.written(fields).encode() + source.content]
+    else:
+        body = source.content[draft.source.offset(head.end_line + 1) :]
+        renewed = frontmatter.renewed(draft, head, name)
+        heads = (
+            frontmatter.mended(draft, head, name),
+            frontmatter.written(renewed, draft.source.newline),
+        )
+        tried = [source.content, *(text.encode() + body for text in heads)]
+    content = next((one for one in tried if _passes(one, name)), None)
+    if content is None or profile is not ExportProfile.CLAUDE_CODE:
+        return content
+    return _for_claude(source, content)
+
+
+def _passes(content: bytes, name: str) -> bool:
+    """Whether the open standard takes it; a name that says little is the owner's to mend."""
+    draft = parsing.read(content, Surroundings(folder=name))
+    if isinstance(draft, Finding) or draft.frontmatter is None:
+        return False
+    codes = {finding.code for finding in portability.check(draft)} - {"AS001"}
+    return not codes and draft.frontmatter.text("name") == name
+
+
+def _for_claude(source: ExportSource, content: bytes) -> bytes:
+    """The same with what Claude Code shows behind a command, and whether it may choose by itself."""
+    draft = parsing.read(content)
+    model = parsing.read(source.content)
+    if isinstance(draft, Finding) or isinstance(model, Finding) or draft.frontmatter is None:
+        return content
+    own = model.frontmatter
+    hint = " ".join(
+        f"[{param.name}]" if not param.required else param.name
+        for param in model.model.input_params
+    )[:_LONGEST_HINT]
+    written = own.text("argument-hint") if own else ""
+    lines = f"argument-hint: {quoted(written or hint)}\n" if written or hint else ""
+    asked = own.text("disable-model-invocation") if own else ""
+    if not source.is_offered or asked == "true":
+        lines += "disable-model-invocation: true\n"
+    place = draft.source.offset(draft.frontmatter.end_line)
+    added = lines.replace("\n", draft.source.newline).encode()
+    return content[:place] + added + content[place:]

@@ -1,0 +1,192 @@
+"""Frontmatter of exported skills: made for native ones, mended where it fails for the others."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from skills.checks.portability import (
+    FIELDS,
+    LONGEST_COMPATIBILITY,
+    LONGEST_DESCRIPTION,
+    field_text,
+    is_rewritable,
+    metadata_of,
+    without_angles,
+)
+from skills.draft import SkillDraft
+from skills.grammar import yaml_text
+from skills.grammar.frontmatter import Frontmatter
+from skills.grammar.yaml_values import Entry, Value
+from skills.models import ParsedSkill
+from skills.packages.descriptions import fitted, portable_description
+from skills.packages.importing import SOURCE_FORMAT
+
+_FENCE = "---"
+_LONGEST_LICENSE = 100
+_UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
+
+
+@dataclass(frozen=True)
+class CatalogueFields:
+    """What the catalogue knows of a skill beside its content.
+
+    Args:
+        title: its display name; empty: as the content says.
+        version: the exported one.
+        category: its category.
+        tags: its tags.
+        owner: the owner's user name; left out of the export where it is an e-mail address.
+        tool_names: what tools of ours are called elsewhere (``mcp__<server>__<tool>``); others are
+            only named for people.
+    """
+
+    title: str = ""
+    version: int | None = None
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    owner: str = ""
+    tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Fields = dict[str, str | dict[str, str]]
+
+
+def made(parsed: ParsedSkill, slug: str, known: CatalogueFields) -> Fields:
+    """The fields for a native skill, in the standard's order; empty ones are left out.
+
+    They never hold ids, e-mail addresses or change notes.
+    """
+    license_name = parsed.metadata.get("license", "")
+    fields: Fields = {
+        "name": slug,
+        "description": portable_description(parsed),
+        "license": license_name if len(license_name) <= _LONGEST_LICENSE else "",
+        "compatibility": fitted(_compatibility(parsed), LONGEST_COMPATIBILITY),
+        "metadata": _metadata(parsed, known),
+        "allowed-tools": " ".join(_allowed_tools(parsed, known.tool_names)),
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def written(fields: Fields, newline: str = "\n") -> str:
+    """Frontmatter in block style, both fences included."""
+    lines = "".join(yaml_text.field(key, value) for key, value in fields.items())
+    return f"{_FENCE}\n{lines}{_FENCE}\n".replace("\n", newline)
+
+
+def mended(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
+    """A file's own frontmatter with only its failing fields written anew.
+
+    Args:
+        draft: the skill.
+        frontmatter: its frontmatter, readable.
+        folder: the name of the folder that it will stand in.
+    """
+    if not is_rewritable(frontmatter):
+        return written(renewed(draft, frontmatter, folder), draft.source.newline)
+    fields = renewed(draft, frontmatter, folder)
+    lines = [_FENCE, *(_text(key, fields) for key in _added(fields, frontmatter))]
+    place = frontmatter.start_line
+    for entry in frontmatter.entries:
+        raw = draft.source.lines[place : entry.end_line]
+        before = draft.source.lines[place : entry.line - 1]
+        place = max(place, entry.end_line)
+        if entry.key not in fields:
+            continue
+        if _fails(entry, fields) or _is_cut(raw):
+            lines += [] if _is_cut(before) else before
+            lines.append(_text(entry.key, fields))
+        else:
+            lines += raw
+    if "metadata" in fields and frontmatter.entry("metadata") is None:
+        lines.append(_text("metadata", fields))
+    return "".join(f"{line}\n" for line in [*lines, _FENCE]).replace("\n", draft.source.newline)
+
+
+def renewed(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> Fields:
+    """All fields as the standard wants them, from what the frontmatter says."""
+    fields: Fields = {"name": folder, "description": _description(draft, frontmatter)}
+    for key in ("license", "compatibility", "allowed-tools"):
+        if entry := frontmatter.entry(key):
+            text = field_text(entry)
+            fields[key] = fitted(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
+    if pairs := metadata_of(frontmatter):
+        fields["metadata"] = pairs
+    return fields
+
+
+def _compatibility(parsed: ParsedSkill) -> str:
+    parts = [without_angles(parsed.metadata.get("compatibility", ""))]
+    named = dict.fromkeys(
+        [*(parsed.tools or ()), *(tool for s in parsed.steps for tool in s.tools)]
+    )
+    if named:
+        parts.append(f"Written for an agent with these tools: {', '.join(named)}.")
+    return " ".join(filter(None, parts))
+
+
+def _metadata(parsed: ParsedSkill, known: CatalogueFields) -> dict[str, str]:
+    own = parsed.metadata
+    pairs = {
+        "title": known.title or parsed.name,
+        "version": str(known.version) if known.version is not None else own.get("version", ""),
+        "category": known.category or own.get("category", ""),
+        "tags": ", ".join(known.tags) or own.get("tags", ""),
+        "owner": "" if "@" in known.owner else known.owner,
+        "source-format": SOURCE_FORMAT,
+        "source-sha256": parsed.content_sha256,
+    }
+    return {key: value for key, value in pairs.items() if value}
+
+
+def _allowed_tools(parsed: ParsedSkill, names: Mapping[str, str]) -> Iterator[str]:
+    """The tools that have a name elsewhere; never one that would allow every command."""
+    for tool in parsed.tools or ():
+        name = names.get(tool, "")
+        if name and name not in _UNRESTRICTED and not set(name) & set(" ,\n"):
+            yield name
+
+
+def _description(draft: SkillDraft, frontmatter: Frontmatter) -> str:
+    entry = frontmatter.entry("description")
+    text = field_text(entry) if entry else ""
+    if not text.strip():
+        return portable_description(draft.model)
+    if set(text) & set("<>"):
+        text = without_angles(text)
+    return fitted(text, LONGEST_DESCRIPTION)
+
+
+def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
+    return [
+        key for key in ("name", "description") if frontmatter.entry(key) is None and key in fields
+    ]
+
+
+def _fails(entry: Entry, fields: Fields) -> bool:
+    """Whether a field says something else now, or is not written as the standard wants."""
+    if entry.key == "metadata":
+        old = {one.key: one.value.text.strip() for one in entry.value.entries}
+        is_plain = all(one.value.is_text for one in entry.value.entries)
+        return (
+            entry.value.kind != "map"
+            or not is_plain
+            or old != fields["metadata"]
+            or _has_flow(entry.value)
+        )
+    is_list = entry.value.kind == "list" and entry.key == "allowed-tools" and not entry.value.flow
+    if entry.key in FIELDS and entry.value.kind != "scalar" and not is_list:
+        return True
+    return not is_list and entry.value.text.strip() != str(fields[entry.key]).strip()
+
+
+def _has_flow(value: Value) -> bool:
+    return value.flow or any(_has_flow(one.value) for one in value.entries)
+
+
+def _is_cut(lines: list[str]) -> bool:
+    """Whether strict readers would stumble: over a fence within, or a tab."""
+    return any(_FENCE in line or "\t" in line for line in lines)
+
+
+def _text(key: str, fields: Fields) -> str:
+    return yaml_text.field(key, fields[key]).removesuffix("\n")
