@@ -73,6 +73,9 @@ def _demote(draft: SkillDraft, heading: Block) -> tuple[TextEdit, ...]:
 
 def _missing(draft: SkillDraft) -> Iterator[Finding]:
     model = draft.model
+    if draft.frontmatter and not draft.frontmatter.readable:
+        # What can't be read may say it all: first things first.
+        return
     title = next(iter(draft.of("title")), None)
     line = title.section.start_line if title else 1
     if not model.description:

@@ -8,6 +8,7 @@ from skills.diagnostics import Finding
 from skills.grammar import outline, param_types
 from skills.grammar.outline import Item
 from skills.grammar.params import ATTRIBUTE_NAMES, OPTIONAL_WORDS, REQUIRED_WORDS, Written
+from skills.grammar.texts import NAME
 from skills.source import Source
 
 _HEAD = re.compile(
@@ -33,7 +34,10 @@ def read(item: Item, source: Source, findings: list[Finding]) -> Written | None:
     marker = _MARKER.match(source.line(item.start))
     column = (marker.end() if marker else 0) + 1
     head = _HEAD.match(first)
-    if head is None:
+    # A sentence is no bad name: a name has something behind it, or is a good one.
+    if head is None or (
+        head.end() == len(first) and not NAME.fullmatch(head["code"] or head["bare"])
+    ):
         facts = {"text": first}
         findings.append(Finding("SK030", item.start, column, item.end, facts))
         return None

@@ -1,11 +1,11 @@
 """Parameters written as a table, its columns known by synonyms."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 
 from skills.diagnostics import Finding
 from skills.grammar import param_types
+from skills.grammar.headings import canon
 from skills.grammar.outline import Block
 from skills.grammar.params import ATTRIBUTE_NAMES, OPTIONAL_WORDS, REQUIRED_WORDS, Written
 from skills.source import Source
@@ -19,7 +19,7 @@ _COLUMNS: Mapping[str, str] = {
         ),
         "name",
     ),
-    **dict.fromkeys((*REQUIRED_WORDS, "是否必填", "必填项", "required?", "必选"), "required"),
+    **dict.fromkeys((*REQUIRED_WORDS, "是否必填", "必填项", "必选"), "required"),
     **dict.fromkeys(OPTIONAL_WORDS, "optional"),
     **dict.fromkeys(
         ("说明", "描述", "含义", "备注", "用途", "description", "meaning", "notes", "purpose"),
@@ -48,7 +48,7 @@ def read(block: Block, source: Source, findings: list[Finding]) -> Iterator[Writ
 
 
 def _column(text: str) -> str | None:
-    word = unicodedata.normalize("NFKC", text).strip("`*_ ").lower()
+    word = canon(text)
     return _COLUMNS.get(word) or _COLUMNS.get(word.removesuffix("s"))
 
 

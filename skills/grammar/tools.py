@@ -77,6 +77,6 @@ def _named(text: str) -> Iterator[str]:
     if named := _CODE.findall(head) or _CODE.findall(first)[:1]:
         yield from (name.strip() for name in named)
         return
-    for word in re.split(r"[,，、]", head.strip("*_ ")):
+    for word in re.split(r"[,，、]", head.replace("**", "")):
         if match := _NAME.match(word.strip()):
             yield match[0]
