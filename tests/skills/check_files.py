@@ -2,15 +2,21 @@
 
 A case is a file ``CODE[.what].has.md`` or ``CODE[.what].nearly.md``, or, where files beside it matter, a
 folder of that name without ``.md`` that holds the skill's folder. ``CODE.neighbour.md`` is another
-skill that the same person sees.
+skill that the same person sees. ``<!-- pad to 501 lines -->`` as last line stands for the lines, or
+bytes, that it tells.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from skills.draft import Neighbour
 from skills.models import SkillFile, SkillReport
 from skills.parsing import parse
+
+_PAD = re.compile(rb"<!-- pad to (\d+) (lines|bytes) -->\n$")
+_LINE = b"line of text\n"
+_TOOLS = (*("Read", "Bash", "WebFetch", "search_knowledge_base"), "mcp__github__list_pulls")
 
 DATA = Path(__file__).parent.parent / "data" / "skills"
 
@@ -50,7 +56,13 @@ class Case:
             assert other is not None
             neighbours.append(Neighbour(other.name, other.description))
         paths = None if self.folder is None else ["SKILL.md", *(file.path for file in self.files)]
-        return parse(self.content, folder=self.folder, files=paths, neighbours=neighbours)
+        return parse(
+            self.content,
+            known_tools=_TOOLS if self.code == "SK043" else None,
+            folder=self.folder,
+            files=paths,
+            neighbours=neighbours,
+        )
 
 
 def all_cases() -> list[Case]:
@@ -63,8 +75,20 @@ def all_cases() -> list[Case]:
     ]
 
 
+def padded(content: bytes) -> bytes:
+    """A file as long as its last line says."""
+    pad = _PAD.search(content)
+    if pad is None:
+        return content
+    size = int(pad[1])
+    if pad[2] == b"lines":
+        return content + _LINE * (size - content.count(b"\n"))
+    missing = size - len(content)
+    return content + (_LINE * (missing // len(_LINE) + 1))[: missing - 1] + b"\n"
+
+
 def _alone(path: Path) -> Case:
-    return Case(path.name.removesuffix(".md"), path.read_bytes())
+    return Case(path.name.removesuffix(".md"), padded(path.read_bytes()))
 
 
 def _in_folder(path: Path) -> Case:
