@@ -1,6 +1,5 @@
 """What is found in the hand-written skills, and what is not."""
 
-
 import pytest
 import yaml
 

@@ -1,0 +1,117 @@
+"""Reading takes time linear in the file, also where a file is built to be slow."""
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+from skills.parsing import parse
+
+_HEAD = "# SKILL: x\n\n## Description\nUse when slow.\n\n## Steps\n1. "
+
+
+def _counted(unit: str, head: str = _HEAD) -> Callable[[int], bytes]:
+    return lambda size: (head + unit * (size // len(unit))).encode()
+
+
+def _numbered(unit: str, head: str) -> Callable[[int], bytes]:
+    return lambda size: (head + "".join(unit % at for at in range(size // len(unit)))).encode()
+
+
+_INPUTS = "# SKILL: x\n\n## Inputs\n"
+_TABLE = f"{_INPUTS}| Name | Type | Default |\n|---|---|---|\n"
+_BUILT: dict[str, Callable[[int], bytes]] = {
+    "nested lists on one line": _counted("- "),
+    "lists 50 deep": lambda size: (
+        _HEAD + "".join("  " * (at % 50) + "- x\n" for at in range(size // 54))
+    ).encode(),
+    "nested quotes": _counted(">"),
+    "lines of quotes": _counted("> > > > > > a\n"),
+    "brackets": _counted("["),
+    "lines of brackets": _counted("[a\n"),
+    "definitions": _numbered("[a%d]: /u\n", _HEAD),
+    "backticks": lambda size: (
+        _HEAD + "".join("`" * (at % 50) + " " for at in range(size // 26))
+    ).encode(),
+    "stars": _counted("*"),
+    "blanks": lambda size: (_HEAD + "a" + " " * size + "b").encode(),
+    "blanks in a parameter": lambda size: (f"{_INPUTS}- a" + " " * size + "b (").encode(),
+    "parentheses": _counted("(", f"{_INPUTS}- a "),
+    "attributes": _counted("min: 1, ", f"{_INPUTS}- a ("),
+    "many parameters": _numbered("- a%d (strng): x\n", _INPUTS),
+    "many bad attributes": _numbered("- a (x%d): x\n", _INPUTS),
+    "a long table": _numbered("| a%d | strng | x |\n", _TABLE),
+    "a wide table": _counted("|-", "# SKILL: x\n\n## Inputs\n|a\n"),
+    "rows with one cell": _counted("|x\n", _TABLE),
+    "headings": _numbered("## stepz%d\n", _HEAD),
+    "equal headings": _counted("## Steps\n"),
+    "underlined headings": _counted("a\n==\n"),
+    "placeholders": _numbered("{{b%d}}\n", f"{_INPUTS}- b: x\n\n## Steps\n1. "),
+    "braces": _counted("{"),
+    "code blocks": _counted("```\n"),
+    "comments": _counted("<!-- "),
+    "tools": _numbered("1. tool: `u%d`\n", "# SKILL: x\n\n## Tools\n- t\n\n## Steps\n"),
+    "colons": _counted("tool: "),
+    "a line of tools": _counted("tool:x;"),
+    "triggers": _counted("use when ", "---\nname: x\ndescription: "),
+    "when": _counted("当", "# SKILL: x\n\n## 描述\n"),
+    "when, in words": _counted("当a时候b", "# SKILL: x\n\n## 描述\n"),
+    "examples": _counted("input: x\n", "# SKILL: x\n\n## Examples\n"),
+    "open frontmatter": _counted("a: b\n", "---\n"),
+    "carriage returns": _counted("a\r"),
+    "metadata": _numbered("- k%d: v\n", "# SKILL: x\n\n## Metadata\n"),
+    "links": _numbered("[a](b%d) ", _HEAD),
+    "base64": _counted("QUJD", _HEAD),
+    "hidden signs": _counted("\u200b", _HEAD),
+    "role tags": _counted("<system>", _HEAD),
+    "words": _counted("ignore all previous ", _HEAD),
+}
+
+
+def _calls(content: bytes) -> int:
+    """How many functions are called for it: a count that no other load disturbs."""
+    count = 0
+
+    def note(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        parse(content, known_tools=["a"])
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("build", _BUILT.values(), ids=_BUILT)
+def test_work_grows_with_the_file_and_not_faster(build: Callable[[int], bytes]):
+    parse(build(1000))
+
+    assert _calls(build(16_000)) < 5.5 * _calls(build(4_000)) + 2000
+
+
+@pytest.mark.parametrize("build", _BUILT.values(), ids=_BUILT)
+def test_time_grows_with_the_file_and_not_with_its_square(build: Callable[[int], bytes]):
+    """What no call shows: patterns that try again and again. The square would take 256 times as
+    long for 16 times the size."""
+    small, large = (min(_seconds(build(size)) for _ in range(2)) for size in (4_000, 64_000))
+
+    assert large < 70 * small + 0.3
+
+
+def _seconds(content: bytes) -> float:
+    started = time.process_time()
+    parse(content, known_tools=["a"])
+    return time.process_time() - started
+
+
+def test_a_file_of_many_findings_names_a_few_of_each_and_counts_the_others():
+    report = parse(_BUILT["equal headings"](16_000))
+
+    found = [one for one in report.diagnostics if one.code == "SK022"]
+    assert len(found) == 50
+    empty = 16_000 // len("## Steps\n") - 1
+    assert f"({empty - 50} more of this kind.)" in found[-1].message
