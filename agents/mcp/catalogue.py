@@ -5,12 +5,16 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-import mcp_types
 from pydantic import JsonValue
 
 from agents.json_shapes import as_list, as_object, as_text
 from agents.mcp.limits import McpLimits
+
+if TYPE_CHECKING:
+    # The protocol is loaded with the first session: it takes half a second.
+    import mcp_types
 
 PREFIX = "mcp__"
 _LONGEST_NAME = 64
@@ -40,7 +44,7 @@ class McpTool:
 _FIELDS = tuple(one.name for one in fields(McpTool))
 
 
-def kept(tools: Iterable[mcp_types.Tool], limits: McpLimits) -> list[McpTool]:
+def kept(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
     """Those of a server's tools that are kept, without what is beyond the limits."""
     found: dict[str, McpTool] = {}
     for tool in tools:
@@ -49,14 +53,14 @@ def kept(tools: Iterable[mcp_types.Tool], limits: McpLimits) -> list[McpTool]:
             continue
         if len(found) == limits.tools:
             break
-        said = tool.annotations or mcp_types.ToolAnnotations()
-        reads = bool(said.read_only_hint)
+        said = tool.annotations
+        reads = said is not None and bool(said.read_only_hint)
         found[tool.name] = McpTool(
             tool.name,
             (tool.description or tool.title or "")[: limits.description_characters],
             tool.input_schema,
             is_read_only=reads,
-            is_idempotent=reads or bool(said.idempotent_hint),
+            is_idempotent=reads or (said is not None and bool(said.idempotent_hint)),
         )
     return list(found.values())
 

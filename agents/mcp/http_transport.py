@@ -8,7 +8,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agents.mcp.faults import McpFault, note_fault
 from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, Streams
+from agents.mcp.streams import Streams
+from agents.mcp.target import McpTarget
 from core.errors import UrlNotAllowed
 from core.outgoing.guard import OutgoingGuard
 from core.outgoing.httpx2_transport import GuardedTransport

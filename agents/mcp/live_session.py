@@ -16,7 +16,8 @@ from agents.mcp.catalogue import McpTool, kept
 from agents.mcp.faults import McpFault, McpRefusal, Note, failure_of, take_notes
 from agents.mcp.http_transport import http_streams
 from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, McpType, Opened
+from agents.mcp.streams import Opened
+from agents.mcp.target import McpTarget, McpType
 from agents.mcp.websocket_transport import websocket_streams
 from core.errors import AgentexError, UrlNotAllowed
 from core.outgoing.guard import OutgoingGuard

@@ -2,14 +2,18 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from agents.mcp.catalogue import McpTool
 from agents.mcp.faults import McpFault, failure_of
 from agents.mcp.limits import McpLimits
-from agents.mcp.live_session import LiveSession
 from agents.mcp.target import McpTarget
 from core.errors import AgentexError
 from core.outgoing.guard import OutgoingGuard
+
+if TYPE_CHECKING:
+    from agents.mcp.live_session import LiveSession
 
 _SWEEP_SECONDS = 30
 
@@ -26,7 +30,7 @@ class _Place:
     """
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    session: LiveSession | None = None
+    session: "LiveSession | None" = None
     tools: tuple[McpTool, ...] = ()
     failures: int = 0
     open_again: float = 0
@@ -42,7 +46,7 @@ class Opened:
         is_new: whether it was opened just now.
     """
 
-    session: LiveSession
+    session: "LiveSession"
     tools: tuple[McpTool, ...]
     is_new: bool
 
@@ -108,8 +112,10 @@ class McpPool:
         self.worked(target)
         return Opened(place.session, place.tools, is_new=True)
 
-    async def _begin(self, target: McpTarget) -> tuple[LiveSession, tuple[McpTool, ...]]:
-        session = LiveSession(target, self._guard, self._limits)
+    async def _begin(self, target: McpTarget) -> "tuple[LiveSession, tuple[McpTool, ...]]":
+        # The protocol takes half a second to load: with the first session, and not on the event loop.
+        sessions = await asyncio.to_thread(import_module, "agents.mcp.live_session")
+        session: LiveSession = sessions.LiveSession(target, self._guard, self._limits)
         try:
             await session.opened()
             return session, tuple(await session.list_tools())

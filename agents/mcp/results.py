@@ -2,9 +2,12 @@
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import mcp_types
 from pydantic import JsonValue
+
+if TYPE_CHECKING:
+    import mcp_types
 
 _ERROR = "The tool reported an error: "
 
@@ -22,7 +25,7 @@ class McpResult:
     text: str
 
 
-def read_result(result: mcp_types.CallToolResult) -> McpResult:
+def read_result(result: "mcp_types.CallToolResult") -> McpResult:
     """Make a result of the protocol ours."""
     value: dict[str, JsonValue] = result.model_dump(
         mode="json", by_alias=True, exclude_none=True, include=_FIELDS
@@ -39,16 +42,13 @@ def read_result(result: mcp_types.CallToolResult) -> McpResult:
 _FIELDS = {"content", "structured_content", "is_error"}
 
 
-def _text_of(block: mcp_types.ContentBlock) -> str:
-    match block:
-        case mcp_types.TextContent():
-            return block.text
-        case mcp_types.EmbeddedResource():
-            inner = block.resource
-            if isinstance(inner, mcp_types.TextResourceContents):
-                return inner.text
-            return f"(a file of type {inner.mime_type or 'unknown'}, not shown)"
-        case mcp_types.ResourceLink():
-            return f"({block.name}: {block.uri})"
-        case _:
-            return f"({block.type} of type {block.mime_type}, not shown)"
+def _text_of(block: "mcp_types.ContentBlock") -> str:
+    if block.type == "text":
+        return block.text
+    if block.type == "resource":
+        inner = block.resource
+        text: str | None = getattr(inner, "text", None)
+        return text or f"(a file of type {inner.mime_type or 'unknown'}, not shown)"
+    if block.type == "resource_link":
+        return f"({block.name}: {block.uri})"
+    return f"({block.type} of type {block.mime_type}, not shown)"

@@ -8,8 +8,7 @@ from agents.mcp import connections
 from agents.mcp.connections import ConnectionFields
 from agents.mcp.service import McpService
 from agents.mcp.tables import McpConnection
-from agents.mcp.target import McpType
-from agents.mcp.websocket_transport import SCHEMES
+from agents.mcp.target import WEBSOCKET_SCHEMES, McpType
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import Conflict, InvalidRequest
@@ -17,7 +16,7 @@ from core.outgoing.guard import read_url
 
 LONGEST_TOKEN = 4096
 _ATTEMPTS = 5
-_SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: SCHEMES}
+_SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SCHEMES}
 
 
 @dataclass(frozen=True)

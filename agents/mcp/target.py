@@ -1,15 +1,10 @@
 """Where an MCP server is and how it is spoken to."""
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-from mcp.shared.message import SessionMessage
-
-Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
-Opened = AbstractAsyncContextManager[Streams]
+WEBSOCKET_SCHEMES = ("ws", "wss")
 
 
 class McpType(StrEnum):

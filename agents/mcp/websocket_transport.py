@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from agents.mcp.faults import McpFault, Note, failure_of
 from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, Streams
+from agents.mcp.streams import Streams
+from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
 from core.host_ports import spelled_address
 from core.outgoing.guard import NameNotResolved, OutgoingGuard, read_url
 
-SCHEMES = ("ws", "wss")
 _WAITING = 16
 _CLOSE_SECONDS = 2.0
 _UNAUTHORISED = frozenset({401, 403})
@@ -122,7 +122,7 @@ async def _send(
 
 
 async def _connector(target: McpTarget, guard: OutgoingGuard) -> aiohttp.TCPConnector:
-    where = read_url(target.url, SCHEMES)
+    where = read_url(target.url, WEBSOCKET_SCHEMES)
     try:
         addresses = await guard.resolve(where.host, where.port)
     except NameNotResolved as error:
