@@ -22,6 +22,7 @@ from cli import (
     search,
     serve,
     sessions,
+    skills,
 )
 
 app = typer.Typer(
@@ -51,6 +52,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(chat.chat)
 app.add_typer(admin.app, name="admin")
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(skills.app, name="skill")
 app.command()(doctor.doctor)
 
 
