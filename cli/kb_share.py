@@ -65,7 +65,9 @@ class Versioned(Record):
     version: str | None = None
 
 
-class _Shares(Versioned):
+class Shares(Versioned):
+    """With whom something is shared."""
+
     items: list[_Share]
     total: int
 
@@ -91,16 +93,16 @@ def share(
     async def body(output: Output, client: ApiClient) -> ExitCode:
         base = await client.find_knowledge_base(wanted)
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
-        shares = client.read(_Shares, await client.call("GET", path))
+        shares = client.read(Shares, await client.call("GET", path))
         if chosen:
             access = None if remove else "write" if write else "read"
-            shares = await change(client, path, shares, lambda now: _changed(now, chosen, access))
+            shares = await change(client, path, shares, lambda now: changed(now, chosen, access))
         output.emit(shares.to_json())
         if not shares.items:
             output.say(messages.KB_SHARED_WITH_NOBODY, name=base.name)
             return ExitCode.OK
         columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
-        output.table(columns, [_row(output, one) for one in shares.items])
+        output.table(columns, [share_row(output, one) for one in shares.items])
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
@@ -130,7 +132,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
         present = client.read(shape, await client.call("GET", path))
 
 
-def _changed(shares: _Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+def changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
@@ -147,6 +149,7 @@ def _changed(shares: _Shares, chosen: list[tuple[str, str]], access: str | None)
     return {"shares": named}
 
 
-def _row(output: Output, one: _Share) -> tuple[str, str]:
+def share_row(output: Output, one: _Share) -> tuple[str, str]:
+    """A share as a row of a table: with whom, and how far."""
     level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
     return one.label(output), output.render(level)

@@ -1,12 +1,14 @@
-"""``agentex skill``: write, check, compare and move skills; each command adds one line here."""
+"""``agentex skill``: write, check, compare and share skills; each command has a line here.
 
-import typer
+Those of the first block need no server. Those of the second register themselves.
+"""
 
-from cli.skills import compare, mend, scaffold, validate
-
-app = typer.Typer(no_args_is_help=True, help="Write, check, compare and share SKILL files.")
+from cli.skills import compare, library, mend, moving, publishing, scaffold, validate
+from cli.skills.group import app
 
 app.command("new")(scaffold.new)
 app.command()(validate.validate)
 app.command("fix")(mend.fix)
 app.command("diff")(compare.diff)
+
+__all__ = ["app", "library", "moving", "publishing"]

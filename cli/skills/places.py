@@ -94,10 +94,11 @@ def _read(path: Path) -> LocalSkill:
     if path.name not in _NAMES:
         return LocalSkill(str(path), content, path)
     folder = path.resolve().parent
-    return LocalSkill(str(path), content, path, folder.name, tuple(_beside(folder)))
+    return LocalSkill(str(path), content, path, folder.name, tuple(beside(folder)))
 
 
-def _beside(folder: Path) -> Iterable[str]:
+def beside(folder: Path) -> Iterable[str]:
+    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own."""
     count = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - _IGNORED)

@@ -95,3 +95,56 @@ REMOVED = Message("removed", "移除")
 CHANGED = Message("changed", "修改")
 TOOLS_FREE = Message("any tool", "任意工具")
 TOOLS_LISTED = Message("listed tools only", "仅限列出的工具")
+NO_SKILLS = Message(
+    "No skills. Make one with agentex skill new, or see public ones with --public.",
+    "没有技能。可用 agentex skill new 创建，或用 --public 查看公开的技能。",
+)
+SLUG = Message("SLUG", "短名")
+NAME = Message("NAME", "名称")
+VERSION = Message("VERSION", "版本")
+OWNER = Message("OWNER", "所有者")
+STATE = Message("STATE", "状态")
+STATE_INVALID = Message("has errors", "有错误")
+STATE_UNREVIEWED = Message("not reviewed", "未审核")
+STATE_OFF = Message("off", "已停用")
+STATE_PUBLIC = Message("public", "公开")
+STATE_PRIVATE = Message("private", "私有")
+SHOWN = Message(
+    "{name}, version {version}, of {owner}: {state}",
+    "{name}，版本 {version}，所有者 {owner}：{state}",
+)
+DELETE_SKILL = Message("Delete {name} with all its versions?", "删除 {name} 及其所有版本？")
+SKILL_DELETED = Message("{name} deleted.", "已删除 {name}。")
+SKILL_UNKNOWN = Message(
+    "There is no skill {wanted} that you may see. There are: {names}",
+    "没有您可见的技能 {wanted}。现有：{names}",
+)
+SKILL_AMBIGUOUS = Message(
+    "{wanted} fits several skills; name one as owner/slug: {names}",
+    "{wanted} 对应多个技能；请用 所有者/短名 指定：{names}",
+)
+FILE = Message("FILE", "文件")
+OUTCOME = Message("OUTCOME", "结果")
+SKILL = Message("SKILL", "技能")
+OUTCOMES = {
+    "created": Message("created", "已创建"),
+    "new_version": Message("new version", "新版本"),
+    "unchanged": Message("unchanged", "无变化"),
+    "skipped": Message("skipped", "已跳过"),
+    "refused": Message("refused", "未通过"),
+}
+EXPORTED = Message(
+    "{name} written to {path} ({size} bytes).", "{name} 已写入 {path}（{size} 字节）。"
+)
+PUBLISHED = Message("{name} is public now.", "{name} 现已公开。")
+WITHDRAWN = Message("{name} is not public any more.", "{name} 不再公开。")
+PENDING = Message(
+    "Version {version} waits for an administrator's review before others get it.",
+    "版本 {version} 须经管理员审核后才会提供给其他人。",
+)
+SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 未与任何人共享。")
+ONE_DECISION = Message(
+    "Give either --approve or --reject.", "请给出 --approve 或 --reject 其中之一。"
+)
+APPROVED = Message("{name} approved.", "{name} 已通过审核。")
+REJECTED = Message("{name} rejected.", "{name} 已被拒绝。")
