@@ -58,6 +58,23 @@ VECTORS_HINT = Message(
     "AGENTEX_QDRANT_API_KEY.",
     "请启动 AGENTEX_QDRANT_URL 指定的服务器，并检查其地址和 AGENTEX_QDRANT_API_KEY。",
 )
+ISSUER = Message("Single sign-on", "单点登录")
+ISSUER_OFF = Message("not set up", "未配置")
+ISSUER_ANSWERS = Message("the issuer answers", "签发者有响应")
+ISSUER_DOWN_HINT = Message(
+    "Nobody can log in there: check AGENTEX_OIDC_ISSUER, and that this machine reaches {issuer} "
+    "(its /.well-known/openid-configuration, and the keys that it names).",
+    "目前无法通过单点登录登录：请检查 AGENTEX_OIDC_ISSUER，并确认本机可以访问 {issuer}"
+    "（其 /.well-known/openid-configuration 及其中的密钥地址）。",
+)
+ISSUER_OTHER = Message(
+    "the discovery document there is another issuer's", "该地址的发现文档属于其他签发者"
+)
+ISSUER_OTHER_HINT = Message(
+    "Write AGENTEX_OIDC_ISSUER as the field issuer of that document has it, to the last slash.",
+    "请将 AGENTEX_OIDC_ISSUER 写成该文档 issuer 字段的值，包括末尾的斜杠。",
+)
+ISSUER_KEYS = Message("its keys can't be read", "无法读取其密钥")
 PARTS_UNCHECKED_HINT = Message(
     "The check itself did not end: install the dependencies again (make run) and look at the "
     "settings.",

@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of database, Redis and vector store, with or without a server."""
+"""What ``agentex doctor`` finds of database, Redis, vector store and issuer, without a server too."""
 
 from pydantic import BaseModel, ValidationError
 
@@ -28,6 +28,7 @@ class Parts(BaseModel):
     database: Part
     redis: Part
     vectors: Part
+    issuer: Part
 
 
 async def look_at_parts() -> Parts | None:
@@ -39,7 +40,7 @@ async def look_at_parts() -> Parts | None:
 
 
 def check_kept_parts(output: Output, settings: Settings, parts: Parts | None) -> list[Check]:
-    """Database with its migration, Redis with its queue, and vector store."""
+    """Database with its migration, Redis with its queue, vector store, and single sign-on."""
     if parts is None:
         hint = output.render(messages.PARTS_UNCHECKED_HINT)
         return [Check("migrations", messages.DATABASE, Verdict.FAILED, "-", hint)]
@@ -47,6 +48,7 @@ def check_kept_parts(output: Output, settings: Settings, parts: Parts | None) ->
         _database(output, parts.database),
         _queue(output, parts.redis),
         _vectors(output, settings, parts.vectors),
+        _issuer(output, settings, parts.issuer),
     ]
 
 
@@ -95,3 +97,18 @@ def _vectors(output: Output, settings: Settings, part: Part) -> Check:
     detail = messages.REFUSED if part.state == "refused" else messages.UNREACHED
     hint = output.render(messages.VECTORS_HINT)
     return Check(name, title, Verdict.FAILED, output.render(detail), hint)
+
+
+def _issuer(output: Output, settings: Settings, part: Part) -> Check:
+    name, title = "single_sign_on", messages.ISSUER
+    known = {"off": messages.ISSUER_OFF, "ok": messages.ISSUER_ANSWERS}
+    if part.state in known:
+        return Check(name, title, Verdict.OK, output.render(known[part.state]))
+    down = (messages.UNREACHED, messages.ISSUER_DOWN_HINT)
+    faults = {
+        "issuer": (messages.ISSUER_OTHER, messages.ISSUER_OTHER_HINT),
+        "keys": (messages.ISSUER_KEYS, messages.ISSUER_DOWN_HINT),
+    }
+    detail, hint = faults.get(part.state, down)
+    words = output.render(hint, issuer=settings.oidc_issuer)
+    return Check(name, title, Verdict.FAILED, output.render(detail), words)

@@ -1,4 +1,6 @@
-"""``python -m cli.parts_check``: database, Redis and vector store as they are seen from here, as JSON.
+"""``python -m cli.parts_check``: what Agentex needs beside it, as it is seen from here, as JSON.
+
+Database, Redis, vector store, and the OpenID Connect issuer.
 
 A process of its own: the terminal client does not load what the server is made of. It works while
 the server is down, changes nothing, and prints no secret: neither URLs nor what libraries say.
@@ -20,6 +22,7 @@ from core.settings import Settings, get_settings
 
 _SECONDS = 10.0
 _MICROSECONDS = 1_000_000
+_ISSUER_FAULTS = frozenset({"issuer", "keys"})
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -30,7 +33,8 @@ class _Part:
     Attributes:
         state: ``ok``, ``new`` (made at first start), ``down`` (the private one does not run),
             ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
-            of a vector store that does not take the request, ``refused``.
+            of a vector store that does not take the request, ``refused``; of an OpenID Connect
+            issuer ``off``, ``issuer`` (it is another one) or ``keys`` (they can't be had).
         level: The database's migration.
         newest: This version's.
         skew: By how many seconds the part's clock is before ours.
@@ -114,6 +118,25 @@ async def _redis(settings: Settings) -> _Part:
     return _Part("ok", skew=skew, workers=workers, waiting=waiting)
 
 
+async def _issuer(settings: Settings) -> _Part:
+    if settings.oidc_issuer is None:
+        return _Part("off")
+    from core.errors import OidcUnavailable  # noqa: PLC0415
+    from core.oidc.provider import open_provider  # noqa: PLC0415
+
+    provider = open_provider(settings)
+    if provider is None:
+        return _Part("off")
+    try:
+        await provider.check()
+    except OidcUnavailable as error:
+        reason = str(error.details["reason"])
+        return _Part(reason if reason in _ISSUER_FAULTS else "unreachable")
+    finally:
+        await provider.close()
+    return _Part("ok")
+
+
 async def _vectors(settings: Settings) -> _Part:
     if settings.qdrant_url is None:
         folder = settings.data_dir / "vectors"
@@ -129,6 +152,7 @@ _PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
     "database": _database,
     "redis": _redis,
     "vectors": _vectors,
+    "issuer": _issuer,
 }
 
 

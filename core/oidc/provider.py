@@ -109,6 +109,7 @@ class Provider:
     ) -> None:
         self.issuer = settings.oidc_issuer or ""
         self.redirect_url = redirect_url
+        self._discovery_url: str = get_well_known_url(self.issuer, external=True)
         self._client_id = settings.oidc_client_id or ""
         secret = settings.oidc_client_secret
         self._secret = secret.get_secret_value() if secret is not None else None
@@ -124,6 +125,18 @@ class Provider:
         """Close the connections."""
         await self._http.aclose()
         await self._transport.aclose()
+
+    async def check(self) -> None:
+        """Ask the provider what sign-ins begin with, and pass if they could.
+
+        Raises:
+            OidcUnavailable: what it says can't be had or used: its ``reason`` is ``discovery`` or
+                ``keys``, or ``issuer`` where it is another one's.
+        """
+        told = await self._get_object("discovery", self._discovery_url)
+        if isinstance(named := told.get("issuer"), str) and named != self.issuer:
+            raise OidcUnavailable("issuer")
+        await self._key_set(await self._discover(), at_most_old=0)
 
     async def authorization_url(self, questions: Questions) -> str:
         """Where a person logs in.
@@ -225,8 +238,7 @@ class Provider:
     async def _discover(self) -> _Metadata:
         if self._metadata and self._metadata[0] > time.monotonic() - _KEPT_SECONDS:
             return self._metadata[1]
-        url = get_well_known_url(self.issuer, external=True)
-        document = await self._get_object("discovery", url)
+        document = await self._get_object("discovery", self._discovery_url)
         async with asking_for("discovery"):
             metadata = _Metadata.model_validate(document)
             # Discovery, section 4.3: or one provider could speak for another.

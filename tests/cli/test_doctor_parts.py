@@ -1,10 +1,16 @@
 """What the doctor finds of database, queue, keys, addresses, clocks, models and connections."""
 
+import base64
+import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli import doctor_safety
 from cli.doctor_checks import Check, Verdict
@@ -13,7 +19,7 @@ from cli.doctor_parts import Part, Parts, check_kept_parts
 from cli.doctor_safety import check_clock, check_exposure, check_secret_key, check_transport
 from cli.messages import Language
 from cli.output import Output
-from cli.parts_check import _database
+from cli.parts_check import _database, _issuer
 from core.settings import Settings, get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -21,7 +27,7 @@ from tests.fixtures.processes import free_port
 
 OUTPUT = Output(json_only=True, language=Language.EN)
 SECRET = "hunter2-never-shown"
-NEW_PARTS = {name: {"state": "new"} for name in ("database", "redis", "vectors")}
+NEW_PARTS = {name: {"state": "new"} for name in ("database", "redis", "vectors", "issuer")}
 
 
 def findings(said) -> dict[str, dict]:
@@ -161,10 +167,63 @@ def test_doctor_leaves_to_administrators_what_is_theirs(agentex: Agentex, server
 
 def test_doctor_finds_jobs_that_nobody_does(tmp_path: Path):
     idle = Part(state="ok", waiting=3)
-    parts = Parts(database=Part(state="new"), redis=idle, vectors=Part(state="new"))
-    database, queue, vectors = check_kept_parts(OUTPUT, settings(tmp_path), parts)
+    parts = Parts(**{**NEW_PARTS, "redis": idle})
+    database, queue, vectors, _ = check_kept_parts(OUTPUT, settings(tmp_path), parts)
     assert told(queue) == ("failed", "0 workers, 3 jobs", True)
     assert database.detail == vectors.detail == MADE_AT_START.en
+
+
+@pytest.fixture
+def discovery() -> Iterator[tuple[str, dict[str, dict]]]:
+    """A provider that answers with what is put into it: its URL, and its answers by path."""
+    answers: dict[str, dict] = {}
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = answers.get(self.path)
+            body = json.dumps(found).encode()
+            self.send_response(404 if found is None else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield f"http://127.0.0.1:{server.server_port}", answers
+        server.shutdown()
+
+
+@pytest.mark.anyio
+async def test_issuer_that_nobody_can_log_in_at_is_found(
+    tmp_path: Path, discovery: tuple[str, dict[str, dict]]
+):
+    issuer, answers = discovery
+    named = settings(tmp_path, oidc_issuer=issuer, oidc_client_id="agentex")
+
+    async def found() -> Check:
+        state = asdict(await _issuer(named))
+        return check_kept_parts(OUTPUT, named, Parts(**{**NEW_PARTS, "issuer": state}))[-1]
+
+    document = {
+        "issuer": f"{issuer}/",
+        **dict.fromkeys(("authorization_endpoint", "token_endpoint"), f"{issuer}/x"),
+        "jwks_uri": f"{issuer}/keys",
+    }
+    assert told(await found()) == ("failed", "does not answer", True)
+    answers["/.well-known/openid-configuration"] = document
+    other = await found()
+    assert ("another issuer" in other.detail, "last slash" in other.hint) == (True, True)
+    document["issuer"] = issuer
+    assert told(await found()) == ("failed", "its keys can't be read", True)
+    key = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+    x = base64.urlsafe_b64encode(key).decode().rstrip("=")
+    answers["/keys"] = {"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x, "kid": "k"}]}
+    assert told(await found()) == ("ok", "the issuer answers", False)
+    assert (await _issuer(settings(tmp_path))).state == "off"
 
 
 @pytest.mark.parametrize(
