@@ -57,12 +57,14 @@ class Destination:
         transfer_id: ids are derived from it.
         knowledge_base: the new one.
         embeds_anew: only the files are taken over, and the ordinary pipeline indexes them.
+        source_id: the knowledge base that is copied, None for a file; keys are its documents' ids.
         guard: fences every transaction.
     """
 
     transfer_id: str
     knowledge_base: KnowledgeBase
     embeds_anew: bool
+    source_id: str | None
     guard: Guard
 
     def document_id(self, key: str) -> str:
@@ -79,6 +81,7 @@ class Destination:
 class _Prepared:
     """A document whose file is stored."""
 
+    key: str
     row: Document
     entry: DocumentEntry
     chunks: Sequence[ChunkEntry]
@@ -124,7 +127,7 @@ class Restorer:
         has_index = entry.is_indexed and not self._to.embeds_anew
         points = content.points if has_index else ()
         chunks = content.chunks if has_index else ()
-        self._waiting.append(_Prepared(row, entry, chunks, points))
+        self._waiting.append(_Prepared(content.key, row, entry, chunks, points))
         self._size += len(points)
         if len(self._waiting) >= SHARD_DOCUMENTS or self._size >= SHARD_POINTS:
             await self.flush()
@@ -197,10 +200,26 @@ class Restorer:
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
                     work.wake_workers()
-            if any(one.row.restricted for one in fresh):
-                await narrowing.mark_narrowed(work, self._to.knowledge_base.id)
+            await self._restrict(work, fresh, redone)
             await self._check_quota(work)
         return {one.row.id for one in fresh}, redone
+
+    async def _restrict(
+        self, work: UnitOfWork, fresh: Sequence[_Prepared], redone: Collection[str]
+    ) -> None:
+        """Say who reads the restricted ones of new documents, as they come into being.
+
+        Later their owner may have said something else, be it that a try was cut off since.
+        """
+        restricted = [one for one in fresh if one.row.restricted]
+        if not restricted:
+            return
+        await narrowing.mark_narrowed(work, self._to.knowledge_base.id)
+        if self._to.source_id is not None:
+            copies = {one.key: one.row.id for one in restricted if one.row.id not in redone}
+            await narrowing.copy_readers(
+                work, self._to.source_id, self._to.knowledge_base.id, copies
+            )
 
     async def _check_quota(self, work: UnitOfWork) -> None:
         """A copy's source may have grown since its size was promised."""

@@ -1,9 +1,9 @@
 """Imports and copies of knowledge bases: one job that can be cut off and started again."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -17,6 +17,7 @@ from core.errors import (
     AgentexError,
     ErrorCode,
     InvalidArchive,
+    KnowledgeBaseNotFound,
     NotFound,
     QuotaExceeded,
 )
@@ -24,7 +25,7 @@ from core.logging import get_logger
 from ingestion.holding import hold
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
-from kb_service import knowledge_bases, narrowing, questions, transfers
+from kb_service import knowledge_bases, questions, transfers
 from kb_service.models import KnowledgeBase, Transfer
 from kb_service.portable.live import LiveSource, Stores
 from kb_service.portable.reading import Archive, limits_of
@@ -90,7 +91,7 @@ class _Source:
     """What a transfer reads, be it a file or a knowledge base of this installation."""
 
     contents: Callable[[Callable[[str], bool]], AsyncGenerator[Content]]
-    questions: Sequence[QuestionDraft]
+    drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
     document_count: int
     embedding_model: str
 
@@ -143,7 +144,7 @@ async def _end_badly(
             await _fail(bench, row, lease, {**_INVALID, "message": reason})
         case QuotaExceeded():
             await _fail(bench, row, lease, _QUOTA)
-        case _SourceGone() | FileNotFoundError():
+        case _SourceGone() | KnowledgeBaseNotFound() | FileNotFoundError():
             await _fail(bench, row, lease, _SOURCE_GONE)
         case OSError():
             await _postpone(bench, lease, error)
@@ -199,6 +200,7 @@ async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> No
             transfer_id=row.id,
             knowledge_base=knowledge_base,
             embeds_anew=knowledge_base.embedding_model != source.embedding_model,
+            source_id=row.source if row.kind == transfers.COPY else None,
             guard=guard,
         )
         restorer = Restorer(bench, destination)
@@ -210,9 +212,10 @@ async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> No
                 await restorer.take(content)
                 done += 1
         await restorer.flush()
+        drafts = await source.drafts()
         async with unit_of_work(bench.database) as work:
             await guard(work)
-            await _finish(work, row, destination, source.questions)
+            await _finish(work, row, destination, drafts)
 
 
 async def _finish(
@@ -221,11 +224,15 @@ async def _finish(
     destination: Destination,
     drafts: Sequence[QuestionDraft],
 ) -> None:
-    id_ = destination.knowledge_base.id
-    if row.kind == transfers.COPY:
-        await narrowing.copy_readers(work, row.source, id_, destination.document_id)
-    knowledge_base = await work.session.get_one(KnowledgeBase, id_)
-    await questions.add(work, EVERYTHING, knowledge_base, drafts)
+    knowledge_base = await work.session.get_one(KnowledgeBase, destination.knowledge_base.id)
+    arrived = [
+        replace(one, restricted_to=[destination.document_id(key) for key in one.restricted_to])
+        for one in drafts
+    ]
+    try:
+        await questions.add(work, EVERYTHING, knowledge_base, arrived)
+    except KnowledgeBaseNotFound as error:
+        raise TransferLost from error
     knowledge_base.enabled = True
     work.session.add(knowledge_base)
     await transfers.complete(work, transfers.lease_of(row))
@@ -240,9 +247,13 @@ async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
         with path.open("rb") as file:
             limits = limits_of(await bench.live.now())
             archive = await to_thread.run_sync(Archive, file, limits)
+
+            async def drafts() -> Sequence[QuestionDraft]:
+                return archive.questions
+
             yield _Source(
                 contents=archive.contents,
-                questions=archive.questions,
+                drafts=drafts,
                 document_count=archive.counts.documents,
                 embedding_model=archive.settings.embedding_model,
             )
@@ -257,11 +268,9 @@ async def _live_source(bench: Workbench, row: Transfer) -> _Source:
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error
     live = LiveSource(Stores(bench.database, bench.store, bench.spaces), asking, origin)
-    async with bench.database.reading() as session:
-        rows = await questions.list_all(session, asking, origin)
     return _Source(
         contents=live.contents,
-        questions=[QuestionDraft(question.text, question.expected) for question in rows],
+        drafts=live.drafts,
         document_count=(await live.extent()).documents,
         embedding_model=origin.embedding_model,
     )

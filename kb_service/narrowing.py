@@ -1,6 +1,6 @@
 """Restricting single documents to some of those who read their knowledge base."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -148,9 +148,9 @@ async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
 
 
 async def copy_readers(
-    work: UnitOfWork, source_id: str, target_id: str, document_id: Callable[[str], str]
+    work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]
 ) -> None:
-    """Let the restricted documents of a copy be read by those who read the originals.
+    """Let restricted documents that come into a copy be read by those who read the originals.
 
     Only where both are one person's: who may read a document need not know who else may, so
     in somebody else's copy it is theirs alone.
@@ -159,34 +159,18 @@ async def copy_readers(
         work: the transaction.
         source_id: the knowledge base that was copied.
         target_id: the copy.
-        document_id: gives the id that a document of the source has in the copy.
+        copies: ids of new documents of the copy, by those of the restricted ones of the source.
     """
     session = work.session
     owners = select(KnowledgeBase.owner_id).where(col(KnowledgeBase.id).in_([source_id, target_id]))
     if len({*(await session.exec(owners)).all()}) != 1:
         return
-    named = (
-        select(Share)
-        .join(Document, col(Document.id) == col(Share.resource_id))
-        .where(
-            col(Share.kind) == Document.SHARE_KIND,
-            col(Document.knowledge_base_id) == source_id,
-            col(Document.restricted).is_(True),
-        )
+    query = select(Share).where(
+        col(Share.kind) == Document.SHARE_KIND, col(Share.resource_id).in_(copies)
     )
-    there = select(Document.id).where(
-        col(Document.knowledge_base_id) == target_id,
-        col(Document.restricted).is_(True),
-        # One whose readers were named in the copy already keeps those.
-        col(Document.id).not_in(
-            select(Share.resource_id).where(col(Share.kind) == Document.SHARE_KIND)
-        ),
-    )
-    free = frozenset((await session.exec(there)).all())
-    for share in (await session.exec(named)).all():
-        if (copied := document_id(share.resource_id)) in free:
-            facts = share.model_dump(exclude={"id", "resource_id", "created_at"})
-            session.add(Share(**facts, resource_id=copied))
+    for share in (await session.exec(query)).all():
+        facts = share.model_dump(exclude={"id", "resource_id", "created_at"})
+        session.add(Share(**facts, resource_id=copies[share.resource_id]))
 
 
 async def open_to_all(
@@ -242,7 +226,10 @@ async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
         )
     )
     if (await session.exec(query)).one() >= MOST_RESTRICTED:
-        error = f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: put them into another"
+        error = (
+            f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: "
+            "put them into another"
+        )
         raise InvalidRequest("doc_id", error)
 
 

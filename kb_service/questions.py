@@ -11,6 +11,7 @@ from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuestionNotFound
+from kb_service.documents.intake import take_turn
 from kb_service.models import Document, KnowledgeBase, Question
 from kb_service.readers import EVERYTHING, Reader, readable_of, restricted_named, sees_all
 
@@ -29,10 +30,18 @@ Passage = dict[str, str]
 
 @dataclass(frozen=True)
 class QuestionDraft:
-    """A question as a caller gives it; checked before it is saved."""
+    """A question as a caller gives it; checked before it is saved.
+
+    Args:
+        text: the question.
+        expected: what would answer it.
+        restricted_to: where it comes from another knowledge base: the documents that it was tied
+            to there, as ``Question.restricted_to``. It stays apart from others of its text.
+    """
 
     text: str
     expected: Sequence[Passage]
+    restricted_to: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,14 @@ def checked(draft: QuestionDraft) -> QuestionDraft:
     if not 0 < len(text) <= MAX_QUESTION_CHARACTERS:
         raise InvalidRequest("question", f"Use 1 to {MAX_QUESTION_CHARACTERS} characters")
     passages = [_checked_passage(passage) for passage in draft.expected]
-    distinct = [one for number, one in enumerate(passages) if one not in passages[:number]]
+    distinct = _distinct(passages)
     if not 0 < len(distinct) <= MAX_EXPECTED:
         raise InvalidRequest("expected", f"Name 1 to {MAX_EXPECTED} passages")
-    return QuestionDraft(text, distinct)
+    return replace(draft, text=text, expected=distinct)
+
+
+def _distinct(passages: Sequence[Passage]) -> list[Passage]:
+    return [one for number, one in enumerate(passages) if one not in passages[:number]]
 
 
 def _checked_passage(passage: Passage) -> Passage:
@@ -89,8 +102,10 @@ async def get(
     Raises:
         QuestionNotFound: there is none in this knowledge base, or not for this reader.
     """
-    query = select(Question).where(
-        Question.id == question_id, Question.knowledge_base_id == knowledge_base.id
+    query = (
+        select(Question)
+        .where(Question.id == question_id, Question.knowledge_base_id == knowledge_base.id)
+        .execution_options(populate_existing=True)
     )
     found = await _told(session, reader, knowledge_base, (await session.exec(query)).all())
     if not found:
@@ -137,6 +152,50 @@ async def restrict(session: AsyncSession, document: Document) -> None:
             session.add(row)
 
 
+async def rename(session: AsyncSession, document: Document, before: str) -> None:
+    """Let the questions about a document name it by its new name, as its words stay in them.
+
+    Of documents of one name, a question that is tied to a restricted one is about that one, as
+    far as can be told: to an open one that gets another name it is tied, too, in case that one
+    is restricted later.
+
+    Args:
+        session: of the transaction that renames it, which has the turn at names.
+        document: with its new name.
+        before: its name until now.
+    """
+    mine = col(Question.knowledge_base_id) == document.knowledge_base_id
+    rows = (await session.exec(select(Question).where(mine))).all()
+    named = [row for row in rows if any(one["document"] == before for one in row.expected)]
+    if not named:
+        return
+    namesakes = await _namesakes(session, document, before)
+    for row in named:
+        about = set(row.restricted_to)
+        if document.restricted and document.id not in about:
+            continue
+        if not document.restricted and about & namesakes:
+            row.restricted_to = sorted({*about, document.id})
+        else:
+            renamed = [
+                {**one, "document": document.name} if one["document"] == before else one
+                for one in row.expected
+            ]
+            row.expected = _distinct(renamed)
+        session.add(row)
+
+
+async def _namesakes(session: AsyncSession, document: Document, name: str) -> set[str]:
+    """The ids of the other restricted documents of a name."""
+    query = select(Document.id).where(
+        col(Document.knowledge_base_id) == document.knowledge_base_id,
+        col(Document.name) == name,
+        col(Document.restricted).is_(True),
+        col(Document.id) != document.id,
+    )
+    return set((await session.exec(query)).all())
+
+
 async def list_questions(
     session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
 ) -> QuestionListing:
@@ -177,27 +236,49 @@ async def add(
 
     Raises:
         InvalidRequest: a question can't be used, or they would be too many; none is saved.
+        KnowledgeBaseNotFound: it was deleted at this moment.
     """
+    await _take_turn(work, knowledge_base)
     rows = await list_all(work.session, EVERYTHING, knowledge_base)
     known = await _told(work.session, reader, knowledge_base, rows)
-    present = {row.text: row for row in known}
+    present: dict[tuple[str, tuple[str, ...]], Question] = {(row.text, ()): row for row in known}
     touched: dict[str, Question] = {}
     counts = {"added": 0, "extended": 0, "unchanged": 0}
     for draft in map(checked, drafts):
-        row = present.get(draft.text)
+        key = (draft.text, tuple(sorted(draft.restricted_to)))
+        row = present.get(key)
         if row is None:
-            expected = [dict(passage) for passage in draft.expected]
-            row = Question(knowledge_base_id=knowledge_base.id, text=draft.text, expected=expected)
-            present[draft.text] = row
+            row = Question(
+                knowledge_base_id=knowledge_base.id,
+                text=draft.text,
+                expected=[dict(passage) for passage in draft.expected],
+                restricted_to=[*key[1]],
+            )
+            present[key] = row
             counts["added"] += 1
         else:
             counts["extended" if _extend(row, draft.expected) else "unchanged"] += 1
-        touched[row.text] = row
+        touched[row.id] = row
     if len(rows) + counts["added"] > MAX_QUESTIONS:
         raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}")
     await _bind(work.session, reader, knowledge_base.id, [*touched.values()])
+    if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
+        # Be the documents open by now, or gone: who may know of these questions is asked.
+        knowledge_base.narrowed = True
+        work.session.add(knowledge_base)
     await work.session.flush()
     return Added(**counts)
+
+
+async def _take_turn(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Wait for those who give names or say who reads, and look again at what they changed.
+
+    Raises:
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    turn = await take_turn(work.session, knowledge_base.id)
+    if turn.narrowed and not knowledge_base.narrowed:
+        await work.session.refresh(knowledge_base, ["narrowed"])
 
 
 def _extend(row: Question, passages: Sequence[Passage]) -> bool:
@@ -216,6 +297,7 @@ async def create(
 
     Raises:
         InvalidRequest: it can't be used, or the knowledge base is full.
+        KnowledgeBaseNotFound: it was deleted at this moment.
     """
     await add(work, reader, knowledge_base, [draft])
     clean = checked(draft)
@@ -239,8 +321,12 @@ async def change(
 
     Raises:
         InvalidRequest: it can't be used, or another question has this text.
+        QuestionNotFound: it was deleted, or is not for this reader any more, at this moment.
+        KnowledgeBaseNotFound: it was deleted at this moment.
     """
     clean = checked(draft)
+    await _take_turn(work, knowledge_base)
+    row = await get(work.session, reader, knowledge_base, row.id)
     others = await list_all(work.session, reader, knowledge_base)
     if any(other.text == clean.text and other.id != row.id for other in others):
         raise InvalidRequest("question", "Another saved question has this text")

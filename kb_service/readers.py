@@ -60,6 +60,22 @@ def is_admitted(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
     return or_(col(Document.knowledge_base_id).in_(owned), col(Document.id).in_(shared))
 
 
+def is_open_to(reader: Reader) -> ColumnElement[bool]:
+    """Who reads a knowledge base, as a condition on its row: for what goes on behind the gate.
+
+    Args:
+        reader: who passed the gate, and need not pass it any more.
+    """
+    if reader is EVERYTHING:
+        return true()
+    shared = shared_with(reader.user_id, KnowledgeBase.SHARE_KIND)
+    return or_(
+        col(KnowledgeBase.owner_id) == reader.user_id,
+        col(KnowledgeBase.is_public).is_(True),
+        col(KnowledgeBase.id).in_(shared),
+    )
+
+
 def sees_all(knowledge_base: KnowledgeBase, reader: Reader) -> bool:
     """Whether there is surely nothing in a knowledge base that is not for this reader."""
     is_owner = knowledge_base.owner_id == reader.user_id

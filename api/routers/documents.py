@@ -22,7 +22,7 @@ from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest
-from kb_service import documents, knowledge_bases
+from kb_service import changing, documents, knowledge_bases
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.models import DocumentStatus
 
@@ -190,8 +190,8 @@ async def change_document(
     """Rename a document or replace its metadata; neither processes it again."""
     attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    wanted = documents.Wanted(body.name, attributes)
-    row = await documents.change(work, principal, base.id, doc_id, wanted)
+    wanted = changing.Wanted(body.name, attributes)
+    row = await changing.change(work, principal, base.id, doc_id, wanted)
     return Envelope(data=answer(row, base))
 
 

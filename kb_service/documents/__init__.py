@@ -10,7 +10,6 @@ from kb_service.documents.actions import (
     ids_of_status,
 )
 from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
-from kb_service.documents.changing import Wanted, change
 from kb_service.documents.files import FileType, StoredFile, store_upload
 from kb_service.documents.intake import (
     Intake,
@@ -71,11 +70,9 @@ __all__ = [
     "StoredFile",
     "Upload",
     "UploadOutcome",
-    "Wanted",
     "act",
     "act_on_many",
     "add",
-    "change",
     "changed_since",
     "check_quota",
     "checked_attributes",

@@ -17,6 +17,7 @@ from kb_service import questions
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.portable.records import (
+    MAX_TIES,
     MAX_WINDOWS,
     ChunkEntry,
     Content,
@@ -27,7 +28,8 @@ from kb_service.portable.records import (
     QuestionEntry,
     Settings,
 )
-from kb_service.readers import Reader, readable
+from kb_service.questions import QuestionDraft
+from kb_service.readers import Reader, is_open_to, readable
 from kb_service.spaces import Spaces
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
 
@@ -66,9 +68,10 @@ class _State:
 class LiveSource:
     """A knowledge base as it is: every document whole, in one state that it really had.
 
-    The documents are those that are there at the start, as far as somebody reads them. A document that is uploaded anew while
-    the others are read comes with its old or its new content, never with a part of each; one
-    that is deleted meanwhile is left out. A cut-over to another generation ends the reading.
+    The documents are those that are there at the start, as far as somebody reads them. A document
+    that is uploaded anew while the others are read comes with its old or its new content, never
+    with a part of each; one that is deleted meanwhile is left out. A cut-over to another
+    generation ends the reading, and so does that the knowledge base is not theirs to read any more.
 
     Args:
         stores: where everything lies.
@@ -80,6 +83,7 @@ class LiveSource:
         self._stores = stores
         self._reader = reader
         self._knowledge_base = knowledge_base
+        self._numbers: dict[str, int] = {}
 
     @property
     def settings(self) -> Settings:
@@ -111,16 +115,34 @@ class LiveSource:
             documents, size = (await session.exec(query)).one()
         return Extent(documents, int(size))
 
-    async def questions(self) -> list[QuestionEntry]:
-        """The saved questions, one entry for each expected passage."""
+    async def drafts(self) -> list[QuestionDraft]:
+        """The saved questions, tied to documents by their keys.
+
+        Raises:
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+        """
         async with self._stores.database.reading() as session:
-            base = await session.get(KnowledgeBase, self._knowledge_base.id)
-            if base is None:
-                raise KnowledgeBaseNotFound
-            rows = await questions.list_all(session, self._reader, base)
-        return [
-            QuestionEntry(question=row.text, **passage) for row in rows for passage in row.expected
-        ]
+            rows = await questions.list_all(session, self._reader, await self._present(session))
+        return [QuestionDraft(row.text, row.expected, row.restricted_to) for row in rows]
+
+    async def questions(self) -> list[QuestionEntry]:
+        """The saved questions as a file says them, one entry for each expected passage.
+
+        A question about a restricted document goes with it: without the document, which was not
+        among the ``contents`` that were read before, nothing would say for whom its words are.
+
+        Raises:
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+        """
+        entries: list[QuestionEntry] = []
+        for draft in await self.drafts():
+            numbers = [self._numbers[key] for key in draft.restricted_to if key in self._numbers]
+            if len(draft.restricted_to) == len(numbers) <= MAX_TIES:
+                entries += [
+                    QuestionEntry(question=draft.text, restricted_to=sorted(numbers), **passage)
+                    for passage in draft.expected
+                ]
+        return entries
 
     async def contents(
         self, is_wanted: Callable[[str], bool] = lambda _key: True
@@ -131,13 +153,14 @@ class LiveSource:
             is_wanted: whether the document of a key is to be read.
 
         Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile.
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
             SettingsChanged: a re-index took effect meanwhile.
         """
         for number, document_id in enumerate(await self._document_ids(), start=1):
             if is_wanted(document_id):
                 async with self._opened(number, document_id) as content:
                     if content is not None:
+                        self._numbers[document_id] = number
                         yield content
 
     async def _document_ids(self) -> Sequence[str]:
@@ -182,14 +205,8 @@ class LiveSource:
 
     async def _state(self, document_id: str) -> _State | None:
         async with self._stores.database.reading() as session:
-            generation = select(KnowledgeBase.generation).where(
-                KnowledgeBase.id == self._knowledge_base.id,
-                col(KnowledgeBase.deleted_at).is_(None),
-            )
-            present = (await session.exec(generation)).first()
-            if present is None:
-                raise KnowledgeBaseNotFound
-            if present != self._knowledge_base.generation:
+            present = await self._present(session)
+            if present.generation != self._knowledge_base.generation:
                 raise SettingsChanged
             # Who read it at the start may not any more.
             query = select(Document).where(
@@ -201,6 +218,18 @@ class LiveSource:
             if row is None:
                 return None
             return _State(row, await _edits(session, row))
+
+    async def _present(self, session: AsyncSession) -> KnowledgeBase:
+        """The knowledge base as it is now: who passed its gate at the start may not any more."""
+        query = select(KnowledgeBase).where(
+            KnowledgeBase.id == self._knowledge_base.id,
+            col(KnowledgeBase.deleted_at).is_(None),
+            is_open_to(self._reader),
+        )
+        present = (await session.exec(query)).first()
+        if present is None:
+            raise KnowledgeBaseNotFound
+        return present
 
     async def _is_still(self, before: _State) -> bool:
         now = await self._state(before.document.id)

@@ -130,14 +130,20 @@ class Archive:
             raise InvalidArchive("it has parts that belong to nothing")
 
     def _read_questions(self) -> list[QuestionDraft]:
-        passages: dict[str, list[dict[str, str]]] = defaultdict(list)
+        passages: dict[tuple[str, tuple[int, ...]], list[dict[str, str]]] = defaultdict(list)
         lines = self._lines(names.QUESTIONS, QuestionEntry, at_most=_MAX_QUESTION_LINES)
         for entry in lines:
-            passages[entry.question].append({"document": entry.document, "text": entry.text})
+            if any(names.original(number) not in self._sizes for number in entry.restricted_to):
+                raise InvalidArchive("a saved question is about a document that is not there")
+            question = passages[entry.question, tuple(entry.restricted_to)]
+            question.append({"document": entry.document, "text": entry.text})
         if len(passages) > MAX_QUESTIONS:
             raise InvalidArchive("it has too many questions")
         try:
-            return [checked(QuestionDraft(text, expected)) for text, expected in passages.items()]
+            return [
+                checked(QuestionDraft(text, expected, [str(number) for number in ties]))
+                for (text, ties), expected in passages.items()
+            ]
         except AgentexError as error:
             raise InvalidArchive("a saved question can't be used") from error
 

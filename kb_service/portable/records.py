@@ -23,6 +23,8 @@ SHARD_POINTS = 2000
 """A shard of documents ends with the one that brings it to either number."""
 MAX_WINDOWS = 1000
 """Windows of one chunk."""
+MAX_TIES = 1000
+"""Restricted documents that one question is about."""
 MAX_TERMS = 100_000
 """Terms of one sparse vector."""
 
@@ -147,11 +149,19 @@ class ChunkEntry(Part):
 
 
 class QuestionEntry(Part):
-    """One expected passage of a saved question."""
+    """One expected passage of a saved question.
+
+    Attributes:
+        restricted_to: numbers of the restricted documents that the question is about: who does
+            not read all of them does not know of it.
+    """
 
     question: Storable
     document: Storable
     text: Storable = ""
+    restricted_to: Annotated[
+        list[Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]], Field(max_length=MAX_TIES)
+    ] = []
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,6 +109,71 @@ def test_saved_questions_and_measurements_are_of_what_one_reads(workshop: Narrow
     assert texts == {QUESTION, "stripes?"}
 
 
+def test_question_goes_with_a_document_that_is_renamed_and_then_restricted(zoo: Narrowed):
+    path = f"{zoo.path}/questions"
+    zoo.owner.post(path, HARMLESS)
+    zoo.owner.post(path, ASKED)
+    zoo.owner.put(f"{zoo.path}/documents/{zoo.open_id}", {"name": "savanna.md"})
+    zoo.owner.put(zoo.secret, {"name": "cave.md"})
+    named = {one["expected"][0]["document"] for one in zoo.owner.get(path)["items"]}
+    assert named == {"savanna.md", "cave.md"}
+    assert zoo.left_out.get(path)["items"][0]["expected"][0]["document"] == "savanna.md"
+    zoo.owner.put(f"{zoo.path}/documents/{zoo.open_id}/access", {"readers": []})
+    assert zoo.left_out.get(path)["items"] == []
+    assert zoo.left_out.request("GET", f"{path}/export").text == ""
+    assert [one["question"] for one in zoo.listed.get(path)["items"]] == [QUESTION]
+
+
+def test_question_of_one_of_two_documents_of_a_name_stays_for_who_reads_both(workshop: Narrowed):
+    zoo = workshop
+    path = f"{zoo.path}/questions"
+    twin = zoo.left_out.put_file(zoo.kb_id, NAME, "# Lynx\n\nThe lynx sleeps at dawn.")["id"]
+    own = {"question": "And the lynx?", "expected": [{"document": NAME, "text": "at dawn"}]}
+    zoo.left_out.post(path, own)
+    # Who reads both may mean either.
+    zoo.owner.post(path, ASKED)
+    zoo.owner.put(f"{zoo.path}/documents/{twin}", {"name": "lynx.md"})
+    documents = {
+        one["question"]: one["expected"][0]["document"] for one in zoo.owner.get(path)["items"]
+    }
+    assert documents == {own["question"]: "lynx.md", QUESTION: NAME}
+    assert len(zoo.listed.get(path)["items"]) == 2
+    zoo.owner.put(f"{zoo.path}/documents/{twin}/access", {"readers": []})
+    assert zoo.listed.get(path)["items"] == zoo.left_out.get(path)["items"] == []
+
+
+@pytest.mark.parametrize("way", ["export", "copy"])
+def test_questions_travel_for_those_who_may_know_them(workshop: Narrowed, way: str):
+    zoo = workshop
+    gone = zoo.owner.put_file(zoo.kb_id, "gone.md", "# Dodo\n\nThe dodo slept on an island.")["id"]
+    zoo.owner.wait(zoo.kb_id, gone)
+    zoo.owner.put(f"{zoo.path}/documents/{gone}/access", {"readers": []})
+    path = f"{zoo.path}/questions"
+    dodo = {"question": "And the dodo?", "expected": [{"document": "gone.md"}]}
+    same_words = {"question": QUESTION, "expected": [{"document": "open.md"}]}
+    for caller, body in ((zoo.owner, ASKED), (zoo.owner, dodo), (zoo.left_out, same_words)):
+        caller.post(path, body)
+    zoo.owner.delete(f"{zoo.path}/documents/{gone}")
+    if way == "export":
+        sent = check_success(send(zoo.owner, export(zoo.owner, zoo.kb_id), name="Arrived"))
+    else:
+        sent = zoo.owner.post(f"{zoo.path}/copy", {})
+    kb_id = wait(zoo.owner, sent)["knowledge_base_id"]
+    zoo.owner.put(f"/knowledge-bases/{kb_id}/shares", {"shares": [{"username": zoo.left_out.name}]})
+    arrived = {
+        caller: {
+            (one["question"], one["expected"][0]["document"])
+            for one in caller.get(f"/knowledge-bases/{kb_id}/questions")["items"]
+        }
+        for caller in (zoo.owner, zoo.left_out)
+    }
+    assert arrived[zoo.left_out] == {(QUESTION, "open.md")}
+    # A file can not say that a document is gone: only with it is told for whom its words are.
+    missing = {(dodo["question"], "gone.md")} if way == "export" else set[tuple[str, str]]()
+    every = {(QUESTION, "open.md"), (QUESTION, NAME), (dodo["question"], "gone.md")}
+    assert arrived[zoo.owner] == every - missing
+
+
 def test_agents_find_and_read_what_their_person_reads(zoo: Narrowed):
     for caller, sees in ((zoo.owner, True), (zoo.listed, True), (zoo.left_out, False)):
         events = ask(caller, QUESTION, forwarded_props={"knowledge_base_ids": [zoo.kb_id]})
@@ -172,7 +237,8 @@ def test_export_holds_what_one_reads_and_arrives_restricted(zoo: Narrowed):
         if NAME not in documents:
             continue
         access = f"/knowledge-bases/{kb_id}/documents/{documents[NAME]['id']}/access"
-        assert caller.get(access) == {"restricted": True, "items": [], "total": 0}
+        readers = caller.get(access)
+        assert (readers["restricted"], readers["items"]) == (True, [])
         shares = {"shares": [{"username": zoo.left_out.name}]}
         caller.put(f"/knowledge-bases/{kb_id}/shares", shares)
         assert titles(zoo.left_out, kb_id) == ["open.md"]

@@ -12,7 +12,7 @@ from core.database.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases, leases, reindexing
+from kb_service import changing, documents, knowledge_bases, leases, reindexing
 from kb_service.documents import ActionName
 from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
@@ -73,7 +73,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
     assert (await reread(bench.database, document.id)).status == "completed"
     await check_moments(bench, "ingest")
     async with unit_of_work(bench.database) as work:
-        await documents.change(work, EVERYTHING, kb_id, document.id, documents.Wanted("b.md"))
+        await changing.change(work, EVERYTHING, kb_id, document.id, changing.Wanted("b.md"))
     await check_moments(bench, "rename")
     async with unit_of_work(bench.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)

@@ -10,14 +10,17 @@ import pytest
 from sqlalchemy import func
 from sqlmodel import select
 
+from core.accounts.access import Access
+from core.accounts.models import User
+from core.accounts.sharing import Wanted
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import SettingsChanged, VectorIndexUnavailable
+from core.errors import KnowledgeBaseNotFound, SettingsChanged, VectorIndexUnavailable
 from ingestion.erasure import erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reconciler import OrphanSweep
 from ingestion.workbench import Workbench
-from kb_service import knowledge_bases, questions, transfers
+from kb_service import knowledge_bases, narrowing, questions, transfers
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.models import (
     Document,
@@ -27,8 +30,10 @@ from kb_service.models import (
     SplitterName,
     Transfer,
 )
+from kb_service.narrowing import NewReaders
+from kb_service.portable.live import LiveSource, Stores
 from kb_service.questions import QuestionDraft
-from kb_service.readers import EVERYTHING
+from kb_service.readers import EVERYTHING, Person
 from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.database import one_database
@@ -42,6 +47,7 @@ from tests.fixtures.portable import (
     finished,
     found,
     load,
+    principal_of,
     source_of,
     unpacked,
 )
@@ -427,3 +433,52 @@ async def test_cut_over_to_another_generation_ends_the_reading(bench: Workbench)
     with pytest.raises(SettingsChanged):
         await anext(contents)
     await contents.aclose()
+
+
+@one_database
+async def test_reading_ends_when_the_knowledge_base_is_not_the_readers_any_more(bench: Workbench):
+    kb_id = await filled(bench, is_public=True)
+    stores = Stores(bench.database, bench.store, bench.spaces)
+    source = LiveSource(stores, Person("somebody"), await load(bench, kb_id))
+    contents = source.contents()
+    await anext(contents)
+    async with unit_of_work(bench.database) as work:
+        (await work.session.get_one(KnowledgeBase, kb_id)).is_public = False
+    with pytest.raises(KnowledgeBaseNotFound):
+        await anext(contents)
+    await contents.aclose()
+    with pytest.raises(KnowledgeBaseNotFound):
+        await source.questions()
+
+
+@one_database
+async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_reads(
+    bench: Workbench,
+):
+    kb_id = await filled(bench)
+    async with unit_of_work(bench.database) as work:
+        reader = await add_user(work)
+        owner = await work.session.get_one(User, (await load(bench, kb_id)).owner_id)
+        wanted = NewReaders([Wanted(Access.READ, user_id=reader.id)])
+        for row in (await documents_of(bench, kb_id))[:2]:
+            await narrowing.restrict(work, principal_of(owner), kb_id, row.id, wanted)
+    broken = with_index(bench, Failing(bench.spaces.default.index, 1))
+    cut = await finished(broken, await begin_copy(bench, kb_id))
+    copied = (
+        cut.knowledge_base_id,
+        [row.id for row in await documents_of(bench, cut.knowledge_base_id)],
+    )
+    async with unit_of_work(bench.database) as work:
+        await narrowing.restrict(work, principal_of(owner), copied[0], copied[1][0], NewReaders([]))
+        (await work.session.get_one(Transfer, cut.id)).lease_until = None
+    assert (await finished(bench, cut)).status == "completed"
+    async with bench.database.reading() as session:
+        lists = [
+            await narrowing.readers_of(session, principal_of(owner), copied[0], document_id)
+            for document_id in copied[1]
+        ]
+    named = [[one.user.id for one in each.named if one.user] for each in lists]
+    assert ([each.restricted for each in lists], named) == (
+        [True, True, False],
+        [[], [reader.id], []],
+    )

@@ -210,6 +210,9 @@ REFUSED_AT_ONCE: dict[str, Change] = {
     "question that is empty": with_part(
         "questions.jsonl", lines({"question": "", "document": "a"})
     ),
+    "question about a document that is not there": with_part(
+        "questions.jsonl", lines({"question": "q", "document": "a.md", "restricted_to": [2]})
+    ),
     "lone surrogate": with_part(
         f"{SHARD}/documents.jsonl",
         json.dumps(document()).replace("a.md", "\\ud800.md").encode() + b"\n",

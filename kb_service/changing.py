@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.database.clock import database_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, DocumentNotFound
+from kb_service import questions
 from kb_service.documents.actions import locked
 from kb_service.documents.attributes import Attributes
 from kb_service.documents.intake import find_named, take_turn
@@ -31,7 +32,7 @@ async def change(
     """Rename a document or replace its metadata.
 
     The passages are not made anew for a name: it is part of their indexed text from the next
-    revision on.
+    revision on. Saved questions about it go with it.
 
     Raises:
         DocumentNotFound: there is none in this knowledge base, or not for this reader.
@@ -50,7 +51,8 @@ async def change(
         present = await find_named(work.session, reader, turn, name)
         if present:
             raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
-        document.name = name
+        before, document.name = document.name, name
+        await questions.rename(work.session, document, before)
     if wanted.attributes is not None:
         document.attributes = wanted.attributes
     document.updated_at = await database_now(work.session)
