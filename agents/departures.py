@@ -180,10 +180,10 @@ async def finish(database: Database) -> int:
 
 
 async def _finish(database: Database, user_id: str) -> bool:
-    is_more = True
-    while is_more:
+    kind: int | None = 0
+    while kind is not None:
         async with unit_of_work(database) as work:
-            is_more = await _erase_some(work.session, user_id)
+            kind = await _erase_some(work.session, user_id, kind)
     async with unit_of_work(database) as work:
         await _erase(work, user_id)
         session = work.session
@@ -220,11 +220,20 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
     await session.exec(images.values(deleted_at=utc_now()))
 
 
-async def _erase_some(session: AsyncSession, user_id: str) -> bool:
-    """Erase some rows of an account's sessions without runs under way; False when none is left.
+async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | None:
+    """Erase some rows of an account's sessions without runs under way.
 
     There can be very many, and whoever writes to SQLite keeps all others from it. What hangs on
     a row goes before it, so that no row takes many along.
+
+    Args:
+        session: of a transaction.
+        user_id: the account.
+        first: the kind of rows to begin with: of those before it none was left the last time, and
+            looking for them in every turn would take longer than erasing.
+
+    Returns:
+        The kind of which there may be more; None when no row is left.
     """
     idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
     of_idle = select(ChatSession.id).where(*idle)
@@ -238,9 +247,9 @@ async def _erase_some(session: AsyncSession, user_id: str) -> bool:
         (AgentRun, (col(AgentRun.id),), col(AgentRun.session_id).in_(of_idle)),
         (ChatSession, (col(ChatSession.id),), and_(*idle)),
     )
-    for table, key, condition in kinds:
+    for kind, (table, key, condition) in enumerate(kinds[first:], start=first):
         some = select_columns(*key).where(condition).limit(_AT_ONCE)
         statement = delete(table).where(tuple_(*key).in_(some))
         if (await session.exec(statement)).rowcount > 0:
-            return True
-    return False
+            return kind
+    return None

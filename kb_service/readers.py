@@ -9,7 +9,12 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.sharing import shared_with
+from core.errors import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
+
+MOST_HIDDEN = 20_000
+"""Documents that one search can leave out: each of its legs names them all."""
+_TOO_MANY = "Too many documents of these are restricted for one search: name fewer knowledge bases"
 
 
 class Reader(Protocol):
@@ -91,24 +96,30 @@ async def hidden_documents(
         session: to read from.
         knowledge_bases: they passed the gate; those that were never narrowed cost nothing.
         reader: who asks.
+
+    Raises:
+        InvalidRequest: they are more than one search can leave out.
     """
     narrowed = [row.id for row in knowledge_bases if row.narrowed]
     if not narrowed or reader is EVERYTHING:
         return frozenset()
-    return await hidden_in(session, narrowed, reader)
+    found = await hidden_in(session, narrowed, reader)
+    if len(found) > MOST_HIDDEN:
+        raise InvalidRequest("knowledge_base_ids", _TOO_MANY)
+    return found
 
 
 async def hidden_in(
     session: AsyncSession, knowledge_base_ids: Sequence[str], reader: Reader
 ) -> frozenset[str]:
-    """The same, whatever is known of the knowledge bases."""
+    """The same, whatever is known of the knowledge bases; one more than the most of them at most."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(knowledge_base_ids),
         # As the index of restricted documents is written.
         col(Document.restricted).is_(True),
         ~is_admitted(reader.user_id),
     )
-    return frozenset((await session.exec(query)).all())
+    return frozenset((await session.exec(query.limit(MOST_HIDDEN + 1))).all())
 
 
 async def readable_of(

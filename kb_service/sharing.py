@@ -55,17 +55,17 @@ async def shares_of(
 
 
 async def still_visible(
-    session: AsyncSession, principal: Principal, rows: Sequence[KnowledgeBase]
+    session: AsyncSession, principal: Principal, ids: Sequence[str]
 ) -> Sequence[KnowledgeBase]:
     """Those of some knowledge bases that the caller sees now, as they are now, in their order."""
     columns = (col(KnowledgeBase.id), col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public))
     query = select(KnowledgeBase).where(
-        col(KnowledgeBase.id).in_([row.id for row in rows]),
+        col(KnowledgeBase.id).in_(ids),
         visible_to(principal, KnowledgeBase.SHARE_KIND, *columns),
         col(KnowledgeBase.deleted_at).is_(None),
     )
     present = {row.id: row for row in (await session.exec(query)).all()}
-    return [present[row.id] for row in rows if row.id in present]
+    return [present[id_] for id_ in ids if id_ in present]
 
 
 def version_of(shares: Sequence[Shared]) -> str:

@@ -60,9 +60,7 @@ def read_run_request(
     _refuse_unstorable(body)
     is_snake = not _SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
     fields = _camel_keys(body)
-    messages = fields.get("messages")
-    if isinstance(messages, list) and len(messages) > MOST_MESSAGES:
-        raise InvalidRunInput(field="messages", error=f"has more than {MOST_MESSAGES} entries")
+    _check_length("messages", fields.get("messages"), MOST_MESSAGES)
     fields = upgrade(fields)
     for name in ("threadId", "runId"):
         if fields.get(name) in (None, ""):
@@ -70,9 +68,8 @@ def read_run_request(
     agui = _validated(fields)
     for name, value in (("threadId", agui.thread_id), ("runId", agui.run_id)):
         _check_id(name, value)
-    resume = agui.resume or ()
-    if len(resume) > MOST_IDS:
-        raise InvalidRunInput(field="resume", error=f"has more than {MOST_IDS} entries")
+    resume = agui.resume or []
+    _check_length("resume", resume, MOST_IDS)
     answers = tuple(
         Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
     )
@@ -94,6 +91,11 @@ def read_run_request(
         declared_version=agui.protocol_version,
         spelling="snake" if is_snake else "camel",
     )
+
+
+def _check_length(field: str, value: object, most: int) -> None:
+    if isinstance(value, list) and len(cast(list[object], value)) > most:
+        raise InvalidRunInput(field=field, error=f"has more than {most} entries")
 
 
 def read_thread_id(body: Mapping[str, JsonValue]) -> str:

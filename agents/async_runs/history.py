@@ -77,13 +77,9 @@ async def read_day(
     Raises:
         SessionNotFound: the caller has no such thread.
     """
-    if thread_id is not None:
-        thread = await sessions.get(session, principal, thread_id)
-    else:
-        newest = await _newest_thread(session, principal)
-        if newest is None:
-            return HistoryDay(None)
-        thread = newest
+    thread = await _thread(session, principal, thread_id)
+    if thread is None:
+        return HistoryDay(None)
     shown = select(ChatMessage).where(
         ChatMessage.session_id == thread.id,
         col(ChatMessage.role).in_(_SHOWN_ROLES),
@@ -111,6 +107,14 @@ async def read_day(
 
 def _begin(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time.min, tzinfo=zone).astimezone(UTC)
+
+
+async def _thread(
+    session: AsyncSession, principal: Principal, thread_id: str | None
+) -> ChatSession | None:
+    if thread_id is None:
+        return await _newest_thread(session, principal)
+    return await sessions.get(session, principal, thread_id)
 
 
 async def _newest_thread(session: AsyncSession, principal: Principal) -> ChatSession | None:

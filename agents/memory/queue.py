@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from pydantic import JsonValue
 from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -127,9 +128,17 @@ async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
         owner = await principal_of_user(session, run.owner_id)
     except (AccountDisabled, InvalidToken):
         return False
-    asked = as_object(run.request.get("input"))
-    lacking = [*owner.lacking, *as_list(asked.get("lacking"))]
+    lacking = [*owner.lacking, *_lacking(run)]
+    if run.task_id not in {"", run.id}:
+        # Who answers does not give more leave than the task had that waited.
+        task = await session.get(AgentRun, run.task_id)
+        lacking += [Permission.MEMORY_WRITE] if task is None else _lacking(task)
     return Permission.MEMORY_WRITE not in lacking
+
+
+def _lacking(run: AgentRun) -> list[JsonValue]:
+    """The permissions that who began a run did not have."""
+    return as_list(as_object(run.request.get("input")).get("lacking"))
 
 
 async def finish(work: UnitOfWork, held: Claim) -> bool:

@@ -106,6 +106,9 @@ async def choose(
         bound = server.bounds.get(tool)
         if policy is not None and bound is not None and is_freer(policy, bound):
             raise ToolPolicyFixed(tool=tool, policy=bound)
+    if not wanted:
+        # An entry without tools says that all was forgotten.
+        return
     await take_turn(work.session, owner_id)
     _note(work, owner_id, dict(wanted))
     for tool, policy in wanted.items():

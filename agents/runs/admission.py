@@ -1,4 +1,4 @@
-"""The gate again, while a run goes on: what was taken back since it began is not searched any more."""
+"""The gate again, while a run goes on: what was taken back since it began is searched no more."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ async def still_admitted(
     async with database.reading() as session:
         owner = await principal_of_user(session, owner_id)
         owner.require(Permission.KB_VIEW)
-        present = await sharing.still_visible(session, owner, rows)
+        present = await sharing.still_visible(session, owner, [row.id for row in rows])
     if not present:
         raise KnowledgeBaseNotFound
     return present

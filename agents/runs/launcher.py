@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from agents.attachments.service import Attachments
 from agents.calendar.book import CalendarBook
 from agents.client_time import PersonTime
@@ -27,13 +25,11 @@ from agents.runs.taking_up import Unfinished
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
-from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.accounts.permissions import Permission
 from core.accounts.users import MemoryChoices
 from core.database.engine import Database
-from core.errors import KnowledgeBaseNotFound
-from kb_service import knowledge_bases
+from kb_service import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
 
@@ -126,7 +122,7 @@ class Launcher:
         run = unfinished.run
         async with self._database.reading() as session:
             owner = await principal_of_user(session, run.owner_id)
-            rows = await _rows_again(session, owner, unfinished.knowledge_base_ids)
+            rows = await sharing.still_visible(session, owner, unfinished.knowledge_base_ids)
             chosen = await self.models.again(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.untold(unfinished.answered)
@@ -227,16 +223,3 @@ class Launcher:
         pictures = await attachments.shown(run.owner_id, attached)
         images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
         return Sight(len(attached), images)
-
-
-async def _rows_again(
-    session: AsyncSession, owner: Principal, ids: Sequence[str]
-) -> Sequence[KnowledgeBase]:
-    """Those of a run's knowledge bases that its owner may still search."""
-    found: list[KnowledgeBase] = []
-    for knowledge_base_id in ids:
-        try:
-            found += await knowledge_bases.get_searchable(session, owner, [knowledge_base_id])
-        except KnowledgeBaseNotFound:
-            continue
-    return found

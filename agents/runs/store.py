@@ -27,6 +27,7 @@ from core.errors import (
     InvalidRunInput,
     RunIdTaken,
     RunNotFound,
+    ThreadBusy,
 )
 
 _HISTORY = 40
@@ -76,7 +77,7 @@ async def begin(
 
     Raises:
         RunIdTaken: the caller used this run id before.
-        ThreadBusy: another run holds the thread.
+        ThreadBusy: another run holds the thread, or it was deleted while it was answered.
         SessionArchived: its owner put it into the archive.
         SessionNotFound: the thread is somebody else's session.
         InvalidRunInput: the question has the id of another message.
@@ -86,6 +87,9 @@ async def begin(
     """
     seen = plan.seen or await _look(work.session, principal, request)
     if seen.key is None:
+        if plan.continues is not None or plan.waits_for is not None:
+            # Deleted since it was looked at: nothing waits for these answers any more.
+            raise ThreadBusy
         return await _begin_thread(work, principal, request, plan)
     run = _draft_run(principal, seen.key, request, plan)
     await _add_run(work, run, plan)

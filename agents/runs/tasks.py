@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import ColumnElement, func, update
 from sqlalchemy import delete as delete_rows
 from sqlmodel import col, select
@@ -176,10 +176,11 @@ async def answers_for(
     Raises:
         InterruptAnswerInvalid: this kind of answer does not fit what is asked.
     """
-    return tuple(
-        Answer(row.id, "resolved", _payload(Interrupt(**row.interrupt), kind, args))  # type: ignore[arg-type]
+    opened = [
+        (row.id, TypeAdapter(Interrupt).validate_python(row.interrupt))
         for row in await _open(session, run)
-    )
+    ]
+    return tuple(Answer(id_, "resolved", _payload(one, kind, args)) for id_, one in opened)
 
 
 def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue]) -> JsonValue:

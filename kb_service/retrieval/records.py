@@ -9,11 +9,11 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.accounts.access import Action, Principal
+from core.accounts.access import Principal
 from core.database.engine import Database
 from core.database.unit_of_work import UnitOfWork
-from core.errors import KnowledgeBaseNotFound, RetrievalNotFound
-from kb_service import knowledge_bases
+from core.errors import RetrievalNotFound
+from kb_service import sharing
 from kb_service.models import KnowledgeBase, RetrievalRecord
 from kb_service.readers import Reader, hidden_documents
 from kb_service.retrieval.filters_sql import condition_of
@@ -196,7 +196,7 @@ async def replay(
     """
     request = request_of(record)
     async with database.reading() as session:
-        rows = await _still_visible(session, principal, request.knowledge_base_ids)
+        rows = await sharing.still_visible(session, principal, request.knowledge_base_ids)
     result = await searcher.search(principal, rows, request, explain=True)
     recorded = passages_of(record)
     now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
@@ -228,18 +228,6 @@ async def replay(
 
 def _score(result: SearchResult, place: int) -> float:
     return result.passages[place - 1].hit.score
-
-
-async def _still_visible(
-    session: AsyncSession, principal: Principal, knowledge_base_ids: Sequence[str]
-) -> list[KnowledgeBase]:
-    rows: list[KnowledgeBase] = []
-    for id_ in knowledge_base_ids:
-        try:
-            rows.append(await knowledge_bases.get(session, principal, id_, Action.READ))
-        except KnowledgeBaseNotFound:
-            continue
-    return rows
 
 
 async def _reasons(

@@ -140,6 +140,20 @@ async def test_nothing_is_noted_when_the_owner_has_changed_their_mind(
     assert await texts_of(database, principal.user_id) == []
 
 
+@one_database
+@pytest.mark.parametrize("lacks", ["the task", "the answer"])
+async def test_nothing_is_noted_when_the_task_or_its_answer_may_not(
+    database: Database, principal: Principal, lacks: str
+):
+    narrow: dict[str, Any] = {"input": {"lacking": ["memory:write"]}}
+    requests = (narrow, {}) if lacks == "the task" else ({}, narrow)
+    task = await finished(database, principal, STATED, request=requests[0], status="interrupted")
+    await finished(database, principal, STATED, request=requests[1], task_id=task)
+
+    assert await distiller_of(database).work_once()
+    assert await texts_of(database, principal.user_id) == []
+
+
 async def test_nothing_is_noted_when_the_owner_forgets_everything_meanwhile(
     database: Database, principal: Principal
 ):

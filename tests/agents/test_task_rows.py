@@ -2,10 +2,13 @@
 
 import sqlite3
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import event
+from sqlmodel import select
 
+from agents import sessions
 from agents.async_runs.thread_feed import _open_calls
 from agents.runs import joining, task_logs, tasks
 from agents.tables import AgentRun, ChatSession
@@ -13,7 +16,9 @@ from core.accounts.access import Principal
 from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
+from core.errors import ThreadBusy
 from tests.agents.run_parts import register
+from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of
 from tests.fixtures.database import statements_of
 
 pytestmark = pytest.mark.anyio
@@ -94,3 +99,23 @@ async def test_of_a_threads_runs_only_the_newest_is_loaded(
     finally:
         event.remove(AgentRun, "load", note)
     assert loaded == ["r2", "r0", "r2"]
+
+
+async def test_answer_does_not_bring_a_deleted_session_back(database, principal, monkeypatch):
+    talk = Talk(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
+    plan = talk.runs._planner.plan
+
+    async def plan_and_lose(*given: Any) -> Any:
+        planned = await plan(*given)
+        async with unit_of_work(database) as work:
+            thread = await sessions.get(work.session, principal, talk.thread_id)
+            await sessions.delete(work, thread)
+        return planned
+
+    monkeypatch.setattr(talk.runs._planner, "plan", plan_and_lose)
+    with pytest.raises(ThreadBusy):
+        await talk.answer(interrupt, {"input": "a@example.com"})
+
+    async with database.reading() as session:
+        assert (await session.exec(select(ChatSession))).all() == []

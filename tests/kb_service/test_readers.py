@@ -23,6 +23,7 @@ from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.results import SearchResult
 from kb_service.vector_index.protocol import ChunkPoint
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
+from tests.fixtures.database import one_database
 from tests.fixtures.portable import principal_of
 from tests.kb_service.test_retrieval import Shelf
 
@@ -170,6 +171,22 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
                 assert name in names
             except DocumentNotFound:
                 assert name not in names
+
+
+@one_database
+async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(readers, "MOST_HIDDEN", 2)
+    reader, owner = await person(shelf.bench), await owner_of(shelf)
+    for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
+        await restrict(shelf, name, [])
+        row = await shelf.row()
+        assert len((await search(shelf, Person(owner.id), row, QUERIES[0], CHOICES[0])).passages)
+        if count < 3:
+            await search(shelf, Person(reader.id), row, QUERIES[0], CHOICES[0])
+    with pytest.raises(InvalidRequest):
+        await search(shelf, Person(reader.id), row, QUERIES[0], CHOICES[0])
 
 
 async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_found(

@@ -1,0 +1,29 @@
+"""What the audit log says of the policies that people choose for tools."""
+
+import pytest
+from sqlmodel import select
+
+from agents.policies import chosen
+from agents.tools import DEFAULT_POLICIES
+from core.audit.tables import AuditEntry
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.tool_policies import ServerPolicies, ToolPolicy
+from tests.agents.run_parts import register
+from tests.fixtures.database import one_database
+
+pytestmark = pytest.mark.anyio
+
+
+@one_database
+async def test_choice_of_nothing_is_not_noted_like_forgetting_all(database: Database):
+    owner = await register(database)
+    server, nothing = ServerPolicies(DEFAULT_POLICIES, {}), dict[str, ToolPolicy | None]()
+    async with unit_of_work(database) as work:
+        await chosen.choose(work, owner.user_id, server, nothing)
+    async with database.reading() as session:
+        assert (await session.exec(select(AuditEntry))).all() == []
+    async with unit_of_work(database) as work:
+        await chosen.forget(work, owner.user_id)
+    async with database.reading() as session:
+        assert len((await session.exec(select(AuditEntry))).all()) == 1
