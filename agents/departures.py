@@ -28,6 +28,7 @@ from core.logging import get_logger
 from kb_service import owners
 from kb_service.attached_images import Attachment
 from kb_service.models import RetrievalRecord
+from skills import owners as skill_owners
 
 log = get_logger(__name__)
 
@@ -40,7 +41,7 @@ class Fate:
     """What is to become of an account's belongings; at most one of both.
 
     Args:
-        transfer_to: the account that takes over its knowledge bases; what is private is erased.
+        transfer_to: the account that takes over its knowledge bases and skills; what is private is erased.
         erase: whether everything is erased.
     """
 
@@ -54,6 +55,7 @@ class Belongings:
 
     knowledge_bases: int
     documents: int
+    skills: int
     sessions: int
     memories: int
     calendar_events: int
@@ -67,8 +69,8 @@ class Departure:
     Args:
         user_id: of the account.
         username: as it was.
-        heir_id: who owns its knowledge bases now; None where they were erased.
-        belongings: what it owned; all but the knowledge bases of an heir is erased.
+        heir_id: who owns its knowledge bases and skills now; None where they were erased.
+        belongings: what it owned; all but what an heir has got is erased.
         api_keys: how many keys it had.
     """
 
@@ -117,6 +119,7 @@ async def delete_account(
     )
     if heir is not None:
         await owners.hand_over(work, user.id, heir.id, label=user.username)
+        await skill_owners.hand_over(work, user.id, heir.id)
     await administration.retire(session, user, role)
     await _erase(work, user.id)
     return departure
@@ -129,6 +132,7 @@ async def count(session: AsyncSession, user_id: str) -> Belongings:
     return Belongings(
         holdings.knowledge_bases,
         holdings.documents,
+        await skill_owners.count(session, user_id),
         await _count(session, ChatSession, ChatSession.owner_id == user_id),
         await memories.count(session, user_id),
         await _count(session, CalendarEvent, CalendarEvent.owner_id == user_id),
@@ -205,6 +209,7 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
     """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
     await owners.erase(work, user_id)
+    await skill_owners.erase(work, user_id)
     await forget_subject(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (

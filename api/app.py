@@ -89,11 +89,12 @@ def _open_to_pages(app: FastAPI, origins: Sequence[str]) -> None:
         allow_headers=[
             "Authorization",
             "Content-Type",
+            "If-Match",
             "Last-Event-ID",
             "X-API-Key",
             "X-Request-ID",
         ],
-        expose_headers=["Content-Disposition", "Retry-After", "X-Request-ID"],
+        expose_headers=["Content-Disposition", "ETag", "Retry-After", "X-Request-ID"],
     )
 
 

@@ -38,13 +38,14 @@ DELETE_CONFIRM = Message(
     "确定删除账户 {username} 吗？它的私有内容会被清除，且无法恢复。",
 )
 USER_DELETED = Message(
-    "Deleted the account {username}. Handed over: {bases} knowledge bases with {documents} documents.",
-    "已删除账户 {username}。已转交：{bases} 个知识库，共 {documents} 个文档。",
+    "Deleted the account {username}. Handed over: {bases} knowledge bases with {documents} documents, {skills} skills.",
+    "已删除账户 {username}。已转交：{bases} 个知识库（共 {documents} 个文档）、{skills} 个技能。",
 )
 ERASED = Message(
-    "Erased: {knowledge_bases} knowledge bases with {documents} documents, {sessions} sessions, "
+    "Erased: {knowledge_bases} knowledge bases with {documents} documents, {skills} skills, "
+    "{sessions} sessions, "
     "{memories} memories, {calendar_events} calendar events, {images} images, {api_keys} API keys.",
-    "已清除：{knowledge_bases} 个知识库（{documents} 个文档）、{sessions} 个会话、{memories} 条记忆、"
+    "已清除：{knowledge_bases} 个知识库（{documents} 个文档）、{skills} 个技能、{sessions} 个会话、{memories} 条记忆、"
     "{calendar_events} 个日程、{images} 张图片、{api_keys} 个 API 密钥。",
 )
 KEY = Message("Setting", "设置项")

@@ -48,6 +48,7 @@ class User(Record):
 class _Things(Record):
     knowledge_bases: int
     documents: int
+    skills: int = 0
 
 
 class _Deleted(Record):
@@ -241,6 +242,7 @@ def _tell(output: Output, deleted: _Deleted) -> None:
         username=deleted.username,
         bases=moved.knowledge_bases,
         documents=moved.documents,
+        skills=moved.skills,
     )
     output.say(messages.ERASED, **deleted.erased.to_json())
     output.emit(deleted.to_json())

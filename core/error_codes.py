@@ -80,6 +80,12 @@ class ErrorCode(IntEnum):
         "无法从该内容读取技能：请查看诊断信息",
     )
 
+    SKILL_FILES_REFUSED = (
+        40071,
+        "Files of the skill are not taken in: see the problems",
+        "技能的文件未被接收：请查看问题列表",
+    )
+
     NOT_AUTHENTICATED = 40101, "Authentication is required", "需要认证"
     INVALID_CREDENTIALS = 40102, "Wrong user name or password", "用户名或密码错误"
     INVALID_TOKEN = 40103, "The token is not valid", "令牌无效"
@@ -230,9 +236,9 @@ class ErrorCode(IntEnum):
     ROLE_NAME_TAKEN = 40953, "Another role has this name", "角色名称已存在"
     USER_OWNS_THINGS = (
         40954,
-        "The account owns things: name who takes over its knowledge bases with transfer_to, or "
+        "The account owns things: name who takes over its knowledge bases and skills with transfer_to, or "
         "erase everything with erase=true",
-        "该账户名下仍有内容：请用 transfer_to 指定知识库的接手人，或用 erase=true 全部清除",
+        "该账户名下仍有内容：请用 transfer_to 指定知识库和技能的接手人，或用 erase=true 全部清除",
     )
     MCP_NAME_TAKEN = 40990, "You already have an MCP connection of this name", "MCP 连接名称已存在"
     API_KEYS_FULL = (

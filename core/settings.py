@@ -237,6 +237,15 @@ class Settings(AccessSettings, BaseSettings):
         default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
     )
 
+    skills_per_user: int = Field(
+        default=1000, ge=1, le=100_000, description="Most skills kept for one user."
+    )
+    skill_bytes_per_user: int = Field(
+        default=512 * 2**20,
+        ge=2**20,
+        description="Bytes of one user's skills, with all versions and files.",
+    )
+
     metrics_token: SecretStr | None = Field(
         default=None,
         description="Token that opens /metrics to a scraper; without it administrators only.",

@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Access, Action, Principal
+from core.accounts.share_lists import SharingActs, note_public
 from core.accounts.sharing import accesses, admit, forget_shares, visible_to
 from core.accounts.users import folded
 from core.audit import AuditAction, Target, note
@@ -28,6 +29,8 @@ from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeB
 from kb_service.readers import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
+
+ACTS = SharingActs(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
 
 DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
 DEFAULT_CHUNK_SIZE = 500
@@ -332,9 +335,7 @@ async def change(
         knowledge_base.retrieval = draft.retrieval
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
-        shared, unshared = AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
-        target, to_all = Target(KnowledgeBase.SHARE_KIND, knowledge_base.id), {"public": "read"}
-        note(work.session, shared if draft.is_public else unshared, target, details=to_all)
+        note_public(work, knowledge_base, ACTS)
     if draft.enabled is not None:
         knowledge_base.enabled = draft.enabled
     knowledge_base.updated_at = utc_now()

@@ -10,6 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Action, Principal
 from core.accounts.models import Share
+from core.accounts.share_lists import named, version_of
 from core.accounts.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
 from core.audit import AuditAction, Target, note
 from core.database.clock import database_now
@@ -18,7 +19,7 @@ from core.errors import Conflict, DocumentNameTaken, DocumentNotFound, InvalidRe
 from kb_service import documents, knowledge_bases, questions
 from kb_service.documents.actions import locked
 from kb_service.models import Document, KnowledgeBase
-from kb_service.sharing import hold, named, version_of
+from kb_service.sharing import hold
 
 MOST_RESTRICTED = 1000
 """Restricted documents of one knowledge base: searches name those that they must not find."""

@@ -1,22 +1,18 @@
 """Sharing a knowledge base: with whom it is shared, and changing that."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Action, Principal
-from core.accounts.sharing import Shared, Wanted, admit, list_shares, replace_shares, visible_to
-from core.audit import AuditAction, Target, note
+from core.accounts.share_lists import replace_list
+from core.accounts.sharing import Shared, Wanted, admit, list_shares, visible_to
 from core.database.unit_of_work import UnitOfWork
-from core.errors import Conflict, KnowledgeBaseNotFound
+from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
+from kb_service.knowledge_bases import ACTS
 from kb_service.models import KnowledgeBase
-
-_VERSION_DIGITS = 16
-_CHANGED = "The shares were changed since they were read: read them again"
 
 
 async def hold(
@@ -68,12 +64,6 @@ async def still_visible(
     return [present[id_] for id_ in ids if id_ in present]
 
 
-def version_of(shares: Sequence[Shared]) -> str:
-    """What a list of shares is told from another one by."""
-    said = sorted(f"{who} {access}" for who, access in named(shares).items())
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
-
-
 async def share(
     work: UnitOfWork,
     principal: Principal,
@@ -96,36 +86,6 @@ async def share(
         OwnerOnly: it is somebody else's.
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
-    session = work.session
     # Two requests at a time would both add what neither finds.
-    row = await hold(session, principal, knowledge_base_id, Action.MANAGE)
-    present = await list_shares(session, row)
-    if version not in (None, found := version_of(present)):
-        raise Conflict(field="version", error=_CHANGED, version=found)
-    before = named(present)
-    await replace_shares(work, row, wanted)
-    shares = await list_shares(session, row)
-    after = named(shares)
-    target = Target(row.SHARE_KIND, row.id)
-    gained = {who: access for who, access in after.items() if before.get(who) != access}
-    if gained:
-        note(session, AuditAction.KNOWLEDGE_BASE_SHARED, target, details=_told(gained))
-    lost = {who: access for who, access in before.items() if who not in after}
-    if lost:
-        note(session, AuditAction.KNOWLEDGE_BASE_UNSHARED, target, details=_told(lost))
-    return shares
-
-
-def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
-    # As a list: a name that is a key would be redacted where it looks like a secret's.
-    return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
-
-
-def named(shares: Sequence[Shared]) -> dict[str, str]:
-    """How far, by who: user or role, and the name; for the audit log."""
-    return {
-        f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (
-            one.access.value
-        )
-        for one in shares
-    }
+    row = await hold(work.session, principal, knowledge_base_id, Action.MANAGE)
+    return await replace_list(work, row, wanted, version, ACTS)

@@ -140,12 +140,12 @@ def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
     removed = tuple(param for name, param in old.items() if name not in new)
     pairs = ((old[name], param) for name, param in new.items() if name in old)
     changed = tuple(change for pair in pairs if (change := _param_change(*pair)) is not None)
-    widens = _widens(before.tools, after.tools)
+    wider = widens(before.tools, after.tools)
     is_breaking = (
         bool(removed)
         or any(param.required for param in added)
         or any(change.breaking for change in changed)
-        or widens
+        or wider
     )
     return SkillDifference(
         values=_values(before, after),
@@ -156,9 +156,16 @@ def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
         lists=_lists(before, after),
         tools=_list_change(before.tools or (), after.tools or ()),
         restricts_tools=(before.tools is not None, after.tools is not None),
-        widens_tools=widens,
+        widens_tools=wider,
         breaking=is_breaking,
     )
+
+
+def widens(before: Sequence[str] | None, after: Sequence[str] | None) -> bool:
+    """Whether tools are allowed that were not; ``None`` stands for no restriction."""
+    if before is None:
+        return False
+    return after is None or not set(after) <= set(before)
 
 
 def _lines(content: bytes) -> list[str]:
@@ -240,12 +247,6 @@ def _is_narrowed(before: Param, after: Param) -> bool:
     is_higher = after.min is not None and (before.min is None or after.min > before.min)
     is_lower = after.max is not None and (before.max is None or after.max < before.max)
     return is_higher or is_lower
-
-
-def _widens(before: Sequence[str] | None, after: Sequence[str] | None) -> bool:
-    if before is None:
-        return False
-    return after is None or not set(after) <= set(before)
 
 
 def _values(before: ParsedSkill, after: ParsedSkill) -> dict[str, ValueChange]:

@@ -130,6 +130,7 @@ class TransferredThings(BaseModel):
 
     knowledge_bases: int
     documents: int
+    skills: int
 
 
 class ErasedThings(TransferredThings):
@@ -155,7 +156,7 @@ class DeletedUser(BaseModel):
     def of(cls, departure: Departure) -> Self:
         """The same in the answer's terms."""
         counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
-        nothing = {"knowledge_bases": 0, "documents": 0}
+        nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
         is_handed_over = departure.heir_id is not None
         return cls(
             id=departure.user_id,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Body, Empty, Envelope, Text
 from api.errors import error_responses
-from api.routers.knowledge_base_shares import SharedRole, SharedUser, SubjectBody
+from api.share_answers import SharedRole, SharedUser, SubjectBody
 from core.accounts.access import Access
 from core.accounts.permissions import Permission
 from core.accounts.sharing import MOST_SHARES, Shared, Wanted

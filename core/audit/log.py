@@ -45,6 +45,11 @@ class AuditAction(StrEnum):
     KNOWLEDGE_BASE_DELETED = "knowledge_base.deleted"
     DOCUMENT_RESTRICTED = "document.restricted"
     DOCUMENT_OPENED = "document.opened"
+    SKILL_SHARED = "skill.shared"
+    SKILL_UNSHARED = "skill.unshared"
+    SKILL_DELETED = "skill.deleted"
+    SKILL_REVIEWED = "skill.reviewed"
+    SKILLS_IMPORTED = "skills.imported"
 
 
 def _address(text: str) -> str:

@@ -232,3 +232,9 @@ class UnreadableSkill(AgentexError):
     """A content that no skill can be read from; the details hold its diagnostics."""
 
     code = ErrorCode.UNREADABLE_SKILL
+
+
+class SkillFilesRefused(AgentexError):
+    """Files of a skill that are not taken in; the details hold every problem."""
+
+    code = ErrorCode.SKILL_FILES_REFUSED

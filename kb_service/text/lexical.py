@@ -37,8 +37,8 @@ def tokenize(text: str) -> list[str]:
     any other run of letters and digits one lower-case, stemmed word, stop words dropped.
     """
     tokens: list[str] = []
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text).lower()):
-        if _is_cjk(run[0]):
+    for run, is_cjk in runs(text):
+        if is_cjk:
             if len(run) == 1:
                 tokens.append(run)
             else:
@@ -46,6 +46,15 @@ def tokenize(text: str) -> list[str]:
         elif run not in _STOP_WORDS:
             tokens.append(stem(run))
     return tokens
+
+
+def runs(text: str) -> list[tuple[str, bool]]:
+    """The words of ``text`` in order, normalised, each with whether it is of CJK characters.
+
+    Those are not parted from each other, because nothing in the text parts them.
+    """
+    found = _RUN.findall(unicodedata.normalize("NFKC", text).lower())
+    return [(run, _is_cjk(run[0])) for run in found]
 
 
 def sentences(text: str) -> list[str]:

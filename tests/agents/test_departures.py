@@ -36,10 +36,11 @@ from kb_service.attached_images import Attachment
 from kb_service.models import Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
 from migrations.tables import all_tables
 from tests.fixtures.database import statements_of
+from tests.fixtures.skill_rows import add_skill
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-OWNED = Belongings(1, 1, 2, 1, 1, 1)
+OWNED = Belongings(1, 1, 1, 2, 1, 1, 1)
 PRIVATE = (ChatSession, AgentRun, ChatMessage, LoggedEvent, Memory, CalendarEvent, CalendarFeed,
            ChosenPolicy, RetrievalRecord, ApiKey)  # fmt: skip
 
@@ -101,6 +102,7 @@ async def fill(database: Database, owner: Principal) -> tuple[str, str]:
         ):  # fmt: skip
             work.session.add_all(rows)
             await work.session.flush()
+        await add_skill(work, user_id, "mine")
         await create_api_key(work.session, user_id, name="k")
     return busy.id, run.id
 
@@ -285,5 +287,6 @@ def test_each_reference_to_an_account_is_seen_to_when_it_goes():
         "evaluation.created_by",
         "knowledge_base.owner_id",
         "retrieval_record.user_id",
+        "skill.owner_id",
         "transfer.owner_id",
     }

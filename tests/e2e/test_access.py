@@ -27,6 +27,7 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, thin
         "/reindex/cutover",
         "/reindex/rollback",
         "/transfers/{transfer_id}/cancel",
+        "/review",
     )
     allowed = {name: {200, 409} for name in REQUESTS if name.endswith(conflicts)}
     # Its server is nowhere.
@@ -45,8 +46,17 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, thin
 
 
 def test_other_persons_things_are_in_no_list_and_no_search(things: Things, other: Api):
-    ids = set(things.ids.values()) - {things.ids["tool_name"]}
-    lists = ("/knowledge-bases", "/sessions", "/users/me/api-keys", "/memories", "/mcp/connections")
+    # What is no id of anything.
+    names = {things.ids[name] for name in ("tool_name", "version", "file_path")}
+    ids = set(things.ids.values()) - names
+    lists = (
+        "/skills",
+        "/knowledge-bases",
+        "/sessions",
+        "/users/me/api-keys",
+        "/memories",
+        "/mcp/connections",
+    )
     for path in lists:
         text = other.request("GET", path, params={"page_size": 100}).text
         assert not [id_ for id_ in ids if id_ in text]

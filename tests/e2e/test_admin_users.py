@@ -238,7 +238,11 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
     doc_id = user.ingest(kb_id, "a.md", "# Zebra\n\nThe zebra sleeps at noon.")
     user.post("/sessions", {"title": "private"})
     user.post("/memories", {"text": "My zebra is called Stripe."})
-    path, counts = f"{USERS}/{user.user_id}", {"knowledge_bases": 1, "documents": 1}
+    user.post(
+        "/skills", {"content": "# SKILL: Report\n\n## Description\n\nWrites the daily report."}
+    )
+    path = f"{USERS}/{user.user_id}"
+    counts = {"knowledge_bases": 1, "documents": 1, "skills": 1}
     details = admin.refused(ErrorCode.USER_OWNS_THINGS, "DELETE", path)
     owned = {**counts, "sessions": 1, "memories": 1, "calendar_events": 0, "images": 0}
     assert details == owned
@@ -252,7 +256,7 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
         "username": user.name,
         "transferred_to": other.user_id,
         "transferred": counts,
-        "erased": {**owned, "knowledge_bases": 0, "documents": 0, "api_keys": 1},
+        "erased": {**owned, "knowledge_bases": 0, "documents": 0, "skills": 0, "api_keys": 1},
     }
     assert other.get(f"/knowledge-bases/{kb_id}")["can_write"] is True
     assert other.search(kb_id, "zebra")[0]["document_id"] == doc_id

@@ -1,0 +1,138 @@
+"""The files beside a skill's content: scripts, references, assets."""
+
+import mimetypes
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel
+
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentSettings,
+    Reading,
+    Writing,
+    requires,
+)
+from api.envelope import Envelope, Text
+from api.errors import error_responses
+from api.routers.skills import CHANGING
+from api.skill_answers import SavedSkill, etag, limits_of, saved
+from api.skill_bases import BaseGiven
+from core.accounts.permissions import Permission
+from core.errors import ErrorCode
+from skills import library, reading
+from skills.catalogue import FileEntry, files_of
+from skills.library import Desk, FileEdit
+from skills.writing import LONGEST_NOTE, Change
+
+router = APIRouter(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Write = Depends(requires(Permission.SKILL_WRITE))
+FilePath = Annotated[Text, Path(max_length=1000, description="As the skill lists it")]
+Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of an older version")]
+Note = Annotated[Text, Query(max_length=LONGEST_NOTE, description="What was changed")]
+BaseVersion = Annotated[int | None, Query(description="The version that was read")]
+_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}}
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The file's bytes", "content": {"application/octet-stream": _BYTES}}
+}
+
+
+class FileList(BaseModel):
+    """What lies beside a version's content, in the order of paths; sizes in bytes."""
+
+    version: int
+    items: list[FileEntry]
+    total: int
+
+
+@router.get("", dependencies=[View], responses=error_responses(*_MISSING))
+async def list_skill_files(
+    skill_id: Text, principal: CurrentPrincipal, session: Reading, version: Version = None
+) -> Envelope[FileList]:
+    """The files of a skill, with hashes and sizes."""
+    seen = await reading.get(session, principal, skill_id)
+    row = await reading.version_of(session, seen, version)
+    items = files_of(row)
+    return Envelope(data=FileList(version=row.version, items=items, total=len(items)))
+
+
+@router.get(
+    "/{file_path:path}",
+    dependencies=[View],
+    response_class=Response,
+    responses=error_responses(*_MISSING, ErrorCode.SKILL_FILE_NOT_FOUND) | _DOWNLOAD,
+)
+async def read_skill_file(
+    skill_id: Text,
+    file_path: FilePath,
+    principal: CurrentPrincipal,
+    session: Reading,
+    version: Version = None,
+) -> Response:
+    """The bytes of a file; a browser saves them and shows nothing of them."""
+    seen = await reading.get(session, principal, skill_id)
+    row = await reading.version_of(session, seen, version)
+    entry = reading.file_entry(row, file_path)
+    content = await reading.bytes_of(session, skill_id, entry.sha256)
+    return Response(
+        content,
+        media_type=mimetypes.guess_type(entry.path)[0] or "application/octet-stream",
+        headers={"ETag": f'"{entry.sha256}"', "Content-Disposition": "attachment"},
+    )
+
+
+@router.put(
+    "/{file_path:path}",
+    dependencies=[Write],
+    openapi_extra=_BODY,
+    responses=error_responses(*CHANGING, ErrorCode.SKILL_FILES_REFUSED),
+)
+async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
+    skill_id: Text,
+    file_path: FilePath,
+    request: Request,
+    response: Response,
+    base: BaseGiven,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    work: Writing,
+    change_note: Note = "",
+    base_version: BaseVersion = None,
+) -> Envelope[SavedSkill]:
+    """Put a file beside the content, or other bytes in its place: as a new version.
+
+    The body is the file. Larger ones than a request may have come with an import.
+    """
+    edit = FileEdit(file_path, await request.body())
+    change = Change(change_note, base.with_version(base_version))
+    desk = Desk(work, principal, limits_of(settings))
+    seen, is_new = await library.change_file(desk, skill_id, edit, change)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+
+
+@router.delete(
+    "/{file_path:path}",
+    dependencies=[Write],
+    responses=error_responses(*CHANGING, ErrorCode.SKILL_FILE_NOT_FOUND),
+)
+async def delete_skill_file(  # noqa: PLR0913 - what the framework hands over
+    skill_id: Text,
+    file_path: FilePath,
+    response: Response,
+    base: BaseGiven,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    work: Writing,
+    change_note: Note = "",
+    base_version: BaseVersion = None,
+) -> Envelope[SavedSkill]:
+    """Remove a file: as a new version."""
+    change = Change(change_note, base.with_version(base_version))
+    desk = Desk(work, principal, limits_of(settings))
+    seen, is_new = await library.change_file(desk, skill_id, FileEdit(file_path, None), change)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await saved(work.session, seen, is_new=is_new))

@@ -1,0 +1,181 @@
+"""The versions of a skill (seed 002, section 8.8): read, compared, restored, forked."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import BaseModel, Field
+
+from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, Writing, requires
+from api.envelope import Body, Envelope, Text
+from api.errors import error_responses
+from api.routers.skills import CHANGING, SAVING, SkillFields
+from api.skill_answers import (
+    SavedSkill,
+    SkillDetail,
+    VersionAnswer,
+    VersionDetail,
+    detail,
+    etag,
+    limits_of,
+    saved,
+    usernames,
+    version_fields,
+)
+from api.skill_bases import BaseGiven
+from core.accounts.permissions import Permission
+from core.errors import ErrorCode
+from skills import comparing, library, reading, snapshots, usage
+from skills.comparing import FileChange
+from skills.differences import SkillDifference
+from skills.library import Desk
+from skills.writing import LONGEST_NOTE, Change
+
+router = APIRouter(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Write = Depends(requires(Permission.SKILL_WRITE))
+_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_LAST = 2**31 - 1
+_NUMBER = re.compile(r"[0-9]{1,9}")
+Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
+
+
+class VersionList(BaseModel):
+    """The versions that the caller may read, the newest first."""
+
+    items: list[VersionAnswer]
+    total: int
+
+
+class DiffAnswer(BaseModel):
+    """What changed from one version to another.
+
+    ``text`` is a unified diff of the contents, ``semantic`` what changed in meaning. ``breaking``:
+    a caller of the older version may fail with the newer one, or it may use more tools.
+    """
+
+    from_version: int
+    to_version: int
+    breaking: bool
+    text: str
+    semantic: SkillDifference
+    files: list[FileChange]
+
+
+class RestoreBody(Body):
+    """What is told of the new version."""
+
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+    base_version: int | None = None
+
+
+class ForkBody(SkillFields):
+    """What is different of the copy; its slug is free where none is named."""
+
+    version: int | None = Field(default=None, ge=1, le=_LAST)
+
+
+def number_of(text: str) -> int:
+    """A version's number in a path; what is none names no version."""
+    return int(text) if _NUMBER.fullmatch(text) else 0
+
+
+@router.get("/versions", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND))
+async def list_skill_versions(
+    skill_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[VersionList]:
+    """The versions of a skill: number, author, note, time, hash.
+
+    Who may only read the skill sees those that were served to others.
+    """
+    seen = await reading.get(session, principal, skill_id)
+    versions = await reading.list_versions(session, seen)
+    names = await usernames(session, [row.author_id for row in versions if row.author_id])
+    uses = await usage.usage_by_version(session, skill_id)
+    items = [VersionAnswer.model_validate(version_fields(row, names, uses)) for row in versions]
+    return Envelope(data=VersionList(items=items, total=len(items)))
+
+
+@router.get("/versions/{version}", dependencies=[View], responses=error_responses(*_MISSING))
+async def read_skill_version(
+    skill_id: Text, version: Number, principal: CurrentPrincipal, session: Reading
+) -> Envelope[VersionDetail]:
+    """One version with its content, as it was parsed when it was written."""
+    seen = await reading.get(session, principal, skill_id)
+    row = await reading.version_of(session, seen, number_of(version))
+    names = await usernames(session, [row.author_id] if row.author_id else [])
+    uses = await usage.usage_by_version(session, skill_id)
+    content = await reading.content_of(session, row)
+    fields = version_fields(row, names, uses) | {
+        "content": content.decode(),
+        "parsed": snapshots.from_json(row.parsed),
+        "parser_version": row.parser_version,
+    }
+    return Envelope(data=VersionDetail.model_validate(fields))
+
+
+@router.get("/diff", dependencies=[View], responses=error_responses(*_MISSING))
+async def compare_skill_versions(
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    older: Annotated[int | None, Query(alias="from", ge=1, le=_LAST)] = None,
+    newer: Annotated[int | None, Query(alias="to", ge=1, le=_LAST)] = None,
+) -> Envelope[DiffAnswer]:
+    """What changed between two versions: the text, the meaning, the files.
+
+    Without `to` it is the caller's version, without `from` the one before `to` that they may read.
+    """
+    seen = await reading.get(session, principal, skill_id)
+    found = await comparing.compare(session, seen, older, newer)
+    return Envelope(
+        data=DiffAnswer(
+            from_version=found.older,
+            to_version=found.newer,
+            breaking=found.semantic.breaking,
+            text=found.text,
+            semantic=found.semantic,
+            files=list(found.files),
+        )
+    )
+
+
+@router.post(
+    "/versions/{version}/restore",
+    dependencies=[Write],
+    responses=error_responses(*CHANGING, ErrorCode.SKILL_VERSION_NOT_FOUND),
+)
+async def restore_skill_version(  # noqa: PLR0913 - what the framework hands over
+    skill_id: Text,
+    version: Number,
+    body: RestoreBody,
+    response: Response,
+    base: BaseGiven,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    work: Writing,
+) -> Envelope[SavedSkill]:
+    """Make an older version, with its files, the newest again: as a new version."""
+    desk = Desk(work, principal, limits_of(settings))
+    change = Change(body.change_note, base.with_version(body.base_version))
+    seen, is_new = await library.restore(desk, skill_id, number_of(version), change)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+
+
+@router.post(
+    "/fork",
+    dependencies=[Write],
+    responses=error_responses(*SAVING, *_MISSING, ErrorCode.SKILLS_FULL),
+)
+async def fork_skill(
+    skill_id: Text,
+    body: ForkBody,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    work: Writing,
+) -> Envelope[SkillDetail]:
+    """Make a private skill of one's own from one that the caller may read, with its files."""
+    desk = Desk(work, principal, limits_of(settings))
+    seen = await library.fork(desk, skill_id, body.version, body.entry())
+    return Envelope(data=await detail(work.session, seen))

@@ -1,0 +1,194 @@
+"""Skills (seed 002, sections 8.1 to 8.5)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import Field
+
+from api.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    CurrentSettings,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.errors import error_responses
+from api.skill_answers import (
+    SavedSkill,
+    SkillAnswer,
+    SkillDetail,
+    detail,
+    etag,
+    limits_of,
+    saved,
+    short,
+)
+from api.skill_bases import BaseGiven
+from core.accounts.permissions import Permission
+from core.database.paging import Page
+from core.database.unit_of_work import unit_of_work
+from core.errors import ErrorCode
+from skills import library, listing, reading
+from skills.entries import MOST_TAGS, Entry
+from skills.judging import judge
+from skills.library import Desk, Update, Wanted
+from skills.listing import SkillFilter
+from skills.writing import LONGEST_NOTE, Change
+
+router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Write = Depends(requires(Permission.SKILL_WRITE))
+SAVING = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.UNREADABLE_SKILL,
+    ErrorCode.SKILL_SLUG_TAKEN,
+    ErrorCode.SKILL_NOT_PUBLISHABLE,
+    ErrorCode.SKILL_REVIEW_NEEDED,
+    ErrorCode.QUOTA_EXCEEDED,
+)
+"""What keeps content from being saved."""
+
+CHANGING = (
+    *SAVING,
+    ErrorCode.READ_ONLY,
+    ErrorCode.OWNER_ONLY,
+    ErrorCode.SKILL_NOT_FOUND,
+    ErrorCode.SKILL_CHANGED,
+)
+"""What keeps a skill from being changed."""
+
+_LONGEST_CONTENT = 1_000_000
+
+
+class SkillFields(Body):
+    """What may be set; what is left out stays as it is, an empty text follows the content."""
+
+    name: Text | None = Field(default=None, max_length=200, examples=["日报生成"])
+    description: Text | None = Field(default=None, max_length=10_000)
+    category: Text | None = Field(default=None, max_length=100)
+    tags: list[Text] | None = Field(default=None, max_length=MOST_TAGS)
+    slug: Text | None = Field(
+        default=None, max_length=64, description="The key for machines, unique among one's own"
+    )
+    is_public: bool | None = None
+    enabled: bool | None = Field(default=None, description="Whether agents are offered it")
+
+    def entry(self) -> Entry:
+        """The same in the domain's terms."""
+        return Entry(**self.model_dump(include=set(SkillFields.model_fields)))
+
+
+class NewSkillBody(SkillFields):
+    """A new skill; its name comes from the content where the request has none."""
+
+    content: Text = Field(max_length=_LONGEST_CONTENT)
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+
+
+class SkillBody(SkillFields):
+    """What is to be another; other content makes a new version."""
+
+    content: Text | None = Field(default=None, max_length=_LONGEST_CONTENT)
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+    base_version: int | None = Field(
+        default=None, description="The version that was read; refused if there is a newer one"
+    )
+
+
+async def _filter(
+    include_public: Annotated[
+        bool, Query(description="是否包含公开 SKILL / also those that everybody sees")
+    ] = False,
+    category: Annotated[Text | None, Query(max_length=100, description="分类筛选")] = None,
+    tag: Annotated[Text | None, Query(max_length=100, description="标签筛选")] = None,
+    q: Annotated[
+        Text | None, Query(max_length=200, description="Words that must all be found")
+    ] = None,
+    pending: Annotated[
+        bool, Query(description="Public ones that wait for a review, for administrators")
+    ] = False,
+) -> SkillFilter:
+    return SkillFilter(include_public, category, tag, q, pending)
+
+
+@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_skills(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*listing.SORT_FIELDS))],
+    wanted: Annotated[SkillFilter, Depends(_filter)],
+) -> Envelope[Items[SkillAnswer]]:
+    """One's own skills and those shared with the caller; public ones where they are asked for."""
+    found = await listing.list_visible(session, principal, page, wanted)
+    return page_of([short(one) for one in found.items], page, total=found.total)
+
+
+@router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
+async def create_skill(
+    body: NewSkillBody,
+    response: Response,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    settings: CurrentSettings,
+) -> Envelope[SkillDetail]:
+    """Save a skill; the bytes are kept as they are, whatever is found in them.
+
+    Only a content that no text can be read from is refused. One with errors is kept for its owner,
+    but agents are not offered it and it can't be shared.
+    """
+    wanted = Wanted(await judge(body.content.encode()), body.entry(), Change(body.change_note))
+    async with unit_of_work(services.database) as work:
+        seen = await library.create(Desk(work, principal, limits_of(settings)), wanted)
+        answer = await detail(work.session, seen)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=answer)
+
+
+@router.get(
+    "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
+)
+async def read_skill(
+    skill_id: Text, response: Response, principal: CurrentPrincipal, session: Reading
+) -> Envelope[SkillDetail]:
+    """One skill with its content, in the version that the caller gets."""
+    seen = await reading.get(session, principal, skill_id)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await detail(session, seen))
+
+
+@router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))
+async def change_skill(  # noqa: PLR0913 - what the framework hands over
+    skill_id: Text,
+    body: SkillBody,
+    response: Response,
+    base: BaseGiven,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    work: Writing,
+) -> Envelope[SavedSkill]:
+    """Change a skill. Other content becomes its next version, the same bytes make none.
+
+    With `If-Match` (the `ETag` of a read) or `base_version` it is refused if somebody changed the
+    skill meanwhile. Who may change a skill writes versions; slug, publication and use are its owner's.
+    """
+    change = Change(body.change_note, base.with_version(body.base_version))
+    content = None if body.content is None else body.content.encode()
+    desk = Desk(work, principal, limits_of(settings))
+    update = Update(content, entry=body.entry(), change=change)
+    seen, is_new = await library.update(desk, skill_id, update)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+
+
+@router.delete(
+    "/{skill_id}",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND),
+)
+async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Delete a skill with all its versions, files, shares and counters."""
+    await library.delete(work, principal, skill_id)
+    return Empty()

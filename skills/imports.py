@@ -1,0 +1,134 @@
+"""Import of skills: what becomes of each one that some uploaded files hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.audit import AuditAction, note
+from core.errors import AgentexError
+from skills import library, reading
+from skills.judging import Judged, judge
+from skills.library import Desk, Provenance, Update, Wanted
+from skills.models import Diagnostic
+from skills.packages.importing import PackagedSkill
+from skills.reading import Seen
+from skills.slugs import slug_of
+from skills.tables import SkillOrigin
+from skills.writing import Change
+
+
+class ConflictPolicy(StrEnum):
+    """What is done where the caller has a skill of the slug already.
+
+    ``new``: a second one with a number behind its slug; ``new_version``: the next version of that
+    one; ``skip``: nothing.
+    """
+
+    NEW = "new"
+    NEW_VERSION = "new_version"
+    SKIP = "skip"
+
+
+class Outcome(StrEnum):
+    """What became of one skill; ``unchanged``: its newest version has these bytes already."""
+
+    CREATED = "created"
+    NEW_VERSION = "new_version"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A skill of an uploaded file, judged.
+
+    Args:
+        file: name of the uploaded file.
+        packaged: what stands in it.
+        judged: the verdict; None where it is refused.
+        error: why it is refused.
+    """
+
+    file: str
+    packaged: PackagedSkill
+    judged: Judged | None = None
+    error: AgentexError | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of one skill.
+
+    Args:
+        incoming: the skill.
+        outcome: see :class:`Outcome`.
+        seen: the caller's skill that it is now, or that was in its way.
+        error: why it was refused.
+    """
+
+    incoming: Incoming
+    outcome: Outcome
+    seen: Seen | None = None
+    error: AgentexError | None = None
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was noticed in its content."""
+        judged = self.incoming.judged
+        return () if judged is None else judged.report.diagnostics
+
+
+async def prepare(file: str, packaged: PackagedSkill) -> Incoming:
+    """Judge one skill of an uploaded file; what is wrong with it is told, not raised."""
+    if packaged.problems:
+        return Incoming(file, packaged)
+    try:
+        return Incoming(file, packaged, await judge(packaged.content, packaged.files))
+    except AgentexError as error:
+        return Incoming(file, packaged, error=error)
+
+
+async def take_all(
+    desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
+) -> list[Imported]:
+    """Take in skills one by one; one that is refused leaves nothing, and the others go on.
+
+    New ones are private, and agents are not offered them until their owner has reviewed them.
+
+    Args:
+        desk: where the caller works.
+        incoming: the skills, in the order of the answer.
+        policy: what is done where a slug is taken.
+    """
+    results: list[Imported] = []
+    for one in incoming:
+        try:
+            async with desk.work.session.begin_nested():
+                results.append(await _take(desk, one, policy))
+        except AgentexError as error:
+            results.append(Imported(one, Outcome.REFUSED, error=error))
+    taken = sum(one.outcome in {Outcome.CREATED, Outcome.NEW_VERSION} for one in results)
+    if taken:
+        details = {"skills": taken, "policy": policy.value}
+        note(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
+    return results
+
+
+async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
+    if one.judged is None:
+        return Imported(one, Outcome.REFUSED, error=one.error)
+    slug = one.judged.parsed.slug or slug_of(one.packaged.folder_name or "")
+    session, principal = desk.work.session, desk.principal
+    present = await library.of_slug(session, principal, slug) if slug else None
+    if present is None or policy is ConflictPolicy.NEW:
+        origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
+        return Imported(
+            one, Outcome.CREATED, await library.create(desk, Wanted(one.judged, provenance=origin))
+        )
+    if policy is ConflictPolicy.SKIP:
+        return Imported(one, Outcome.SKIPPED, await reading.get(session, principal, present))
+    change = Change(is_imported=True)
+    update = Update(one.judged.content, one.judged.files, change=change)
+    seen, is_new = await library.update(desk, present, update)
+    return Imported(one, Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED, seen)

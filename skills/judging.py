@@ -1,0 +1,85 @@
+"""Content and files of a skill, read and judged before they are written down."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from core.errors import SkillFilesRefused, UnreadableSkill
+from skills.models import Diagnostic, ParsedSkill, SkillFile, SkillReport
+from skills.packages.manifests import check_files
+from skills.packages.problems import PackageProblem
+from skills.parsing import parse
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a version is to hold, and what was found in it.
+
+    Args:
+        content: the bytes of SKILL.md.
+        files: what lies beside it, in the order of paths.
+        report: the verdict.
+        parsed: what the content says.
+    """
+
+    content: bytes
+    files: tuple[SkillFile, ...]
+    report: SkillReport
+    parsed: ParsedSkill
+
+    @property
+    def manifest(self) -> list[dict[str, object]]:
+        """The files as a version lists them."""
+        return [
+            {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
+            for file in self.files
+        ]
+
+
+async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
+    """Read a skill; on a thread, because large ones take longer than an event loop may stand still.
+
+    Raises:
+        SkillFilesRefused: a file is not taken in.
+        UnreadableSkill: no skill can be read from the content.
+    """
+    listed = tuple(sorted(files, key=lambda file: file.path))
+    return await asyncio.to_thread(_judge, content, listed)
+
+
+def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
+    if problems := check_files(files):
+        raise refused(problems)
+    report = parse(content, files=["SKILL.md", *(file.path for file in files)])
+    if report.parsed is None:
+        raise UnreadableSkill(field="content", diagnostics=told(report.diagnostics))
+    return Judged(content, files, report, report.parsed)
+
+
+def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
+    """The error that says why files are not taken in."""
+    return SkillFilesRefused(
+        field="files",
+        problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],
+    )
+
+
+def told(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    """Diagnostics for the details of an error, without their fixes."""
+    return [
+        {
+            "code": one.code,
+            "severity": one.severity.value,
+            "line": one.line,
+            "column": one.column,
+            "message": one.message,
+            "message_zh": one.message_zh,
+        }
+        for one in diagnostics
+    ]
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,161 @@
+"""Skills as their readers see them: the gate, the version that is served, versions and bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import defer
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Access, Action, Principal
+from core.accounts.permissions import Permission
+from core.accounts.sharing import accesses, admit
+from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from skills.catalogue import FileEntry, files_of
+from skills.models import SkillFile
+from skills.tables import ReviewState, Skill, SkillBlob, SkillVersion
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A skill in the eyes of a caller.
+
+    Args:
+        skill: the row.
+        access: how far it is open to them.
+        is_reviewer: whether they may look at what waits for a review.
+    """
+
+    skill: Skill
+    access: Access
+    is_reviewer: bool
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether they see versions that others are not served."""
+        return self.access.allows(Action.WRITE) or self.is_reviewer
+
+    @property
+    def version(self) -> int:
+        """The version that is theirs."""
+        if self.access.allows(Action.WRITE) or self.skill.served_version is None:
+            return self.skill.version
+        return self.skill.served_version
+
+
+async def get(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
+) -> Seen:
+    """Load a skill through the gate.
+
+    Raises:
+        SkillNotFound: there is none, or not for this caller.
+        ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not share or delete it.
+    """
+    found = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
+    return await _seen(session, principal, found, action)
+
+
+async def hold(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+    """The same, and keep it as it is until the transaction ends.
+
+    Who waits for the lock is judged by what the row is then: another owner's, or gone.
+    """
+    query = (
+        select(Skill)
+        .where(Skill.id == skill_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return await _seen(session, principal, (await session.exec(query)).first(), action)
+
+
+async def _seen(
+    session: AsyncSession, principal: Principal, found: Skill | None, action: Action
+) -> Seen:
+    skill = await admit(session, principal, action, found, SkillNotFound)
+    access = (await accesses(session, principal, [skill]))[skill.id] or Access.READ
+    return Seen(skill, access, is_reviewer(principal, skill))
+
+
+def is_reviewer(principal: Principal, skill: Skill) -> bool:
+    """Whether the caller decides what others are served of a public skill."""
+    return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
+
+
+async def version_of(session: AsyncSession, seen: Seen, number: int | None = None) -> SkillVersion:
+    """A version of a skill that its caller may read.
+
+    Args:
+        session: to read from.
+        seen: the skill.
+        number: which one; None for theirs.
+
+    Raises:
+        SkillVersionNotFound: there is none of this number for the caller.
+    """
+    wanted = seen.version if number is None else number
+    query = select(SkillVersion).where(
+        SkillVersion.skill_id == seen.skill.id, SkillVersion.version == wanted
+    )
+    found = (await session.exec(query)).first()
+    if found is None or not (seen.sees_all or _was_served(found)):
+        raise SkillVersionNotFound(field="version")
+    return found
+
+
+def _was_served(version: SkillVersion) -> bool:
+    return version.published_at is not None and version.review != ReviewState.REJECTED.value
+
+
+async def list_versions(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
+    """The versions that the caller may read, the newest first, without what they say."""
+    query = (
+        select(SkillVersion)
+        .where(SkillVersion.skill_id == seen.skill.id)
+        .order_by(col(SkillVersion.version).desc())
+        .options(defer(SkillVersion.parsed))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+    )
+    if not seen.sees_all:
+        query = query.where(
+            col(SkillVersion.published_at).is_not(None),
+            col(SkillVersion.review) != ReviewState.REJECTED.value,
+        )
+    return (await session.exec(query)).all()
+
+
+async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+    """What a skill holds under a hash that one of its versions names."""
+    query = select(SkillBlob.content).where(
+        SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
+    )
+    return (await session.exec(query)).one()
+
+
+async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:
+    """The bytes of a version's SKILL.md."""
+    return await bytes_of(session, version.skill_id, version.content_sha256)
+
+
+async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
+    """All that lies beside a version's content, in the order of paths."""
+    entries = files_of(version)
+    query = select(SkillBlob.sha256, SkillBlob.content).where(
+        SkillBlob.skill_id == version.skill_id,
+        col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
+    )
+    found = dict((await session.exec(query)).all()) if entries else {}
+    return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
+
+
+def file_entry(version: SkillVersion, path: str) -> FileEntry:
+    """A file beside a version's content; paths are compared as they are.
+
+    Raises:
+        SkillFileNotFound: the version lists no such file.
+    """
+    for entry in files_of(version):
+        if entry.path == path:
+            return entry
+    raise SkillFileNotFound(field="path")

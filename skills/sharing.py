@@ -1,0 +1,54 @@
+"""Sharing a skill: with whom it is shared, and changing that."""
+
+from collections.abc import Sequence
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Action, Principal
+from core.accounts.share_lists import replace_list
+from core.accounts.sharing import Shared, Wanted, list_shares
+from core.database.unit_of_work import UnitOfWork
+from skills import publishing, reading
+
+
+async def shares_of(session: AsyncSession, principal: Principal, skill_id: str) -> list[Shared]:
+    """Whom a skill is shared with; its owner's to know.
+
+    Raises:
+        SkillNotFound: there is none, or not for this caller.
+        OwnerOnly: it is somebody else's.
+    """
+    seen = await reading.get(session, principal, skill_id, Action.MANAGE)
+    return await list_shares(session, seen.skill)
+
+
+async def share(
+    work: UnitOfWork,
+    principal: Principal,
+    skill_id: str,
+    wanted: Sequence[Wanted],
+    version: str | None = None,
+) -> list[Shared]:
+    """Share a skill with exactly these people and roles, from now on.
+
+    Args:
+        work: the transaction.
+        principal: who asks.
+        skill_id: which one.
+        wanted: people and roles.
+        version: of the list that the caller read; None for whatever it is now.
+
+    Raises:
+        Conflict: the list is not that of this version any more.
+        SkillNotFound: there is none, or not for this caller.
+        OwnerOnly: it is somebody else's.
+        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
+        SkillNotPublishable: nobody saw it until now, and it has errors.
+        SkillReviewNeeded: it was imported, and its owner did not review it.
+    """
+    seen = await reading.hold(work.session, principal, skill_id, Action.MANAGE)
+    was_open = await publishing.is_open(work.session, seen.skill)
+    shares = await replace_list(work, seen.skill, wanted, version, publishing.ACTS)
+    if shares and not was_open:
+        await publishing.open_up(work, seen.skill)
+    return shares
