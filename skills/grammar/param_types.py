@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import orjson
 
-_NAMES: Mapping[str, tuple[str, ...]] = {
+NAMES: Mapping[str, tuple[str, ...]] = {
     "string": ("string", "str", "text", "字符串", "文本", "字符", "文字"),
     "integer": ("integer", "int", "整数", "整型", "整形"),
     "number": ("number", "float", "double", "decimal", "数字", "数值", "浮点数", "小数"),
@@ -22,7 +22,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "datetime": ("datetime", "timestamp", "date-time", "时间", "日期时间"),
     "file": ("file", "文件"),
 }
-TYPES: Mapping[str, str] = {name: key for key, names in _NAMES.items() for name in names}
+"""Types and how they are written, the usual name first."""
+
+TYPES: Mapping[str, str] = {name: key for key, names in NAMES.items() for name in names}
 """Written names of types and what they stand for."""
 
 _GENERIC = re.compile(r"(array|list|数组|列表)\s*[<\[]\s*(\S[^<>\[\]]*?)\s*[>\]]", re.IGNORECASE)

@@ -1,0 +1,76 @@
+"""Prints the tables of ``docs/skills.md``: known headings, types of inputs, what is noticed.
+
+``python -m scripts.skill_tables``; a test keeps the page equal to the code.
+"""
+
+import sys
+from collections.abc import Mapping
+
+from skills.diagnostics import RULES
+from skills.diagnostics.rule import Rule
+from skills.grammar.param_types import NAMES
+from skills.grammar.synonyms import STRONG, WEAK
+from skills.models import Severity, SkillFormat
+
+_HEAD = "| code | weight | what it says | 中文 | mend |\n|---|---|---|---|---|\n"
+
+
+class _Places(dict[str, str]):
+    """Each place of a message as an ellipsis."""
+
+    def __missing__(self, key: str) -> str:
+        return "…"
+
+
+def headings() -> str:
+    """The known headings in Markdown, one row per section; weak ones in italics."""
+    rows = [
+        f"| `{key}` | {_names(key, chinese=True)} | {_names(key, chinese=False)} |\n"
+        for key in STRONG
+    ]
+    return "| read as | 中文 | English |\n|---|---|---|\n" + "".join(rows)
+
+
+def _names(key: str, *, chinese: bool) -> str:
+    sure = [name for name in STRONG[key] if name.isascii() is not chinese]
+    weak = [f"*{name}*" for name in WEAK.get(key, ()) if name.isascii() is not chinese]
+    return (", " if not chinese else "、").join([*sure, *weak])
+
+
+def types() -> str:
+    """The types of inputs in Markdown, one row per type."""
+    rows = [f"| `{key}` | {', '.join(names)} |\n" for key, names in NAMES.items()]
+    return "| type | written as |\n|---|---|\n" + "".join(rows)
+
+
+def findings() -> str:
+    """What is noticed in Markdown, one row per message; a code's other messages stand below its first."""
+    return _HEAD + "".join(_row(rule, *said) for rule in RULES.values() for said in _said(rule))
+
+
+def _said(rule: Rule) -> list[tuple[str, tuple[str, str]]]:
+    others = [("", said) for said in rule.variants.values()]
+    return [(rule.code, rule.said), *others]
+
+
+def _row(rule: Rule, code: str, said: tuple[str, str]) -> str:
+    places: Mapping[str, str] = _Places()
+    english, chinese = (text.format_map(places).replace("|", "\\|") for text in said)
+    mend = rule.fix[0] if rule.fix and code else ""
+    shown = f"`{code}`" if code else ""
+    return f"| {shown} | {_weight(rule) if code else ''} | {english} | {chinese} | {mend} |\n"
+
+
+def _weight(rule: Rule) -> str:
+    if rule.portability:
+        return "portability"
+    weight = rule.severity.value
+    if (free := rule.severity_in(SkillFormat.AGENT_SKILLS)) is not rule.severity:
+        weight += f", {free.value} in a free document"
+    if rule.publishing is Severity.ERROR:
+        weight += ", error for publishing"
+    return weight
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join((headings(), types(), findings())))
