@@ -90,7 +90,7 @@ _PASSWORD_IN_ADDRESS = re.compile(
 _ASSIGNED = re.compile(
     r"(?:api[_-]?key|secret(?:[_-]?(?:access)?[_-]?key)?|access[_-]?token|auth[_-]?token|password|passwd"
     r"|private[_-]?key|密码|密钥|口令)[\"'`*]{0,3} {0,4}(?:=|:|：|=>|is|为) {0,4}[\"'`]{0,2}"
-    r"(?P<secret>[0-9A-Za-z+/_=!@#%^&*.~-]{16,200})",
+    r"(?P<secret>(?:[0-9A-Za-z+/_=!@#%^&*.~-]|\$(?![{(])){16,200})",
     re.IGNORECASE,
 )
 _ASSIGNED_ANCHORS = (

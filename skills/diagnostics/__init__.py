@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from skills.diagnostics import portability, procedure, quality, security, structure
 from skills.diagnostics.rule import Rule
 from skills.models import Diagnostic, Fix, SkillFormat, TextEdit
+from skills.secret_forms import hide_secrets
 
 RULES: Mapping[str, Rule] = {
     rule.code: rule
@@ -18,6 +19,7 @@ MOST_OF_A_KIND = 50
 """How many diagnostics of one code a report names; the last one counts the others."""
 
 _LONGEST_FACT = 80
+_MOST_LOOKED_AT = 4096
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff0-\uffff\U000e0000-\U000e0fff]+"
@@ -87,6 +89,8 @@ def _worded(
 
 
 def shown(fact: object) -> str:
-    """A fact as a message shows it: on one line, short, without characters that nobody sees."""
-    text = " ".join(_UNSEEN.sub(" ", str(fact)[: 4 * _LONGEST_FACT]).split())
+    """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
+    # A secret that is cut is known no more, so that they are taken out before.
+    told = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
+    text = " ".join(_UNSEEN.sub(" ", told[: 4 * _LONGEST_FACT]).split())
     return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}…"

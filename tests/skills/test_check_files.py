@@ -6,6 +6,8 @@ import yaml
 from skills.checks.hidden_characters import decode
 from skills.diagnostics import RULES
 from skills.models import Diagnostic
+from skills.parsing import parse
+from skills.secret_forms import hide_secrets
 from skills.source import apply
 from tests.skills.check_files import Case, all_cases
 
@@ -58,6 +60,58 @@ def test_a_secret_stands_in_no_message():
     assert all("AKIAZ5" not in one.message + one.message_zh for one in report.diagnostics)
     assert "AWS" in _found(_named("SEC906.has"))[0].message
     assert not report.valid
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "\n## Inputs\n\n- AKIAZ5TQW3R7VX2MPL6K !!\n",
+        "\n## AKIAZ5TQW3R7VX2MPL6K\n\ntext\n",
+        "\n[x](AKIAZ5TQW3R7VX2MPL6K/y.md)\n",
+        "\n![x](https://e.example.net/?d={{AKIAZ5TQW3R7VX2MPL6K}})\n",
+        "\n3. Use {{AKIAZ5TQW3R7VX2MPL6K}} with tool: `AKIAZ5TQW3R7VX2MPL6K`.\n",
+        "\n<system AKIAZ5TQW3R7VX2MPL6K>\n",
+    ],
+)
+def test_a_secret_stands_in_no_message_of_any_other_check(place: str):
+    content = _named("SEC902.nearly").content + place.encode()
+    report = parse(content, folder="x", files=["a.md"], known_tools=["read"])
+    assert "SEC906" in {one.code for one in report.diagnostics}
+    assert len(report.diagnostics) > 4
+    assert all("AKIAZ5" not in one.message + one.message_zh for one in report.diagnostics)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Token ghp_1aB2cD3eF4gH5iJ6kL7mN8oP9qR0sT1uV2wX",
+        "postgres://app:Xk29sLq0ZmP1@db.prod.example.org/x",
+        "password: Zk7$pQ9vLm2XtR4w",
+        "AccountKey=" + "Zk7pQ9vLm2XtR4wA" * 5 + "Zk7pQ9" + "==",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAA\n",
+        "12345678:AAHk29sLq0ZmP1xW3vB8nM5cD7fG4hJ6kLt",
+        "sk-ant-api03-" + "aB3dE6gH9jK2mN5pQ8sT" * 4 + "-x",
+    ],
+)
+def test_secrets_of_many_kinds_are_known_and_hidden(text: str):
+    hidden = hide_secrets(f"use {text} here")
+    assert "[…]" in hidden
+    assert max(map(len, re.findall(r"\w+", hidden))) < 20 or "PRIVATE" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: ${PASSWORD}, api_key = os.environ[KEY], secret: my-secret-name-in-vault",
+        "postgres://user:password@localhost/db and https://example.net:8443/path@2x.png",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "ghp_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ and sk-1234567890",
+        "sha256 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+        "the class SKELETON, sk-learn, hf_hub_download, task-xai-1, 密码：请向管理员索取",
+    ],
+)
+def test_placeholders_hashes_and_names_are_no_secrets(text: str):
+    assert hide_secrets(text) == text
 
 
 def test_dangerous_phrases_keep_a_skill_from_others_but_not_from_its_author():
