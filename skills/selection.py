@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight
-from kb_service.text.lexical import tokenize
+from kb_service.text.lexical import is_cjk_dominant, tokenize
 from skills.cards import SkillCard
 
 CHOSEN_FROM = 0.5
 """From this score on a skill counts as chosen."""
+
+CLOSE_TO_BEST = 0.8
+"""The share of the best score that a second skill needs to be chosen beside it."""
 
 # A query's words beyond these are pasted material, not the request.
 _MOST_TOKENS = 400
@@ -24,6 +27,8 @@ _PHRASE_SHARE = 0.75
 # A single short word says less than a sentence does.
 _NAME_WEIGHT = 0.9
 _NOT_FOR_WEIGHT = 0.8
+# Half of the pairs of characters in a Chinese sentence join the end of a word with the next word.
+_CHANCE_PAIR = 0.35
 # What remains between unrelated texts and the same words said otherwise; measured with the built-in
 # encoder, where paraphrases of a request reach about two thirds.
 _CLOSE = 0.65
@@ -49,7 +54,8 @@ class Choice:
 
     Args:
         card: the skill.
-        score: from 0 to 1; ``CHOSEN_FROM`` and more counts as chosen.
+        score: from 0 to 1.
+        is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
         lexical: what shared words say, from 0 to 1.
         closeness: what the encoder says, from 0 to 1; ``None`` where it was not asked.
     """
@@ -58,11 +64,7 @@ class Choice:
     score: float
     lexical: float
     closeness: float | None = None
-
-    @property
-    def is_chosen(self) -> bool:
-        """Whether the skill would be used."""
-        return self.score >= CHOSEN_FROM
+    is_chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,27 @@ class _Words:
 
 
 @dataclass(frozen=True)
+class _Near:
+    """How close a request is, from 0 to 1, to what a skill is for and to what it is not for."""
+
+    meant: float
+    excluded: float
+
+
+@dataclass(frozen=True)
 class EncodedCards:
     """The cards' texts as vectors.
 
     Args:
         encoder: asked again for each request.
         vectors: of each card's texts, in the order of the cards.
+        excluded: how many of each card's last texts say what it is not for.
         everyday: of what everybody asks about.
     """
 
     encoder: Encoder
     vectors: Sequence[Vectors]
+    excluded: Sequence[int]
     everyday: Vectors
 
 
@@ -113,33 +125,38 @@ class SkillSelector:
         Raises:
             EngineUnavailable: the encoder gave no answer.
         """
-        weight, closeness = 0.0, [None] * len(self._cards)
+        weight, nearness = 0.0, [None] * len(self._cards)
         if self._encoded is not None and query.strip():
             weight = dense_weight(query, self._encoded.encoder.languages)
         if self._encoded is not None and weight:
-            closeness = await _closeness(query, self._encoded)
+            nearness = await _nearness(query, self._encoded)
         asked = frozenset(tokenize(query)[:_MOST_TOKENS])
-        choices = [
-            self._choice(place, asked, close, weight) for place, close in enumerate(closeness)
-        ]
-        return tuple(sorted(choices, key=lambda choice: (-choice.score, choice.card.slug)))
+        choices = [self._choice(place, asked, near, weight) for place, near in enumerate(nearness)]
+        choices.sort(key=lambda choice: (-choice.score, choice.card.slug))
+        least = max(CHOSEN_FROM, CLOSE_TO_BEST * choices[0].score) if choices else 1.0
+        return tuple(replace(choice, is_chosen=choice.score >= least) for choice in choices)
 
     def _choice(
-        self, place: int, asked: frozenset[str], closeness: float | None, weight: float
+        self, place: int, asked: frozenset[str], near: _Near | None, weight: float
     ) -> Choice:
-        lexical = self._lexical(self._words[place], asked)
+        words = self._words[place]
+        lexical = self._lexical(words, asked)
+        against = max((self._phrase(phrase, asked) for phrase in words.not_for), default=0.0)
+        # Closer to what the skill is not for than to what it is for: the closeness speaks against it.
+        if near is not None and near.excluded > near.meant:
+            against = max(against, near.excluded)
         # Either kind of evidence suffices, and both together say more than one.
-        missing = (1 - lexical) * (1 - min(1.0, weight) * (closeness or 0.0))
-        return Choice(self._cards[place], round(1 - missing, 6), round(lexical, 6), closeness)
+        missing = (1 - lexical) * (1 - min(1.0, weight) * (near.meant if near else 0.0))
+        score = (1 - missing) * (1 - _NOT_FOR_WEIGHT * against**2)
+        closeness = near.meant if near else None
+        return Choice(self._cards[place], round(score, 6), round(lexical, 6), closeness)
 
     def _lexical(self, words: _Words, asked: frozenset[str]) -> float:
-        fits = max(
+        return max(
             self._share(asked, words.everything),
             _NAME_WEIGHT * self._phrase(words.name, asked),
             max((self._phrase(phrase, asked) for phrase in words.triggers), default=0.0),
         )
-        speaks_against = max((self._phrase(phrase, asked) for phrase in words.not_for), default=0.0)
-        return fits * (1 - _NOT_FOR_WEIGHT * speaks_against**2)
 
     def _phrase(self, phrase: frozenset[str], asked: frozenset[str]) -> float:
         of_phrase, of_query = self._share(phrase, asked), self._share(asked, phrase)
@@ -152,9 +169,12 @@ class SkillSelector:
 
     def _weight(self, words: Iterable[str]) -> float:
         # Sets come in another order in each process, and sums of floats depend on it.
-        return math.fsum(
-            math.log(1 + (len(self._cards) + 1) / (self._counts[word] + 0.5)) for word in words
-        )
+        return math.fsum(map(self._weight_of, words))
+
+    def _weight_of(self, word: str) -> float:
+        count = self._counts[word]
+        rarity = math.log(1 + (len(self._cards) + 1) / (count + 0.5))
+        return rarity * _CHANCE_PAIR if not count and is_cjk_dominant(word) else rarity
 
 
 async def prepare_selector(
@@ -176,17 +196,25 @@ async def prepare_selector(
     everyday = await encoder.embed_queries(_EVERYDAY)
     vectors = await encoder.embed_passages(flat)
     borders = np.cumsum([len(group) for group in texts])[:-1]
-    return SkillSelector(cards, EncodedCards(encoder, np.split(vectors, borders), everyday))
+    excluded = [len(card.not_for) for card in cards]
+    encoded = EncodedCards(encoder, np.split(vectors, borders), excluded, everyday)
+    return SkillSelector(cards, encoded)
 
 
-async def _closeness(query: str, encoded: EncodedCards) -> list[float | None]:
+async def _nearness(query: str, encoded: EncodedCards) -> list[_Near | None]:
     vector: Vector = (await encoded.encoder.embed_queries([query]))[0]
     usual = float(np.mean(encoded.everyday @ vector))
-    return [_close(float(np.max(texts @ vector)), usual) for texts in encoded.vectors]
+    return [
+        _Near(
+            _close(float(np.max(texts[: len(texts) - excluded] @ vector)), usual),
+            _close(float(np.max(texts[-excluded:] @ vector)), usual) if excluded else 0.0,
+        )
+        for texts, excluded in zip(encoded.vectors, encoded.excluded, strict=True)
+    ]
 
 
 def _texts_of(card: SkillCard) -> list[str]:
-    return [f"{card.name}. {card.description}", *card.triggers]
+    return [f"{card.name}. {card.description}", *card.triggers, *card.not_for]
 
 
 def _words_of(card: SkillCard) -> _Words:

@@ -1,5 +1,7 @@
 """What is found in the hand-written skills, and what is not."""
 
+import re
+
 import pytest
 import yaml
 
