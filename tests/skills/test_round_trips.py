@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skills import editing, rendering
-from skills.grammar.slugs import slug_of
 from skills.models import Example, Param, ParsedSkill, SkillFormat, Step
 from skills.parsing import parse
+from skills.slugs import slug_of
 
 _WORDS = st.from_regex(
     r"[A-Za-z\u4e00-\u9fa5][\w\u4e00-\u9fa5 ,，。'()/\"{}-]{0,30}[\w\u4e00-\u9fa5]", fullmatch=True
