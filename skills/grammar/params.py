@@ -14,8 +14,8 @@ from skills.models import Param, TextEdit
 from skills.source import Source
 
 _LONGEST_PATTERN = 128
-_SPLIT_VALUES = re.compile(r"[|,，、;；/]")
-_SPLIT_BARS = re.compile(r"\|")
+_BETWEEN_SIGNS = re.compile(r"(?:`[^`]*`|[^|,，、;；/])+")
+_BETWEEN_BARS = re.compile(r"(?:`[^`]*`|[^|])+")
 _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
 
 
@@ -167,8 +167,8 @@ class _Builder:
             if of.name == "enum":
                 self._note_value("enum", "", "its values: `enum: a|b`", "可选值，如 `枚举: a|b`")
             return None
-        split = _SPLIT_BARS if "|" in text else _SPLIT_VALUES
-        words = [word for one in split.split(text.strip("[]")) if (word := one.strip())]
+        between = _BETWEEN_BARS if "|" in text else _BETWEEN_SIGNS
+        words = [word for one in between.findall(text.strip("[]")) if (word := one.strip())]
         member = Type(of.items or "string") if of.name == "array" else of
         values: list[Any] = []
         for word in words:

@@ -56,19 +56,29 @@ def read(item: Item, source: Source, findings: list[Finding]) -> Written | None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at ``start`` closes; the text's end where it does not."""
-    depth, in_code = 0, False
+    """Where the bracket that opens at ``start`` closes; the text's end where it does not.
+
+    Brackets in code marks and quotes do not count, unless a mark is left open.
+    """
+    for marks in ('`"', ""):
+        if (end := _closing_outside(text, start, marks)) >= 0:
+            return end
+    return len(text)
+
+
+def _closing_outside(text: str, start: int, marks: str) -> int:
+    depth, inside = 0, ""
     for at in range(start, len(text)):
         sign = text[at]
-        if sign == "`":
-            in_code = not in_code
-        elif not in_code and sign in "(（":
+        if inside or sign in marks:
+            inside = sign if not inside else "" if sign == inside else inside
+        elif sign in "(（":
             depth += 1
-        elif not in_code and sign in ")）":
+        elif sign in ")）":
             depth -= 1
             if depth == 0:
                 return at
-    return len(text)
+    return -1
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -91,12 +101,19 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
+    valued = ""
     for begin, end in _pieces(text, *span):
         piece = text[begin:end]
-        if stripped := piece.strip():
-            place = column + begin + len(piece) - len(piece.lstrip())
-            if not _read_attribute(written, stripped, place):
-                written.unknown.append((stripped, place))
+        stripped = piece.strip()
+        before = set(written.texts)
+        place = column + begin + len(piece) - len(piece.lstrip())
+        if not stripped or _read_attribute(written, stripped, place):
+            valued = next(iter(written.texts.keys() - before - {"type"}), "")
+        elif valued and text[begin - 1] == "、":
+            # "默认：甲、乙" is one list, whose mark stands between attributes as well.
+            written.texts[valued] += f"、{stripped}"
+        else:
+            written.unknown.append((stripped, place))
 
 
 def _read_attribute(written: Written, piece: str, column: int) -> bool:
