@@ -1,6 +1,5 @@
 """Changes of a file that leave all other bytes alone: mends, and one field at a time."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -8,6 +7,7 @@ from skills import rendering
 from skills import source as sources
 from skills.diagnostics import Finding
 from skills.draft import SkillDraft
+from skills.grammar import yaml_text
 from skills.grammar.outline import DraftSection
 from skills.grammar.sections import name_behind_prefix
 from skills.grammar.synonyms import usual_heading
@@ -106,15 +106,13 @@ def _name_edits(draft: SkillDraft, name: str) -> tuple[TextEdit, ...]:
 
 
 def _frontmatter_edits(draft: SkillDraft, field: str, value: FieldValue) -> tuple[TextEdit, ...]:
-    """A field of the YAML as one line; a JSON text is a YAML text."""
+    """A field of the YAML as one line."""
     head = draft.frontmatter
     if head is None:
         return ()
     key = "allowed-tools" if field == "tools" else field
     written = value if isinstance(value, str) else " ".join(str(one) for one in value or ())
-    line = f"{key}: {json.dumps(written, ensure_ascii=False)}\n"
-    if value is None:
-        line = ""
+    line = "" if value is None else yaml_text.field(key, written)
     entry = head.entry(key)
     if entry is None:
         return (draft.source.edit_lines(head.end_line, head.end_line - 1, line),)
