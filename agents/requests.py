@@ -9,6 +9,9 @@ from agents.client_time import ClientTime
 from agents.json_shapes import parse
 from core.tool_policies import ToolPolicy
 
+MOST_SKILLS = 5
+"""Skills that a person may choose for a run."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
@@ -71,18 +74,45 @@ class ContextItem:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillChoice:
+    """A skill that a person chose; ``version`` is None for the one that they are served."""
+
+    id: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedSkill:
+    """A chosen skill as it was found when the run began, which it keeps to.
+
+    Attributes:
+        slug: Its key among its owner's.
+        owner: User name of its owner.
+        sha: SHA-256 of the version's content.
+    """
+
+    id: str
+    slug: str
+    owner: str
+    version: int
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """The agent settings of ``forwarded_props`` (seed 002 section 12.2); None = not said.
 
-    ``client_time`` is seed 000's.
+    ``client_time`` is seed 000's; ``skill_inputs`` are values for what skills declare, by name, or
+    by a skill's slug and then by name.
     """
 
     agent_type: str | None = None
     model_id: str | None = None
     knowledge_base_ids: tuple[str, ...] | None = None
     mcp_connection_ids: tuple[str, ...] | None = None
-    skill_ids: tuple[str, ...] | None = None
+    skill_ids: tuple[SkillChoice, ...] | None = None
     client_time: ClientTime | None = None
+    skill_inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +131,7 @@ class RunRequest:
         tool_policies: Those in force when the run began, put in by the run engine.
         lacking: Permissions that the credential it was begun with did not have, put in by the run
             engine; whatever its account may do later, the run may not.
+        skills: Those that its caller chose, put in by the run engine.
     """
 
     thread_id: str
@@ -117,9 +148,31 @@ class RunRequest:
     profile_timezone: str | None = None
     tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     lacking: tuple[str, ...] = ()
+    skills: tuple[PinnedSkill, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
 
     @property
     def question(self) -> str:
         """The text the run answers; empty where it only answers an interrupt."""
         return self.messages[-1].text if self.messages else ""
+
+
+def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
+    """Skills as requests and sessions name them: ids, or ``{id, version}`` with a version from 1.
+
+    Returns:
+        Each once, in their order; None where the value is no such list.
+    """
+    if not isinstance(value, list):
+        return None
+    choices: dict[SkillChoice, None] = {}
+    for item in value:
+        about = {"id": item} if isinstance(item, str) else item
+        if not isinstance(about, dict) or not about.keys() <= {"id", "version"}:
+            return None
+        named, version = about.get("id"), about.get("version")
+        is_number = isinstance(version, int) and not isinstance(version, bool) and version > 0
+        if not isinstance(named, str) or not named or not (version is None or is_number):
+            return None
+        choices[SkillChoice(named, version if isinstance(version, int) else None)] = None
+    return tuple(choices)

@@ -7,6 +7,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.json_shapes import as_list, as_text
 from agents.mcp import connections
+from agents.skill_use import choosing
 from agents.strategies import require_known
 from core.accounts.access import Principal
 from core.errors import InvalidRequest
@@ -30,6 +31,7 @@ async def require_usable(
         UnknownAgentType: no such strategy.
         KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
         McpConnectionNotFound: one of the MCP connections is not the caller's.
+        PermissionDenied: it names skills, and the caller may use none.
         InvalidRequest: another id names nothing; the details say which field.
     """
     if (agent_type := config.get("agent_type")) is not None:
@@ -38,6 +40,6 @@ async def require_usable(
     await knowledge_bases.get_searchable(session, principal, ids)
     chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
     await connections.listed(session, principal.user_id, chosen)
-    # As for runs: there are none that could be named.
-    if config.get("skill_ids"):
-        raise InvalidRequest("config.skill_ids", "no such id")
+    fault = await choosing.require_usable(session, principal, config.get("skill_ids"))
+    if fault is not None:
+        raise InvalidRequest("config.skill_ids", fault)

@@ -153,3 +153,20 @@ class LoggedEvent(Table, table=True):
     type: str = Field(max_length=50)
     payload: str = Field(sa_type=Text)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+class RunSkill(Table, table=True):
+    """A version of a skill that a task worked by; it stays when the skill is deleted.
+
+    ``slug`` is the key by which the model named it, ``chosen`` whether a person chose it.
+    """
+
+    task_id: str = Field(
+        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    skill_id: str = Field(primary_key=True, max_length=ID_LENGTH, index=True)
+    version: int = Field(primary_key=True)
+    content_sha256: str = Field(max_length=64)
+    slug: str = Field(max_length=120)
+    chosen: bool = False
+    loaded_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -28,6 +28,7 @@ from agents.runs.limits import RunLimits, limits_of
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
+from agents.skill_use.choosing import SkillUse
 from api.figures import SystemFigures
 from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
@@ -160,17 +161,14 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
     live, engine = LiveSettings(database, settings), EngineClient(settings.effective_engine_socket)
     spaces = open_spaces(settings, engine)
-    searcher = Searcher(
-        database,
-        spaces,
-        max_query_characters=settings.max_query_characters,
-        rerankers=open_rerankers(settings, clients.own),
-    )
+    longest, rerankers = settings.max_query_characters, open_rerankers(settings, clients.own)
+    searcher = Searcher(database, spaces, max_query_characters=longest, rerankers=rerankers)
     adapters = Adapters(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
     models = Models(configured_model(settings, clients.own), adapters)
     store, mcp = open_object_store(settings), _mcp(settings, database)
     attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
     memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
+    skills = SkillUse(database, spaces.default.encoder)
     return Services(
         settings=settings,
         live=live,
@@ -189,7 +187,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, models, limits, Belongings(memories, attachments, mcp)),
+            Launcher(
+                database, searcher, models, limits, Belongings(memories, attachments, mcp, skills)
+            ),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
             checks=settings.verify_streams,

@@ -50,7 +50,7 @@ def index_budget(context_tokens: int) -> int:
     return max(0, min(share, MOST_CHARACTERS))
 
 
-def write_index(cards: Sequence[SkillCard], budget: int) -> IndexBlock:
+def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = None) -> IndexBlock:
     """The index of some skills.
 
     Descriptions are first cut to a common width; only where even short ones have no room are the
@@ -60,11 +60,12 @@ def write_index(cards: Sequence[SkillCard], budget: int) -> IndexBlock:
     Args:
         cards: the skills that the caller may use, the likeliest first.
         budget: the most characters of the block, for example from ``index_budget``.
+        most: skills that are shown, whatever room there is.
     """
     if not cards:
         return IndexBlock("", (), 0)
     texts = {card: _text_of(card) for card in cards}
-    shown = _count_that_fits(cards, texts, budget)
+    shown = _count_that_fits(cards, texts, budget, len(cards) if most is None else most)
     if shown == 0:
         return IndexBlock("", (), len(cards))
     chosen = sorted(cards[:shown], key=lambda card: card.slug)
@@ -84,11 +85,13 @@ def _text_of(card: SkillCard) -> str:
     return text[: 2 * LONGEST_ENTRY] or plain(card.name)[: 2 * LONGEST_ENTRY]
 
 
-def _count_that_fits(cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int) -> int:
-    """How many of the first cards have room with their shortest texts."""
+def _count_that_fits(
+    cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int, most: int
+) -> int:
+    """How many of the first cards have room with their shortest texts, ``most`` of them at most."""
     sizes = [_bare_length(card) + min(len(_escaped(texts[card])), SHORTEST_ENTRY) for card in cards]
     totals = list(accumulate(sizes))
-    for count in range(len(cards), 0, -1):
+    for count in range(min(most, len(cards)), 0, -1):
         if totals[count - 1] + _frame_length(len(cards) - count) <= budget:
             return count
     return 0

@@ -15,13 +15,16 @@ from agents.agui.legacy import upgrade
 from agents.client_time import read_client_time
 from agents.json_shapes import as_object
 from agents.requests import (
+    MOST_SKILLS,
     Answer,
     ClientTool,
     ContextItem,
     RunOptions,
     RunRequest,
+    SkillChoice,
     ToolMessage,
     UserMessage,
+    read_skill_choices,
 )
 from core.errors import InvalidRunInput
 
@@ -202,8 +205,9 @@ def _options(props: JsonValue) -> RunOptions:
         model_id=_optional_text(given, "model_id", "modelId"),
         knowledge_base_ids=_optional_ids(given, "knowledge_base_ids", "knowledgeBaseIds"),
         mcp_connection_ids=_optional_ids(given, "mcp_connection_ids", "mcpConnectionIds"),
-        skill_ids=_optional_ids(given, "skill_ids", "skillIds"),
+        skill_ids=_skill_choices(given, "skill_ids", "skillIds"),
         client_time=read_client_time(given.get("client_time", given.get("clientTime"))),
+        skill_inputs=_optional_object(given, "skill_inputs", "skillInputs"),
     )
 
 
@@ -230,6 +234,33 @@ def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] |
             raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
         return tuple(dict.fromkeys(ids))
     return None
+
+
+def _skill_choices(given: dict[str, JsonValue], *names: str) -> tuple[SkillChoice, ...] | None:
+    for name in names:
+        value = given.get(name)
+        if value is None:
+            continue
+        choices = read_skill_choices(value)
+        if choices is None:
+            error = "must be a list of ids or of {id, version}"
+            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
+        if len(choices) > MOST_SKILLS:
+            error = f"has more than {MOST_SKILLS} entries"
+            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
+        return choices
+    return None
+
+
+def _optional_object(given: dict[str, JsonValue], *names: str) -> dict[str, JsonValue]:
+    for name in names:
+        value = given.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, dict):
+            raise InvalidRunInput(field=f"forwardedProps.{name}", error="must be an object")
+        return value
+    return {}
 
 
 def _refuse_unstorable(body: JsonValue) -> None:

@@ -25,6 +25,8 @@ from agents.models.question_terms import content_terms, surface_text
 from agents.models.quoting import Quotation, Quote, Source, select_quotes
 
 ENOUGH_COVERAGE = 0.6
+# They give and find procedures, which this model can't follow: nothing to search in, or to quote.
+_OF_SKILLS = frozenset({"load_skill", "read_skill_file", "find_skills", "complete_step"})
 _MOST_SEARCHES = 2
 _SLASH_COMMAND = re.compile(r"^/tool(?=\s|$)\s*(?P<name>[\w.-]*)\s*(?P<arguments>.*)$", re.DOTALL)
 # Reference marks of the source would read as our citations.
@@ -52,6 +54,7 @@ class _Turn:
     standalone: str
     command: re.Match[str] | None
     results: tuple[_Result, ...]
+    skills: tuple[str, ...] = ()
 
     @property
     def searches(self) -> list[_Result]:
@@ -174,17 +177,21 @@ def _read(messages: Sequence[Message]) -> _Turn:
     question = messages[last].content if users else ""
     calls: dict[str, ToolCall] = {}
     results: list[_Result] = []
+    skills: list[str] = []
+    command = _SLASH_COMMAND.match(question.strip())
     for message in messages[last + 1 :]:
         calls.update((call.id, call) for call in message.tool_calls)
-        if message.role == "tool" and message.tool_call_id in calls:
+        if message.role == "tool" and (call := calls.get(message.tool_call_id)) is not None:
+            if call.name in _OF_SKILLS and not (command and command["name"] == call.name):
+                skills.append(message.content)
+                continue
             passages = read_passages(message.content)
-            results.append(_Result(calls[message.tool_call_id], message.content, passages))
-    command = _SLASH_COMMAND.match(question.strip())
+            results.append(_Result(call, message.content, passages))
     asked = _condensed(question)
     if command and (query := _argument(command["arguments"], "query")):
         asked = query
     standalone = standalone_question(asked, [messages[index].content for index in users[:-1]])
-    return _Turn(asked, standalone, command, tuple(results))
+    return _Turn(asked, standalone, command, tuple(results), tuple(skills))
 
 
 def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
@@ -222,6 +229,8 @@ def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
         return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
     if turn.results:
         return [wording.search_failed.format(reason=turn.results[-1].content)]
+    if turn.skills:
+        return [wording.skills, *(f"\n\n````\n{text}\n````" for text in turn.skills)]
     if not content_terms(turn.standalone):
         return [wording.greeting]
     return [wording.no_knowledge_base]
@@ -280,6 +289,8 @@ def _has_object(command: re.Match[str]) -> bool:
 
 
 def _takes_query(tool: ToolSpec) -> bool:
+    if tool.name in _OF_SKILLS:
+        return False
     query = as_object(as_object(tool.parameters.get("properties")).get("query"))
     return query.get("type") == "string"
 

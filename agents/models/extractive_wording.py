@@ -19,6 +19,7 @@ class Wording:
     search_failed: str
     unknown_tool: str
     tool_result: str
+    skills: str
     bad_arguments: str
     part_not_found: str
     part_quoted_above: str
@@ -49,6 +50,8 @@ ENGLISH = Wording(
     "{reason}",
     unknown_tool="No language model is configured. There is no tool `{name}`. Tools: {names}.",
     tool_result="No language model is configured. The tool's result as it came:",
+    skills="No language model is configured, so nobody can carry out these steps for you. "
+    "The skill as it is written:",
     bad_arguments="No language model is configured. What follows the tool's name is no JSON object, "
     'so `{name}` was not called. Write it like this: `/tool {name} {{"name": "value"}}`.',
     part_not_found="No sentence in the documents found answers this.",
@@ -74,6 +77,7 @@ CHINESE = Wording(
     search_failed="当前未配置语言模型，只能引用原文，而检索失败：{reason}",
     unknown_tool="当前未配置语言模型。没有名为 `{name}` 的工具。可用的工具：{names}。",
     tool_result="当前未配置语言模型。工具返回的原始结果：",
+    skills="当前未配置语言模型，无法代您执行这些步骤。技能原文如下：",
     bad_arguments="当前未配置语言模型。工具名后面不是 JSON 对象，因此没有调用 `{name}`。"
     '请这样写：`/tool {name} {{"参数": "值"}}`。',
     part_not_found="找到的文档中没有能回答这一点的句子。",

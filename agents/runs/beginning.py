@@ -116,7 +116,9 @@ class Planner:
         return Planned(plan, request, given, decided, reached.looks, state)
 
     async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
-        launcher, request = self._launcher, asked.request
+        launcher = self._launcher
+        skills = await planning.skills_of(session, principal, asked)
+        request = replace(asked.request, skills=skills)
         if asked.decided is None:
             return await launcher.reaching.choose(session, principal, request, asked.thread)
         # What a task reaches was chosen when it began.

@@ -255,7 +255,9 @@ def _answered_journal(waiting: Waiting, answers: dict[str, Answered]) -> Journal
     for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
         if answered.status == "approved":
-            outcome = {"arguments": answered.arguments}
+            held = journal.find(_CALL + call_id)
+            kept = {"skill": held.outcome["skill"]} if held and "skill" in held.outcome else {}
+            outcome = {"arguments": answered.arguments, **kept}
         elif answered.content == DECLINED:
             outcome["ran"] = False
         journal.answer(_CALL + call_id, outcome, answered.status)

@@ -22,6 +22,7 @@ from agents.runs.reaching import Reaching
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
+from agents.skill_use.choosing import SkillUse
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
@@ -42,11 +43,13 @@ class Belongings:
         memories: None for none.
         mcp: their connections to MCP servers; None for none.
         attachments: the images of their questions; None where there are none.
+        skills: those that they may use; None for none.
     """
 
     memories: Memories | None = None
     attachments: Attachments | None = None
     mcp: McpService | None = None
+    skills: SkillUse | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class Launcher:
         sight = await self._seeing(run, request, model)
         journal = Journal(run.task_id)
         inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
+        if inputs.skills is not None:
+            await inputs.skills.count_offered()
         return Course(run, start(run.agent_type, inputs))
 
     def settled(
@@ -175,10 +180,12 @@ class Launcher:
         inputs: StrategyInput,
         given: Given | None = None,
     ) -> StrategyInput:
-        """The same with what is its owner's: tools of MCP servers, memories, reflections."""
+        """The same with what is its owner's: tools of MCP servers, skills, memories, reflections."""
         known, choices = (given.connections, given.memory) if given else (None, None)
         reached = await self.reaching.reach(run.owner_id, request, known)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
+        if (skills := self._belongings.skills) is not None:
+            inputs = replace(inputs, skills=await skills.shelf(run.owner_id, run.task_id, request))
         inputs = await self._remembering(run, request, inputs, choices)
         return await self._reflecting(run, inputs)
 

@@ -8,8 +8,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.model_registry.choosing import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
 from agents.policies import chosen
-from agents.requests import RunRequest
+from agents.requests import PinnedSkill, RunRequest
 from agents.runs.continuing import Continuation, Nothing
+from agents.skill_use import choosing
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tables import ChatSession
 from core.accounts.access import Principal
@@ -97,14 +98,25 @@ def agent_type_of(request: RunRequest, thread: ChatSession | None) -> str:
 
     Raises:
         UnknownAgentType: there is none of this name.
-        InvalidRunInput: another option can't be met.
     """
     config = {} if thread is None else thread.config
-    options = request.options
-    agent_type = require_known(options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE)
-    if options.skill_ids:
-        raise InvalidRunInput(field="forwardedProps.skill_ids", error="no such id")
-    return agent_type
+    named = request.options.agent_type or config.get("agent_type")
+    return require_known(named or DEFAULT_AGENT_TYPE)
+
+
+async def skills_of(
+    session: AsyncSession, principal: Principal, asked: Asked
+) -> tuple[PinnedSkill, ...]:
+    """The skills that the caller chose, in the versions that the run keeps to.
+
+    Raises:
+        InvalidRunInput: one of the ids names nothing, or they are too long together.
+        PermissionDenied: the request names some, and the caller may use none.
+    """
+    if asked.decided is not None:
+        # A run of answers works by what its task began with.
+        return ()
+    return await choosing.choose(session, principal, asked.request, asked.config.get("skill_ids"))
 
 
 async def knowledge_bases_of(

@@ -198,6 +198,8 @@ def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue
             return {"approved": False, "response": said}
         case "confirmation", "accept" | "reject":
             return {"confirmed": kind == "accept"}
+        case "input_required", "response" if interrupt.metadata.get("fills"):
+            return args
         case "input_required", "response":
             return {"input": said} if said is not None else args
         case _:

@@ -8,12 +8,15 @@ from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
 from agents.models.extractive import is_command
 from agents.models.port import Message, ToolCall, ToolsRefused
 from agents.models.question_terms import content_terms, surface_text
+from agents.skill_use.shelf import ALWAYS_ALLOWED
 from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOURCES, STANDALONE
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.grading import Grade, grade_by_terms, read_grade
+from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import delimited
-from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS, search_call
+from agents.strategies.rounds import search_call
+from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS
 from agents.tools import search_knowledge_base, toolbox
 
 _WIDER = 2
@@ -50,6 +53,7 @@ class AgenticRag(CheckedAnswer):
         self._is_cut = False
         self._is_wide = False
         self._exchange: list[Message] = []
+        self._skill_rounds: list[Message] = []
         self._queries: list[str] = []
         self._next_query = ""
         self._kept: int | None = None
@@ -95,13 +99,15 @@ class AgenticRag(CheckedAnswer):
 
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
         is_command_given = self.inputs.model.is_extractive and is_command(self.inputs.question)
-        if not self.can_search and not is_command_given:
+        loads_skills = self.inputs.skills is not None and not self.inputs.model.is_extractive
+        if not (self.can_search or is_command_given or loads_skills):
             return Answer()
-        messages = self.conversation(DECIDE)
         try:
-            turn = await self.timed_turn(messages, self.tools.specs)
+            turn = await self._turn_with_skills()
         except ToolsRefused:
             self.uses_tools = False
+            if not self.can_search:
+                return Answer()
             self._calls = (self.announced(await self._standalone_query()),)
             return Retrieve()
         if turn is None:
@@ -111,6 +117,19 @@ class AgenticRag(CheckedAnswer):
             return CheckCitations()
         self._calls, self._is_cut = turn.calls, turn.is_cut
         return Retrieve()
+
+    async def _turn_with_skills(self) -> Turn | None:
+        """The model's turn, once it has loaded the skills that it wants and looked into them."""
+        system = DECIDE if self.can_search else NO_SOURCES
+        while True:
+            messages = [*self.conversation(system), *self._skill_rounds]
+            turn = await self.timed_turn(self.equipped(messages), self.tools.specs)
+            calls = () if turn is None else turn.calls
+            if turn is None or not calls or any(c.name not in ALWAYS_ALLOWED for c in calls):
+                return turn
+            self._skill_rounds += (await self.act_on(turn)).messages
+            if self.budget.is_over():
+                return None
 
     async def _retrieve(self) -> Judge | Answer:
         calls, self._calls = self._calls, ()
@@ -161,7 +180,7 @@ class AgenticRag(CheckedAnswer):
 
     async def _answer(self) -> CheckCitations:
         system = ANSWER if self.can_search else NO_SOURCES
-        messages = [*self.conversation(system), *self._findings()]
+        messages = [*self.conversation(system), *self._skill_rounds, *self._findings()]
         self.answer_turn = await self.answer_now(messages)
         return CheckCitations()
 

@@ -30,6 +30,7 @@ from agents.mcp.remote_tools import RemoteTool
 from agents.models.port import ChatModel, Message, ModelUsage
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool, ContextItem
+from agents.skill_use.shelf import SkillShelf
 from agents.strategies.channel import EventChannel
 from agents.strategies.sight import Sight
 from agents.tools.base import ToolRules
@@ -109,6 +110,7 @@ class StrategyInput:
         sight: The pictures of the question.
         rules: How freely tools may be called.
         remote_tools: Those of MCP servers.
+        skills: Those that the run works by or may load; None where there are none.
     """
 
     question: str
@@ -129,6 +131,7 @@ class StrategyInput:
     sight: Sight = field(default_factory=Sight)
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
+    skills: SkillShelf | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from agents.models.port import ToolCall
 from agents.strategies.base import Strategy, Suspended, Waiting
 from agents.strategies.budget import Budget
 from agents.tools.approval import question_of
-from agents.tools.base import Tool, Toolbox, ToolOutput
+from agents.tools.base import Question, Tool, Toolbox, ToolOutput
 from core.database.types import utc_now
 from core.errors import AgentexError
 
@@ -46,16 +46,39 @@ class CallRunner:
         Raises:
             Suspended: some wait for a person or for the caller's frontend; the others are done.
         """
-        ready = [call for call in calls if not self._waits(call, tools)]
+        done = await self._run_first(calls, tools)
+        ready = [call for call in calls if call.id not in done and not self._waits(call, tools)]
         if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
             outputs = await asyncio.gather(*(self.run_one(call, tools) for call in ready))
-            done = {call.id: output for call, output in zip(ready, outputs, strict=True)}
+            done |= {call.id: output for call, output in zip(ready, outputs, strict=True)}
         else:
-            done = {call.id: await self.run_one(call, tools) for call in ready}
+            done |= {call.id: await self.run_one(call, tools) for call in ready}
         waiting = [call for call in calls if call.id not in done]
         if waiting:
             raise Suspended(self._wait(waiting, tools))
         return [done[call.id] for call in calls]
+
+    async def _run_first(self, calls: Sequence[ToolCall], tools: Toolbox) -> dict[str, ToolOutput]:
+        """Make or hold the calls that decide which of the others may be made at all."""
+        done: dict[str, ToolOutput] = {}
+        for call in calls:
+            tool = tools.get(call.name)
+            if tool is None or tool.asks is None:
+                continue
+            known = self._strategy.inputs.journal.find(_key(call))
+            asked = await tool.asks(call.arguments) if known is None else None
+            if asked is not None or self._waits(call, tools):
+                known = known or self._hold(call, tool, asked)
+            if known is not None and known.status == "waiting":
+                self._hold_skill(call, known)
+            else:
+                done[call.id] = await self.run_one(call, tools)
+        return done
+
+    def _hold_skill(self, call: ToolCall, held: Effect) -> None:
+        skills = self._strategy.inputs.skills
+        if skills is not None and "skill" in held.outcome:
+            skills.hold(call.id, held.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
         """Whether somebody else has to do something before the call has a result."""
@@ -83,11 +106,14 @@ class CallRunner:
                 interrupts.append(TypeAdapter(Interrupt).validate_python(held))
         return Waiting(tuple(interrupts), tuple(frontend))
 
-    def _hold(self, call: ToolCall, tool: Tool | None) -> Effect:
+    def _hold(self, call: ToolCall, tool: Tool | None, asked: Question | None = None) -> Effect:
         about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
-            interrupt = question_of(tool, call, until=until, is_chinese=self._strategy.is_chinese)
+            is_chinese = self._strategy.is_chinese
+            interrupt = question_of(tool, call, until=until, is_chinese=is_chinese, asked=asked)
+            if asked is not None and asked.skill is not None:
+                about["skill"] = asked.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.inputs.journal.write(_key(call), about, "waiting")
 
@@ -97,9 +123,14 @@ class CallRunner:
         past = journal.read(key)
         if past is None:
             output, findings = await self._run_now(call, tools)
-            journal.write(key, _outcome(output, findings))
+            note = self._skill_note(call)
+            noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
+            journal.write(key, {**_outcome(output, findings), **noted})
         else:
-            output = self._read_back(past)
+            output, note = self._read_back(past), past.outcome.get("skill_note")
+        if (skills := self._strategy.inputs.skills) is not None:
+            skills.release(call.id)
+            skills.apply(call, output.content, note)
         result = ToolCallResult(f"result_{call.id}", call.id, output.content)
         if past is None or journal.is_answered(key):
             self._strategy.channel.emit(result)
@@ -107,9 +138,25 @@ class CallRunner:
             self._strategy.channel.observe(result)
         return output
 
+    def _skill_note(self, call: ToolCall) -> JsonValue:
+        skills = self._strategy.inputs.skills
+        return None if skills is None else skills.take_note(call.id)
+
+    async def _denied(self, call: ToolCall, tools: Toolbox) -> ToolOutput | None:
+        """What a call gives that the active skills do not allow; None where they do."""
+        refusal, skills = tools.refusal(call.name), self._strategy.inputs.skills
+        if refusal is None or skills is None:
+            return None
+        await skills.denied(call.name)
+        return ToolOutput(refusal, ran=False)
+
     async def _run_now(self, call: ToolCall, tools: Toolbox) -> tuple[ToolOutput, list[Finding]]:
         journal, key = self._strategy.inputs.journal, _key(call)
         known, tool = journal.find(key), tools.get(call.name)
+        if (denied := await self._denied(call, tools)) is not None:
+            return denied, []
+        if known is not None:
+            self._hold_skill(call, known)
         arguments = call.arguments
         if known is not None and known.status == "approved":
             arguments = as_text(known.outcome.get("arguments"))

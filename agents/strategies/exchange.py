@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.models.port import Message
+from agents.skill_use.shelf import LOAD
 from agents.strategies.prompts import delimited
 
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
@@ -12,14 +13,20 @@ LEFT_OUT = "Left out: this result is too far back. Make another call if it is ne
 def fitted_into(limit: int, messages: Sequence[Message]) -> list[Message]:
     """The messages without the results furthest back, where all are more than a model can read."""
     fitted: list[Message] = []
+    kept = {call.id for one in messages for call in one.tool_calls if call.name == LOAD}
     for message in reversed(messages):
-        if message.role == "tool":
-            is_newest = not any(later.role == "tool" for later in fitted)
+        # What a run works by is never left out.
+        if _counts(message, kept):
+            is_newest = not any(_counts(later, kept) for later in fitted)
             limit -= len(message.content)
             if limit < 0 and not is_newest:
                 message = replace(message, content=LEFT_OUT)
         fitted.append(message)
     return fitted[::-1]
+
+
+def _counts(message: Message, kept: set[str]) -> bool:
+    return message.role == "tool" and message.tool_call_id not in kept
 
 
 def as_data(messages: Sequence[Message]) -> list[Message]:

@@ -90,7 +90,7 @@ class PlanExecute(CheckedAnswer):
             limits = self.inputs.limits
             names = ", ".join(spec.name for spec in self.tools.specs)
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
-            drafted = await ask_for(self, self.conversation(system), DraftedPlan)
+            drafted = await ask_for(self, self.equipped(self.conversation(system)), DraftedPlan)
             if drafted is not None:
                 tasks = [one.task for one in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"

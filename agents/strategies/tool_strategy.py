@@ -1,8 +1,7 @@
 """What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 from workflows.events import StopEvent
@@ -23,11 +22,10 @@ from agents.events import (
     ToolCallStarted,
 )
 from agents.evidence import Evidence, read_passages
-from agents.json_shapes import parse
 from agents.models.extractive import standalone_question
 from agents.models.port import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.requests import ContextItem
-from agents.strategies.base import Strategy, StrategyInput
+from agents.strategies.base import NextT, Strategy, StrategyInput
 from agents.strategies.budget import Budget
 from agents.strategies.calls import CallRunner
 from agents.strategies.citation_check import check_citations, without_marks
@@ -35,6 +33,8 @@ from agents.strategies.claim_check import unsupported_claims
 from agents.strategies.exchange import LEFT_OUT, as_data, fitted_into
 from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import BUDGET_ENDED, question_with_context
+from agents.strategies.rounds import Acted, is_good, load_call, search_call, signature_of
+from agents.strategies.skilled import equipped
 from agents.strategies.turns import TurnMaker
 from agents.strategies.voice import Voice
 from agents.tools import search_knowledge_base, toolbox
@@ -51,21 +51,6 @@ _REPEATED_CALL = (
 _RESULT_SHARE = 2
 # For endpoints that do not count: low for Chinese, high for English.
 _CHARACTERS_PER_TOKEN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Acted:
-    """A round of calls.
-
-    Attributes:
-        messages: The turn and its results, for the next turn.
-        ran: Calls that their tool answered.
-        failed: Calls that gave nothing.
-    """
-
-    messages: tuple[Message, ...]
-    ran: int
-    failed: int
 
 
 class ToolStrategy(Strategy):
@@ -108,7 +93,24 @@ class ToolStrategy(Strategy):
             memory=inputs.memory,
             rules=inputs.rules,
             remote_tools=inputs.remote_tools,
+            skills=inputs.skills,
         )
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
+        """Run a step; the first one of the run begins with the skills that a person chose."""
+
+        async def prepared() -> NextT:
+            await self._load_chosen()
+            return await work()
+
+        return await super().attempt(name, prepared)
+
+    async def _load_chosen(self) -> None:
+        skills = self.inputs.skills
+        if skills is None or not skills.begin():
+            return
+        calls = [self.announce(load_call(one.key, self.new_id())) for one in skills.chosen]
+        await self.call(calls)
 
     @property
     def budget(self) -> Budget:
@@ -180,12 +182,18 @@ class ToolStrategy(Strategy):
         """
         if tools and self.uses_tools:
             try:
-                return await self.timed_turn(messages, self.tools.specs, voice=voice)
+                offered = self.tools.specs
+                return await self.timed_turn(self.equipped(messages), offered, voice=voice)
             except ToolsRefused:
                 self.uses_tools = False
+        messages = self.equipped(messages) if tools else messages
         if tools and self.can_search and not self._outcomes:
             return self.searching_turn(self._lookup)
         return await self.timed_turn(messages, (), voice=voice)
+
+    def equipped(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with the skills: the active ones, and while tools are offered their index."""
+        return equipped(self.inputs.skills, messages, offers_tools=self.uses_tools)
 
     def begin_task(self, lookup: str) -> None:
         """Begin something for which no call was made yet.
@@ -228,7 +236,7 @@ class ToolStrategy(Strategy):
         for call in (call for message in messages for call in message.tool_calls):
             if call.id in gone:
                 # Its result can't be read any more: it may be made again.
-                self._outcomes.pop(_signature(call), None)
+                self._outcomes.pop(signature_of(call), None)
         return fitted if self.uses_tools else as_data(fitted)
 
     def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
@@ -248,13 +256,13 @@ class ToolStrategy(Strategy):
         ready = [call for call in turn.calls if call.id not in refused]
         for call in ready:
             # A call that failed may be tried once more.
-            repeated += _signature(call) in self._outcomes
+            repeated += signature_of(call) in self._outcomes
         outputs = await self.call(ready)
         for call, output in zip(ready, outputs, strict=True):
-            signature = _signature(call)
-            self._outcomes[signature] = _is_good(output) or signature in self._outcomes
+            signature = signature_of(call)
+            self._outcomes[signature] = is_good(output) or signature in self._outcomes
         given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
-        good = sum(_is_good(output) for output in given.values())
+        good = sum(is_good(output) for output in given.values())
         answers = [
             Message("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls
         ]
@@ -267,7 +275,7 @@ class ToolStrategy(Strategy):
         repeated = 0
         asked: set[str] = set()
         for index, call in enumerate(turn.calls):
-            signature = _signature(call)
+            signature = signature_of(call)
             if turn.is_cut and index == len(turn.calls) - 1:
                 refused[call.id] = ToolOutput(CUT_CALL, ran=False)
             elif index >= MOST_CALLS:
@@ -292,20 +300,31 @@ class ToolStrategy(Strategy):
         """
         outputs = await self.calls.run(calls, self.tools)
         self._made_calls += len(calls)
+        self.show_skills()
         self.show_progress()
         self._told += [
             output.content
             for output in outputs
-            if _is_good(output) and read_passages(output.content) is None
+            if is_good(output) and read_passages(output.content) is None
         ]
         return outputs
 
+    def show_skills(self, *, anew: bool = False) -> None:
+        """Bring the shared state up to date with the active skills and their steps."""
+        skills = self.inputs.skills
+        news = None if skills is None else skills.news(anew=anew)
+        if news:
+            self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
+
     def announced(self, query: str) -> ToolCall:
         """A search of the strategy's own, shown like a model's."""
-        call = search_call(query, self.new_id())
-        self.emit(ToolCallStarted(call.id, call.name, self.new_id()))
-        self.emit(ToolCallArgs(call.id, call.arguments))
-        self.emit(ToolCallEnded(call.id))
+        return self.announce(search_call(query, self.new_id()))
+
+    def announce(self, call: ToolCall) -> ToolCall:
+        """A call of the strategy's own, shown like a model's."""
+        started = ToolCallStarted(call.id, call.name, self.new_id())
+        for one in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
+            self.emit(one)
         return call
 
     def show_evidence(self) -> None:
@@ -341,7 +360,7 @@ class ToolStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = self._as_asked(messages)
+        asked = self._as_asked(equipped(self.inputs.skills, messages, offers_tools=False))
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
             asked.append(Message("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
@@ -378,21 +397,3 @@ class ToolStrategy(Strategy):
             )
         )
         return StopEvent()
-
-
-def search_call(query: str, new_id: str) -> ToolCall:
-    """A call of the search, under an id made of a new one."""
-    arguments = json.dumps({"query": query}, ensure_ascii=False)
-    return ToolCall(f"call_{new_id.replace('-', '')}", search_knowledge_base.NAME, arguments)
-
-
-def _is_good(output: ToolOutput) -> bool:
-    return output.ran and output.failure is None
-
-
-def _signature(call: ToolCall) -> str:
-    try:
-        arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
-    except ValueError:
-        arguments = call.arguments
-    return f"{call.name} {arguments}"

@@ -91,5 +91,6 @@ class Worker(ToolStrategy):
             chosen.budget = self.budget
         self._chosen = chosen
         self.emit(chosen.opening())
+        self.show_skills(anew=True)
         await chosen.run_inside(self)
         return StopEvent()

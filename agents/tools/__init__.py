@@ -7,9 +7,13 @@ from agents.tools import (
     calendar_read,
     calendar_write,
     client_tools,
+    complete_step,
     current_time,
+    find_skills,
+    load_skill,
     people,
     read_document,
+    read_skill_file,
     recall_memory,
     remote,
     save_memory,
@@ -28,6 +32,10 @@ TOOL_MODULES = (
     recall_memory,
     save_memory,
     people,
+    load_skill,
+    read_skill_file,
+    find_skills,
+    complete_step,
     remote,
     client_tools,
 )
@@ -54,4 +62,5 @@ def withheld_tools(lacking: Collection[str]) -> frozenset[str]:
 def toolbox(scope: ToolScope) -> Toolbox:
     """All tools that this run's scope has room for."""
     rules = replace(scope.rules, policies={**DEFAULT_POLICIES, **scope.rules.policies})
-    return Toolbox([tool for module in TOOL_MODULES for tool in module.tools(scope)], rules)
+    tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
+    return Toolbox(tools, rules, scope.skills)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.events import Interrupt
 from agents.json_shapes import as_object, as_text, parse
 from agents.models.port import ToolCall
-from agents.tools.base import Tool
+from agents.tools.base import Question, Tool
 from agents.tools.schemas import schema_fault
 
 DECLINED = "Declined: the user does not want this call. Do not make it again unless asked to."
@@ -34,8 +34,18 @@ class Answered:
     content: str = ""
 
 
-def question_of(tool: Tool, call: ToolCall, *, until: str, is_chinese: bool) -> Interrupt:
-    """The interrupt for a call of a tool that asks a person, or needs one's consent."""
+def question_of(
+    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, asked: Question | None = None
+) -> Interrupt:
+    """The interrupt for a call of a tool that asks a person, or needs one's consent.
+
+    Args:
+        tool: that is called.
+        call: of it; its arguments are valid.
+        until: when the question expires, ISO 8601.
+        is_chinese: whether the person is asked in Chinese.
+        asked: what the tool found that a person has to be asked.
+    """
     arguments = parse(call.arguments or "{}")
     metadata: dict[str, JsonValue] = {
         "tool": tool.name,
@@ -44,7 +54,12 @@ def question_of(tool: Tool, call: ToolCall, *, until: str, is_chinese: bool) -> 
     }
     if tool.question is not None:
         asked = tool.question(call.arguments)
+    if asked is not None:
         metadata["allowed"] = ["response", "reject"]
+        if asked.fills:
+            metadata["fills"] = asked.fills
+        if asked.skill is not None:
+            metadata["skill"] = asked.skill
         return Interrupt(
             str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata
         )
@@ -75,6 +90,11 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> Answered:
     """
     if fault := schema_fault(interrupt.response_schema, payload):
         raise BadAnswer(fault)
+    if filled := as_text(interrupt.metadata.get("fills")):
+        given = as_object(interrupt.metadata["arguments"])
+        answers = {**as_object(given.get(filled)), **as_object(payload)}
+        arguments = json.dumps({**given, filled: answers}, ensure_ascii=False)
+        return Answered("approved", arguments=arguments)
     if interrupt.reason != "tool_call":
         return Answered("done", content=json.dumps(payload, ensure_ascii=False))
     answer = as_object(payload)

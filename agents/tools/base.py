@@ -19,6 +19,7 @@ from agents.mcp.remote_tools import RemoteTool
 from agents.models.port import ToolSpec
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool
+from agents.skill_use.shelf import SkillShelf
 from agents.tools.schemas import schema_fault
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
@@ -40,11 +41,16 @@ class Question:
     Attributes:
         message: For the person.
         schema: JSON Schema of the answer.
+        fills: The argument, an object, into which the answer goes; the call is made then. Empty
+            where the answer is the call's result.
+        skill: The skill for which is asked, as :func:`agents.skill_use.shelf.dumped` gives it.
     """
 
     reason: Literal["confirmation", "input_required"]
     message: str
     schema: dict[str, JsonValue]
+    fills: str = ""
+    skill: dict[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Tool:
         in_order: Never made beside another call of the same turn.
         side: ``client`` runs in the caller's frontend: never here.
         question: Set when the tool is a question to a person, made of the arguments (JSON text).
+        asks: Finds out what a person has to be asked before a call (its JSON text) can be made, or
+            None. Calls of such a tool are made before all others of their turn.
     """
 
     name: str
@@ -74,6 +82,7 @@ class Tool:
     in_order: bool = False
     side: Literal["server", "client"] = "server"
     question: Callable[[str], Question] | None = None
+    asks: Callable[[str], Awaitable[Question | None]] | None = None
 
     @property
     def needs_others(self) -> bool:
@@ -114,6 +123,7 @@ class ToolScope:
         memory: None when the run's owner does not allow it.
         rules: how freely they may be called.
         remote_tools: of MCP servers.
+        skills: None where the run has none.
     """
 
     retriever: Retriever | None
@@ -126,6 +136,7 @@ class ToolScope:
     memory: LongTermMemory | None = None
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
+    skills: SkillShelf | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +184,16 @@ class Toolbox:
     Args:
         tools: those that the run has room for.
         rules: their policies; a tool that is switched off is not offered.
+        skills: those that are active keep the run to the tools that they allow.
     """
 
-    def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None) -> None:
-        rules = rules or ToolRules()
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        rules: ToolRules | None = None,
+        skills: SkillShelf | None = None,
+    ) -> None:
+        rules, self._skills = rules or ToolRules(), skills
         named: dict[str, Tool] = {}
         for tool in tools:
             # A caller's tool never takes the place of one of ours, switched off or not.
@@ -189,10 +206,15 @@ class Toolbox:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools to offer to a model."""
-        return tuple(tool.spec for tool in self._tools.values())
+        return tuple(tool.spec for name, tool in self._tools.items() if name in self)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tools
+        return name in self._tools and self.refusal(name) is None
+
+    def refusal(self, name: str) -> str | None:
+        """Why the run's skills do not allow one of the tools, for the model; None if they do."""
+        is_bound = self._skills is not None and name in self._tools and name not in self._off
+        return self._skills.refusal(name) if self._skills is not None and is_bound else None
 
     def get(self, name: str) -> Tool | None:
         """The tool of a name."""
@@ -204,8 +226,10 @@ class Toolbox:
             return f"The tool {name} is switched off: go on without it."
         tool = self._tools.get(name)
         if tool is None:
-            known = ", ".join(self._tools) or "none"
+            known = ", ".join(one for one in self._tools if one in self) or "none"
             return f"There is no tool {name[:100]!r}. Known tools: {known}."
+        if (refusal := self.refusal(name)) is not None:
+            return refusal
         try:
             value = parse(arguments or "{}")
         except ValueError:
@@ -226,8 +250,8 @@ class Toolbox:
         """
         tool = self._tools.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
-        if tool is None or is_waiting or name in self._off:
-            # Unknown, switched off, or arguments that nobody need be asked about.
+        if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
+            # Unknown, switched off, not allowed, or arguments that nobody need be asked about.
             why = self.fault(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)

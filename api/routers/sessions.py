@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import session_config, sessions
+from agents.requests import MOST_SKILLS
 from agents.runs import removal
 from agents.session_limit import check_room
 from agents.strategies import STRATEGIES
@@ -43,6 +44,13 @@ _MAX_MESSAGES = 200
 Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
+class SkillPin(Body):
+    """A skill in one version, whichever is the newest."""
+
+    id: Text = Field(max_length=200)
+    version: int | None = Field(default=None, ge=1)
+
+
 class SessionConfig(Body):
     """How questions of a session are answered when a run does not say otherwise."""
 
@@ -50,7 +58,7 @@ class SessionConfig(Body):
     model_id: Text | None = Field(default=None, max_length=200)
     knowledge_base_ids: list[Text] | None = Field(default=None, max_length=100)
     mcp_connection_ids: list[Text] | None = Field(default=None, max_length=100)
-    skill_ids: list[Text] | None = Field(default=None, max_length=100)
+    skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
 
 
 class SessionBody(Body):

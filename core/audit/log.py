@@ -50,6 +50,7 @@ class AuditAction(StrEnum):
     SKILL_DELETED = "skill.deleted"
     SKILL_REVIEWED = "skill.reviewed"
     SKILLS_IMPORTED = "skills.imported"
+    SKILL_TOOL_DENIED = "skill.tool_denied"
 
 
 def _address(text: str) -> str:

@@ -13,6 +13,7 @@ from agents.requests import (
     ContextItem,
     RunOptions,
     RunRequest,
+    SkillChoice,
     ToolMessage,
     UserMessage,
 )
@@ -60,7 +61,9 @@ def test_input_of_the_seed_is_read_in_snake_case():
         thread_id="session-uuid",
         run_id="run-uuid",
         messages=(UserMessage("m1", "查询服务器状态"),),
-        options=RunOptions("react", "model-uuid", ("kb-uuid",), ("mcp-uuid",), ("skill-uuid",)),
+        options=RunOptions(
+            "react", "model-uuid", ("kb-uuid",), ("mcp-uuid",), (SkillChoice("skill-uuid"),)
+        ),
         tools=(
             ClientTool("world_tps_get", "获取服务器 TPS", {"type": "object", "properties": {}}),
         ),
@@ -252,14 +255,32 @@ def test_input_is_refused_when_nested_deeper(levels):
     assert len(details["field"]) <= 200
 
 
-@pytest.mark.parametrize(
-    "name", ["knowledge_base_ids", "knowledgeBaseIds", "mcp_connection_ids", "skill_ids"]
-)
+@pytest.mark.parametrize("name", ["knowledge_base_ids", "knowledgeBaseIds", "mcp_connection_ids"])
 def test_lists_of_ids_have_an_end(name):
     ids = [str(number) for number in range(MOST_IDS)]
     assert read_run_request(body(forwardedProps={name: ids}))
     details = refusal(body(forwardedProps={name: [*ids, "one more"]}))
     assert details == {"field": f"forwardedProps.{name}", "error": "has more than 100 entries"}
+
+
+@pytest.mark.parametrize("name", ["skill_ids", "skillIds"])
+def test_skills_are_named_by_ids_or_pinned_to_versions(name):
+    given = ["a", {"id": "b", "version": 2}, {"id": "c"}, "a"]
+    options = read_run_request(body(forwardedProps={name: given})).options
+    assert options.skill_ids == (SkillChoice("a"), SkillChoice("b", 2), SkillChoice("c"))
+    for wrong in ([""], [{"version": 1}], [{"id": "a", "version": 0}], [{"id": "a", "x": 1}], "a"):
+        details = refusal(body(forwardedProps={name: wrong}))
+        error = "must be a list of ids or of {id, version}"
+        assert details == {"field": f"forwardedProps.{name}", "error": error}
+    details = refusal(body(forwardedProps={name: [str(number) for number in range(6)]}))
+    assert details == {"field": f"forwardedProps.{name}", "error": "has more than 5 entries"}
+
+
+def test_inputs_of_skills_are_an_object():
+    options = read_run_request(body(forwardedProps={"skillInputs": {"a": 1}})).options
+    assert options.skill_inputs == {"a": 1}
+    details = refusal(body(forwardedProps={"skill_inputs": ["a"]}))
+    assert details == {"field": "forwardedProps.skill_inputs", "error": "must be an object"}
 
 
 def test_answers_have_an_end():

@@ -23,6 +23,8 @@ from tests.agents.fakes import (
     InMemoryRetriever,
     passage,
 )
+from tests.agents.skill_parts import InMemoryLibrary, shelf_of
+from tests.fixtures.skill_files import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
 
@@ -107,6 +109,8 @@ def test_every_tool_has_a_described_schema_and_a_unique_name():
         frontend,
         calendar=book,
         memory=InMemoryMemory(),
+        # One more than are listed: the others are searched.
+        skills=shelf_of(InMemoryLibrary(REVIEW, REPORT), most=1),
     )
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 

@@ -7,11 +7,14 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
+from agents.skill_use.choosing import MOST_LISTED
 from agents.strategies import STRATEGIES
 from agents.tools import DEFAULT_POLICIES
+from core.database.engine import Database
 from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server
+from tests.fixtures.skill_files import FILES, REVIEW, add_skill_to
 
 PLACE = {"name": "where_am_i", "description": "The user's place.", "parameters": {"type": "object"}}
 EVENT = {
@@ -31,6 +34,10 @@ COMMANDS: dict[str, tuple[dict[str, Any], str]] = {
     "recall_memory": ({"about": "relay"}, "I work on the relay in Ulm."),
     "confirm_action": ({"message": "Delete all?"}, '{"confirmed": true}'),
     "request_input": ({"prompt": "Which address?"}, '{"input": "a@example.com"}'),
+    "load_skill": ({"name": "code-review"}, "Name the defects."),
+    "read_skill_file": ({"name": "code-review", "path": "references/hours.md"}, "UTC"),
+    "find_skills": ({"query": "review code"}, "code-review"),
+    "complete_step": ({"index": 1}, "Name one of the loaded skills."),
     "where_am_i": ({}, "In Ulm."),
 }
 ANSWERS = {
@@ -61,11 +68,21 @@ def called(user: Api, agent_type: str, command: str, kb_id: str) -> list[dict[st
     return events
 
 
+async def add_skills(database: Database, owner_id: str) -> None:
+    """More skills than are listed, so that they can be searched."""
+    await add_skill_to(database, owner_id, REVIEW, files=FILES)
+    for number in range(MOST_LISTED):
+        await add_skill_to(
+            database, owner_id, f"# SKILL: Chore {number}\n\n## Description\n\nA chore.\n"
+        )
+
+
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 def test_command_calls_each_tool_and_tells_its_result(embedded: Server, agent_type: str):
     user = embedded.person()
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay.md", GUIDE)
+    embedded.work(lambda database: add_skills(database, user.user_id))
     # So that one of them needs consent.
     user.put("/users/me/tool-policies", {"policies": {"current_time": "ask"}})
     for tool, (arguments, told) in COMMANDS.items():

@@ -1,0 +1,312 @@
+"""The skills of one run: what it may load, what it works by, and which tools that allows."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue, TypeAdapter
+
+from agents.json_shapes import as_object
+from agents.models.port import Message, ToolCall
+from agents.skill_use.library import SkillLibrary, SkillVersionRef
+from skills.cards import SkillCard
+from skills.index_block import IndexBlock
+from skills.selection import SkillSelector
+
+LOAD, READ_FILE, FIND, COMPLETE = (
+    "load_skill",
+    "read_skill_file",
+    "find_skills",
+    "complete_step",
+)
+ALWAYS_ALLOWED = frozenset((LOAD, READ_FILE, FIND, COMPLETE))
+"""Tools that no skill takes away: they reach nothing but skills."""
+MOST_ACTIVE = 3
+"""Skills that a model may load; those that a person chose are counted apart."""
+MOST_TOKENS = 20_000
+"""About how many tokens all skills of a run may take together."""
+_ALIKE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSkill:
+    """A skill that the run may load, under the key by which it is named to the model."""
+
+    key: str
+    ref: SkillVersionRef
+    card: SkillCard
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSkill:
+    """A skill that the run works by.
+
+    Attributes:
+        tools: As declared; None where the skill restricts none.
+        steps: Their titles.
+        tokens: An estimate of its text.
+        chosen: By a person, not by the model.
+    """
+
+    key: str
+    ref: SkillVersionRef
+    name: str
+    tools: tuple[str, ...] | None
+    steps: tuple[str, ...]
+    tokens: int
+    chosen: bool
+
+
+_ACTIVE = TypeAdapter(ActiveSkill)
+
+
+@dataclass(slots=True)
+class _Working:
+    """An active skill with the call that loaded it, what that gave, and the steps that are done."""
+
+    skill: ActiveSkill
+    call: ToolCall
+    content: str
+    done: set[int] = field(default_factory=set[int])
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run's skills are found and opened with.
+
+    Attributes:
+        selector: Ranks the offered ones.
+        index: The text for the system prompt.
+    """
+
+    library: SkillLibrary
+    selector: SkillSelector
+    index: IndexBlock
+
+
+class SkillShelf:
+    """The skills of one run; the journal of the run keeps what happens here, in notes.
+
+    Args:
+        means: what they are found and opened with.
+        offered: those that the run may load.
+        chosen: those that a person chose, in their order; they are loaded before anything else.
+        inputs: what the request gave for them.
+        is_chinese: whether people are asked in Chinese.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        offered: Sequence[OfferedSkill],
+        chosen: Sequence[OfferedSkill] = (),
+        inputs: Mapping[str, JsonValue] | None = None,
+        *,
+        is_chinese: bool = False,
+    ) -> None:
+        self.library = means.library
+        self.index = means.index
+        self.inputs = dict(inputs or {})
+        self.is_chinese = is_chinese
+        self.chosen = tuple(chosen)
+        self._is_begun = not self.chosen
+        self._selector = means.selector
+        self._offered = {one.key: one for one in [*offered, *chosen]}
+        self._working: dict[str, _Working] = {}
+        self._held: dict[str, ActiveSkill] = {}
+        self._notes: dict[str, dict[str, JsonValue]] = {}
+        self._shown: JsonValue = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All that may be loaded, in a stable order."""
+        return tuple(sorted(self._offered))
+
+    def begin(self) -> bool:
+        """Whether the chosen skills are still to be loaded; asked once."""
+        begun, self._is_begun = self._is_begun, True
+        return not begun
+
+    def find(self, name: str) -> OfferedSkill | None:
+        """The skill of a key or an id, in the version that the run keeps to."""
+        by_id = next((one for one in self._offered.values() if one.ref.id == name), None)
+        return self._offered.get(name.strip().removeprefix("/")) or by_id
+
+    def alike(self, name: str) -> list[str]:
+        """Keys that may have been meant."""
+        return alike_of(name.lower(), self.keys)
+
+    async def rank(self, query: str, most: int) -> list[OfferedSkill]:
+        """The offered skills that fit a request, best first."""
+        ranked = await self._selector.rank(query)
+        found = [self._offered.get(one.card.slug) for one in ranked if one.score > 0]
+        return [one for one in found if one is not None][:most]
+
+    @property
+    def active(self) -> tuple[ActiveSkill, ...]:
+        """Those that the run works by, in the order in which they were loaded."""
+        return tuple(one.skill for one in self._working.values())
+
+    def is_active(self, skill_id: str) -> bool:
+        """Whether the run works by a skill."""
+        return skill_id in self._working
+
+    def is_chosen(self, skill_id: str) -> bool:
+        """Whether a person chose a skill."""
+        return any(one.ref.id == skill_id for one in self.chosen)
+
+    def lacks_room_for(self, tokens: int, *, chosen: bool) -> bool:
+        """Whether one more skill is more than a run may work by."""
+        by_model = sum(not one.chosen for one in self.active)
+        together = tokens + sum(one.tokens for one in self.active)
+        return together > MOST_TOKENS or (not chosen and by_model >= MOST_ACTIVE)
+
+    def pin(self, skill: ActiveSkill) -> None:
+        """Keep to a version from here on."""
+        known = self._offered.get(skill.key)
+        card = known.card if known else SkillCard(skill.key, skill.name, "")
+        self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
+
+    def hold(self, call_id: str, skill: JsonValue) -> None:
+        """Keep tools to a skill already while a person is asked for what it needs."""
+        held = _ACTIVE.validate_python(skill)
+        self._held[call_id] = held
+        self.pin(held)
+
+    def release(self, call_id: str) -> None:
+        """The person has answered."""
+        self._held.pop(call_id, None)
+
+    def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
+        """Say that a call loads a skill; it counts once the call's result is written down."""
+        self._notes[call_id] = {"loaded": dumped(skill)}
+
+    def note_step(self, call_id: str, skill_id: str, index: int) -> None:
+        """Say that a call reports a step done."""
+        self._notes[call_id] = {"step": {"id": skill_id, "index": index}}
+
+    def take_note(self, call_id: str) -> dict[str, JsonValue] | None:
+        """What a call did to the skills, to be written down with its result."""
+        return self._notes.pop(call_id, None)
+
+    def apply(self, call: ToolCall, content: str, note: JsonValue) -> None:
+        """Let a note count, now or when the run is taken up."""
+        about = as_object(note)
+        if "loaded" in about:
+            skill = _ACTIVE.validate_python(about["loaded"])
+            self.pin(skill)
+            self._working[skill.ref.id] = _Working(skill, call, content)
+        if "step" in about:
+            step = as_object(about["step"])
+            working, index = self._working.get(str(step["id"])), step["index"]
+            if working is not None and isinstance(index, int):
+                working.done.add(index)
+
+    def done_steps(self, skill_id: str) -> frozenset[int]:
+        """The steps of an active skill that were reported done, from 1."""
+        working = self._working.get(skill_id)
+        return frozenset(working.done if working else ())
+
+    def refusal(self, tool: str) -> str | None:
+        """Why the active skills keep the run from a tool, for the model; None if they do not."""
+        allowed = self._allowed()
+        if allowed is None or tool in ALWAYS_ALLOWED or any(_names(one, tool) for one in allowed):
+            return None
+        names = ", ".join(one.key for one in self.restricting)
+        known = ", ".join(sorted(allowed)) or "none"
+        return (
+            f"The tool {tool[:100]} is not allowed by the active skill {names}: go on without it. "
+            f"Allowed tools: {known}."
+        )
+
+    @property
+    def restricting(self) -> tuple[ActiveSkill, ...]:
+        """The skills whose allowed tools count: those that a person chose dominate."""
+        declaring = [one for one in (*self.active, *self._held.values()) if one.tools is not None]
+        return tuple([one for one in declaring if one.chosen] or declaring)
+
+    def _allowed(self) -> frozenset[str] | None:
+        declaring = self.restricting
+        if not declaring:
+            return None
+        names = (tool for one in declaring for tool in one.tools or ())
+        return frozenset(name for name in names if is_enforceable(name))
+
+    async def count_offered(self) -> None:
+        """Count that the listed skills stand in the run's index."""
+        listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
+        await self.library.offered([one.ref for one in listed])
+
+    async def denied(self, tool: str) -> None:
+        """Count and audit that a tool was refused."""
+        await self.library.denied([one.ref for one in self.restricting], tool)
+
+    def exchange_for(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with every active skill in them, behind the last question where it is absent.
+
+        A skill's text stands on the level of a tool's result, never above the system's message.
+        """
+        present = {call.id for message in messages for call in message.tool_calls}
+        missing = [one for one in self._working.values() if one.call.id not in present]
+        last = max(
+            (place for place, message in enumerate(messages) if message.role == "user"),
+            default=None,
+        )
+        if not missing or last is None:
+            return list(messages)
+        added: list[Message] = []
+        for one in missing:
+            added.append(Message("assistant", tool_calls=(one.call,)))
+            added.append(Message("tool", one.content, tool_call_id=one.call.id))
+        return [*messages[: last + 1], *added, *messages[last + 1 :]]
+
+    def news(self, *, anew: bool = False) -> JsonValue:
+        """The active skills as shared state, where they changed since the last time; else None.
+
+        Args:
+            anew: whether nobody has been shown them yet.
+        """
+        shown: JsonValue = [_shown(one) for one in self._working.values()]
+        if not shown or (shown == self._shown and not anew):
+            return None
+        self._shown = shown
+        return shown
+
+
+def alike_of(text: str, known: Sequence[str]) -> list[str]:
+    """Those of some names that are spelled nearly like a text."""
+    return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)
+
+
+def is_enforceable(tool: str) -> bool:
+    """Whether an entry of allowed tools names tools; one of their arguments, ``Tool(x:*)``, does not."""
+    return "(" not in tool and "*" not in tool.removesuffix("*")
+
+
+def _names(entry: str, tool: str) -> bool:
+    """Whether an entry of allowed tools, which may end with ``*``, names a tool."""
+    return tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
+
+
+def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
+    """A skill as notes keep it."""
+    return _ACTIVE.dump_python(skill, mode="json")
+
+
+def held_skill(skill: ActiveSkill) -> ActiveSkill:
+    """A skill that waits for its inputs: it restricts tools and has no steps to show."""
+    return replace(skill, steps=())
+
+
+def _shown(one: _Working) -> JsonValue:
+    steps: list[JsonValue] = []
+    is_current = False
+    for index, title in enumerate(one.skill.steps, start=1):
+        status = "done" if index in one.done else "pending"
+        if status == "pending" and not is_current:
+            status, is_current = "current", True
+        steps.append({"index": index, "title": title, "status": status})
+    ref = one.skill.ref
+    about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
+    named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}
+    return {**about, **named, "chosen": one.skill.chosen, "steps": steps}

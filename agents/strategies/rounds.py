@@ -1,0 +1,53 @@
+"""Calls of a round: what was called with what, what came of it, and those of the strategy's own."""
+
+import json
+from dataclasses import dataclass
+
+from agents.json_shapes import parse
+from agents.models.port import Message, ToolCall
+from agents.tools import load_skill, search_knowledge_base
+from agents.tools.base import ToolOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """A round of calls.
+
+    Attributes:
+        messages: The turn and its results, for the next turn.
+        ran: Calls that their tool answered.
+        failed: Calls that gave nothing.
+    """
+
+    messages: tuple[Message, ...]
+    ran: int
+    failed: int
+
+
+def search_call(query: str, new_id: str) -> ToolCall:
+    """A call of the search, under an id made of a new one."""
+    return _own_call(search_knowledge_base.NAME, {"query": query}, new_id)
+
+
+def load_call(skill: str, new_id: str) -> ToolCall:
+    """A call that loads a skill, under an id made of a new one."""
+    return _own_call(load_skill.NAME, {"name": skill}, new_id)
+
+
+def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
+    text = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(f"call_{new_id.replace('-', '')}", name, text)
+
+
+def is_good(output: ToolOutput) -> bool:
+    """Whether a call gave something."""
+    return output.ran and output.failure is None
+
+
+def signature_of(call: ToolCall) -> str:
+    """What was called with what, however its JSON is spelled."""
+    try:
+        arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
+    except ValueError:
+        arguments = call.arguments
+    return f"{call.name} {arguments}"

@@ -1,0 +1,81 @@
+"""The tool by which the model reports a finished step of a skill."""
+
+import json
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.skill_use import shelf as shelves
+from agents.skill_use.shelf import ActiveSkill, SkillShelf
+from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
+from agents.tools.skill_texts import told_error
+from core.accounts.permissions import Permission
+from core.tool_policies import ToolPolicy
+
+NAME = shelves.COMPLETE
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.SKILL_VIEW}
+
+
+class CompleteArguments(BaseModel):
+    """Arguments of a report."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    index: int = Field(ge=1, description="The step's number in the skill's list of steps.")
+    evidence: str = Field(
+        default="", max_length=2000, description="What was done, in one sentence."
+    )
+    name: str = Field(
+        default="", max_length=200, description="The skill's name, where several are loaded."
+    )
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """The tool bound to the run's skills; none where there are none."""
+    skills = scope.skills
+    if skills is None:
+        return []
+
+    async def complete(arguments: CompleteArguments) -> str:
+        return await _complete(skills, arguments)
+
+    return [
+        Tool(
+            name=NAME,
+            description="Report that a step of a loaded skill is done, so that the user sees how "
+            "far the work is. Gives the next step as JSON.",
+            parameters=arguments_schema(CompleteArguments),
+            invoke=validated(CompleteArguments, complete),
+            idempotent=True,
+            in_order=True,
+        )
+    ]
+
+
+async def _complete(skills: SkillShelf, arguments: CompleteArguments) -> str:
+    skill = _named(skills, arguments.name)
+    if skill is None:
+        keys = [one.key for one in skills.active]
+        return told_error("Name one of the loaded skills.", alike=keys)
+    if arguments.index > len(skill.steps):
+        return told_error(f"The skill {skill.key} has {len(skill.steps)} steps.")
+    before = skills.done_steps(skill.ref.id)
+    skills.note_step(current_call_id(), skill.ref.id, arguments.index)
+    done = before | {arguments.index}
+    if len(done) == len(skill.steps) > len(before):
+        await skills.library.completed(skill.ref)
+    left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
+    if not left:
+        return json.dumps({"done": sorted(done), "all_done": True})
+    following = {"index": left[0], "title": skill.steps[left[0] - 1]}
+    return json.dumps({"done": sorted(done), "next": following}, ensure_ascii=False)
+
+
+def _named(skills: SkillShelf, name: str) -> ActiveSkill | None:
+    """The loaded skill of a name; without one the only one, or the last one that has steps."""
+    if name:
+        offered = skills.find(name)
+        wanted = offered.ref.id if offered else ""
+        return next((one for one in skills.active if one.ref.id == wanted), None)
+    return next((one for one in reversed(skills.active) if one.steps), None)

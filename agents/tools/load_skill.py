@@ -1,0 +1,193 @@
+"""The tool that gives the model a skill to work by."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from agents.json_shapes import as_object
+from agents.skill_use import shelf as shelves
+from agents.skill_use.shelf import ActiveSkill, OfferedSkill, SkillShelf, dumped, held_skill
+from agents.tools.base import (
+    Question,
+    Tool,
+    ToolScope,
+    arguments_schema,
+    current_call_id,
+    validated,
+)
+from agents.tools.skill_inputs import Gathered, gather, requested_for, schema_of_missing
+from agents.tools.skill_texts import told_error, told_inputs, told_skill
+from core.accounts.permissions import Permission
+from core.errors import (
+    AgentexError,
+    PermissionDenied,
+    SkillFileNotFound,
+    SkillNotFound,
+    SkillVersionNotFound,
+)
+from core.tool_policies import ToolPolicy
+from skills.cards import plain
+from skills.catalogue import OpenedSkill
+from skills.models import Step
+
+NAME = shelves.LOAD
+POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
+PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.SKILL_VIEW}
+GONE = (SkillNotFound, SkillVersionNotFound, SkillFileNotFound, PermissionDenied)
+# A skill's text has a limit of its own, and half of one can't be followed.
+_OUTPUT_CHARACTERS = 400_000
+_LONGEST_NAME = 200
+_LONGEST_TITLE = 200
+_NEEDS = (
+    "The skill “{name}” needs: {inputs}.",
+    "技能“{name}”需要以下信息：{inputs}。",
+)
+
+
+class LoadArguments(BaseModel):
+    """Arguments of loading a skill."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    name: str = Field(
+        min_length=1, max_length=_LONGEST_NAME, description="The skill's name as the list has it."
+    )
+    inputs: dict[str, JsonValue] = Field(
+        default_factory=dict[str, JsonValue],
+        description="Values for the inputs that the skill declares, as far as the user said them. "
+        "Leave out what is not known: the user is asked.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A skill that can be loaded, with what there is for its inputs."""
+
+    active: ActiveSkill
+    opened: OpenedSkill
+    gathered: Gathered
+
+
+def tools(scope: ToolScope) -> list[Tool]:
+    """The tool bound to the run's skills; none where there are none."""
+    skills = scope.skills
+    if skills is None:
+        return []
+
+    async def load(arguments: LoadArguments) -> str:
+        return await _load(skills, arguments)
+
+    return [
+        Tool(
+            name=NAME,
+            description="Load a skill: the procedure for a kind of task, written by a person. Call "
+            "it before you begin a task that one of the listed skills fits.",
+            parameters=_parameters(skills),
+            invoke=validated(LoadArguments, load),
+            output_characters=_OUTPUT_CHARACTERS,
+            idempotent=True,
+            in_order=True,
+            asks=_asking(skills),
+        )
+    ]
+
+
+def _parameters(skills: SkillShelf) -> dict[str, JsonValue]:
+    """The arguments' schema, with the names where all of them are listed."""
+    schema = arguments_schema(LoadArguments)
+    if skills.index.omitted:
+        return schema
+    properties = as_object(schema["properties"])
+    name: dict[str, JsonValue] = {
+        **as_object(properties["name"]),
+        "enum": list[JsonValue](skills.keys),
+    }
+    return {**schema, "properties": {**properties, "name": name}}
+
+
+def _asking(skills: SkillShelf) -> Callable[[str], Awaitable[Question | None]]:
+    async def asks(text: str) -> Question | None:
+        try:
+            found = await _find(skills, LoadArguments.model_validate_json(text or "{}"))
+        except (ValidationError, AgentexError):
+            # The call itself tells what is wrong.
+            return None
+        if isinstance(found, str) or found.gathered.faults or not found.gathered.missing:
+            return None
+        schema = schema_of_missing(found.opened.parsed.input_schema, found.gathered.missing)
+        names = ("、" if skills.is_chinese else ", ").join(found.gathered.missing)
+        message = _NEEDS[skills.is_chinese].format(name=found.active.name, inputs=names)
+        skill = dumped(held_skill(found.active))
+        return Question("input_required", message, schema, fills="inputs", skill=skill)
+
+    return asks
+
+
+async def _find(skills: SkillShelf, arguments: LoadArguments) -> _Found | str:
+    """What is to be loaded, or what is told instead.
+
+    Raises:
+        AgentexError: it can't be read at this moment.
+    """
+    offered = skills.find(arguments.name)
+    if offered is None:
+        return no_skill(skills, arguments.name)
+    try:
+        opened = await skills.library.open(offered.ref.id, offered.ref.version)
+    except GONE:
+        return no_skill(skills, arguments.name)
+    active = _active(offered, opened, chosen=skills.is_chosen(offered.ref.id))
+    schema = opened.parsed.input_schema
+    requested = requested_for(offered.key, schema, skills.inputs)
+    found = _Found(active, opened, gather(schema, requested, arguments.inputs))
+    if not skills.is_active(active.ref.id) and skills.lacks_room_for(
+        active.tokens, chosen=active.chosen
+    ):
+        names = ", ".join(one.key for one in skills.active) or "none"
+        return told_error(
+            f"No room: a run works by at most {shelves.MOST_ACTIVE} loaded skills with about "
+            f"{shelves.MOST_TOKENS} tokens together. Loaded: {names}. Go on with these."
+        )
+    return found
+
+
+def no_skill(skills: SkillShelf, name: str) -> str:
+    """What is told of a name that is no skill's, or of one that the run's owner may not use."""
+    return told_error(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+
+
+def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> ActiveSkill:
+    parsed = opened.parsed
+    return ActiveSkill(
+        offered.key,
+        offered.ref,
+        plain(parsed.name),
+        parsed.tools,
+        tuple(map(_title, parsed.steps)),
+        parsed.token_estimate,
+        chosen,
+    )
+
+
+def _title(step: Step) -> str:
+    """A step in one line."""
+    first = step.instruction.strip().split("\n", 1)[0]
+    return plain(step.title or first)[:_LONGEST_TITLE]
+
+
+async def _load(skills: SkillShelf, arguments: LoadArguments) -> str:
+    found = await _find(skills, arguments)
+    if isinstance(found, str):
+        return found
+    gathered, active = found.gathered, found.active
+    if gathered.faults:
+        return told_error(f"The inputs are not valid: {'; '.join(gathered.faults)}.")
+    if gathered.missing:
+        return told_error(f"Inputs are missing: {', '.join(gathered.missing)}.")
+    if skills.is_active(active.ref.id):
+        inputs = f"\n\n{told_inputs(gathered.values)}" if found.opened.parsed.input_params else ""
+        return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
+    skills.note_loaded(current_call_id(), active)
+    await skills.library.loaded(active.ref, active.key, chosen=active.chosen)
+    return told_skill(active, found.opened, gathered.values)

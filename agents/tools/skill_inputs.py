@@ -1,0 +1,79 @@
+"""The inputs that a skill declares: from the request, from the model, else their defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agents.json_shapes import as_list, as_object
+from agents.tools.schemas import schema_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What there is for a skill's inputs.
+
+    Attributes:
+        values: by name, as declared.
+        missing: required ones that nobody gave, or that the request gave wrongly.
+        faults: what is wrong with those that the model gave, for the model.
+    """
+
+    values: dict[str, JsonValue]
+    missing: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+def gather(
+    schema: dict[str, JsonValue],
+    requested: Mapping[str, JsonValue],
+    given: Mapping[str, JsonValue],
+) -> Gathered:
+    """Put the inputs of a skill together.
+
+    Args:
+        schema: JSON Schema that the skill declares; an object without additional properties.
+        requested: what the request gave, which counts first; names of others' inputs are left.
+        given: what the model, or a person, gave.
+    """
+    declared = {name: as_object(one) for name, one in as_object(schema.get("properties")).items()}
+    required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
+    values: dict[str, JsonValue] = {}
+    missing: list[str] = []
+    faults = [f"inputs.{name[:100]}: not declared" for name in given if name not in declared]
+    for name, one in declared.items():
+        asked, told = requested.get(name), given.get(name)
+        if asked is not None and not schema_fault(one, asked):
+            values[name] = asked
+        elif told is not None and (fault := schema_fault(one, told)):
+            faults.append(f"inputs.{name}: {fault}")
+        elif told is not None:
+            values[name] = told
+        elif asked is not None or (name in required and one.get("default") is None):
+            missing.append(name)
+        elif one.get("default") is not None:
+            values[name] = one["default"]
+    return Gathered(values, tuple(missing), tuple(faults))
+
+
+def requested_for(
+    key: str, schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    """What a request's ``skill_inputs`` say for one skill: under its key, else by their names."""
+    own = inputs.get(key)
+    is_own = isinstance(own, dict) and key not in as_object(schema.get("properties"))
+    return {**inputs, **as_object(own)} if is_own else dict(inputs)
+
+
+def schema_of_missing(
+    schema: dict[str, JsonValue], missing: tuple[str, ...]
+) -> dict[str, JsonValue]:
+    """The JSON Schema of what a person is asked for."""
+    declared = as_object(schema.get("properties"))
+    properties: dict[str, JsonValue] = {name: declared[name] for name in missing}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list[JsonValue](missing),
+        "additionalProperties": False,
+    }

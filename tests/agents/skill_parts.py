@@ -1,0 +1,92 @@
+"""A run's skills without a database: the library's other side, and shelves of written skills."""
+
+from collections.abc import Sequence
+
+from agents.skill_use.library import SkillVersionRef
+from agents.skill_use.shelf import Means, OfferedSkill, SkillShelf
+from core.errors import SkillFileNotFound, SkillNotFound
+from skills import parsing
+from skills.cards import card_of
+from skills.catalogue import FileEntry, OpenedSkill
+from skills.catalogue import SkillCard as CatalogueCard
+from skills.index_block import MOST_CHARACTERS, write_index
+from skills.models import ParsedSkill
+from skills.selection import prepare_selector
+from skills.slugs import slug_of
+
+
+def read(content: str) -> ParsedSkill:
+    parsed = parsing.parse(content.encode()).parsed
+    assert parsed is not None
+    return parsed
+
+
+class InMemoryLibrary:
+    """Opens skills by their slugs.
+
+    Attributes:
+        told: what was counted, in order.
+        opened: which skills were read.
+    """
+
+    def __init__(self, *contents: str, files: dict[str, bytes] | None = None) -> None:
+        self.skills = {slug_of(one.name): one for one in map(read, contents)}
+        self.files = files or {}
+        self.told: list[tuple[str, ...]] = []
+        self.opened: list[str] = []
+
+    async def open(self, skill_id: str, version: int) -> OpenedSkill:
+        if skill_id not in self.skills:
+            raise SkillNotFound
+        self.opened.append(skill_id)
+        parsed = self.skills[skill_id]
+        card = CatalogueCard(
+            skill_id, skill_id, "anna", "anna", parsed.name, parsed.description, (), (),
+            version, parsed.content_sha256, True,
+        )  # fmt: skip
+        files = tuple(FileEntry(path, "0" * 64, len(data)) for path, data in self.files.items())
+        return OpenedSkill(card, parsed, parsed.body, files)
+
+    async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
+        if path not in self.files:
+            raise SkillFileNotFound(field="path")
+        return self.files[path]
+
+    async def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+        self.told.append(("offered", *(one.id for one in skills)))
+
+    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+        self.told.append(("loaded", skill.id))
+
+    async def completed(self, skill: SkillVersionRef) -> None:
+        self.told.append(("completed", skill.id))
+
+    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+        self.told.append(("denied", tool, *(one.id for one in skills)))
+
+
+def shelf_of(
+    library: InMemoryLibrary,
+    *,
+    chosen: Sequence[str] = (),
+    most: int | None = None,
+    inputs: dict | None = None,
+) -> SkillShelf:
+    """The skills of a run of the library's owner."""
+    offered = {
+        slug: OfferedSkill(
+            slug, SkillVersionRef(slug, 1, parsed.content_sha256), card_of(parsed, slug)
+        )
+        for slug, parsed in library.skills.items()
+    }
+    cards = [one.card for one in offered.values()]
+    # Without an encoder nothing in it waits.
+    preparing = prepare_selector(cards)
+    try:
+        preparing.send(None)
+    except StopIteration as ready:
+        selector = ready.value
+    else:
+        raise AssertionError("it waits for something")
+    means = Means(library, selector, write_index(cards, MOST_CHARACTERS, most=most))
+    return SkillShelf(means, list(offered.values()), [offered[one] for one in chosen], inputs)

@@ -1,0 +1,192 @@
+"""Skills inside runs: which tools they leave, what is loaded once, and what a successor knows."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agents.agui.verifier import verify
+from agents.events import ToolCallResult
+from agents.evidence import Evidence
+from agents.models.port import Message, ToolCall
+from agents.skill_use.shelf import MOST_TOKENS, ActiveSkill, dumped
+from agents.strategies.base import StrategyInput
+from agents.strategies.exchange import LEFT_OUT, fitted_into
+from agents.tools import toolbox
+from agents.tools.base import ToolScope
+from agents.tools.skill_inputs import gather, requested_for
+from tests.agents.fakes import InMemoryRetriever
+from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
+from tests.agents.strategy_runs import RELAY, RUN, THREAD, inputs
+from tests.agents.test_taking_up import Process, told
+from tests.fixtures.skill_files import FILES, REPORT, REVIEW
+
+pytestmark = pytest.mark.anyio
+
+LOAD_REVIEW = ["load_skill", {"name": "code-review"}]
+LOAD_REPORT = ["load_skill", {"name": "daily-report", "inputs": {"team": "Relay"}}]
+SEARCH = ["search_knowledge_base", {"query": "port"}]
+CLOCK = ["current_time", {}]
+NARROW = REVIEW.replace("Code review", "Narrow") + "\n## Tools\n\n- none\n"
+SEARCHING = REVIEW.replace("Code review", "Searching") + "\n## Tools\n\n- `search_knowledge_base`\n"
+
+
+def asked(server: Any, client: Any, shelf: Any, *rounds: Any, chosen: int = 0) -> StrategyInput:
+    question = f"Go. #rounds {json.dumps({'rounds': rounds, 'chosen': chosen})}"
+    retriever = InMemoryRetriever((RELAY,))
+    return inputs(server, client, "rounds", question=question, retriever=retriever, skills=shelf)
+
+
+async def results(given: StrategyInput, agent_type: str = "react") -> list[str]:
+    process = Process(given, agent_type, [])
+    verify(await process.drive(), thread_id=THREAD, run_id=RUN)
+    events = [event for batch in process.batches for event in batch.events]
+    return [event.content for event in events if isinstance(event, ToolCallResult)]
+
+
+def skill(key: str, *tools: str, chosen: bool = False, tokens: int = 10) -> ActiveSkill:
+    library = InMemoryLibrary(REVIEW.replace("Code review", key))
+    (offered,) = [shelf_of(library).find(key)]
+    assert offered is not None
+    return ActiveSkill(key, offered.ref, key, tools, (), tokens, chosen)
+
+
+async def test_run_taken_up_anywhere_loads_no_skill_twice_and_ends_alike(server, client):
+    rounds = [
+        [LOAD_REPORT, SEARCH],
+        [CLOCK, ["complete_step", {"index": 1}]],
+        [LOAD_REPORT, ["complete_step", {"index": 2}]],
+    ]
+    library = InMemoryLibrary(REPORT, REVIEW)
+    whole = Process(asked(server, client, shelf_of(library), *rounds), "react", [])
+    expected = await whole.drive()
+    verify(expected, thread_id=THREAD, run_id=RUN)
+    assert [kind for kind, *_ in library.told] == ["loaded", "denied", "completed"]
+
+    for cut in range(1, len(whole.batches)):
+        past = whole.batches[:cut]
+        changed = InMemoryLibrary(REPORT.replace("Write it", "Write it otherwise"), REVIEW)
+        done = {effect.key for batch in past for effect in batch.effects if effect.status == "done"}
+        has_loaded = any("skill_note" in e.outcome for batch in past for e in batch.effects)
+        # What was loaded stays as it was; a skill that was not is still the same here.
+        used = changed if has_loaded else InMemoryLibrary(REPORT, REVIEW)
+        again = Process(asked(server, client, shelf_of(used), *rounds), "react", past)
+        log = await again.drive()
+        verify(log, thread_id=THREAD, run_id=RUN)
+        assert told(log) == told(expected), (cut, done)
+        assert ("loaded", "daily-report") not in used.told or not has_loaded
+
+
+async def test_tools_are_refused_in_the_turn_that_loads_the_skill(server, client):
+    library = InMemoryLibrary(NARROW)
+    given = asked(server, client, shelf_of(library), [SEARCH, ["load_skill", {"name": "narrow"}]])
+    loaded, refused = await results(given)
+    assert loaded.startswith('<skill_content name="narrow"')
+    assert refused.startswith("The tool search_knowledge_base is not allowed by the active skill")
+    assert ("denied", "search_knowledge_base", "narrow") in library.told
+    offered = {tool["function"]["name"] for tool in server.requests[1].body["tools"]}
+    assert offered == {"load_skill", "read_skill_file", "complete_step"}
+
+
+async def test_a_skill_that_names_no_tools_takes_none_away(server, client):
+    library = InMemoryLibrary(REVIEW)
+    _, found = await results(asked(server, client, shelf_of(library), [SEARCH, LOAD_REVIEW]))
+    assert "passages" in found
+
+
+async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
+    for name, tools in (("some", ("current_time(zone:*)", "cur*time")), ("none", ())):
+        shelf = shelf_of(InMemoryLibrary(REVIEW))
+        shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dumped(skill(name, *tools))})
+        box = toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
+        assert "current_time" not in box, name
+        assert "search_knowledge_base" not in box, name
+        assert "load_skill" in box, name
+
+
+@pytest.mark.parametrize(
+    ("active", "allowed"),
+    [
+        ([skill("a", "x"), skill("b", "y")], {"x", "y"}),
+        ([skill("a", "x", chosen=True), skill("b", "y")], {"x"}),
+        ([skill("a", "x", chosen=True), skill("b", "y", chosen=True)], {"x", "y"}),
+        ([skill("a"), skill("b", "y")], {"y"}),
+        ([skill("a", "mcp__x__*")], {"mcp__x__z"}),
+    ],
+)
+def test_tools_of_several_skills_are_joined_but_a_persons_choice_dominates(active, allowed):
+    shelf = shelf_of(InMemoryLibrary(REVIEW))
+    for number, one in enumerate(active):
+        shelf.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dumped(one)})
+    assert {
+        tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if shelf.refusal(tool) is None
+    } == allowed
+
+
+async def test_a_run_works_by_three_loaded_skills_at_most(server, client):
+    contents = [REVIEW.replace("Code review", name) for name in ("One", "Two", "Three", "Four")]
+    library = InMemoryLibrary(*contents)
+    loads = [[["load_skill", {"name": name}]] for name in ("one", "two", "three", "four", "one")]
+    told_of = await results(asked(server, client, shelf_of(library), *loads))
+    assert "No room" in told_of[3]
+    assert sum(text.startswith("<skill_content") for text in told_of) == 3
+
+
+async def test_a_skill_too_long_for_a_run_is_not_loaded(server, client):
+    long = REVIEW + "\n## Notes\n\n" + "word " * (MOST_TOKENS * 2)
+    library = InMemoryLibrary(long)
+    (refused,) = await results(asked(server, client, shelf_of(library), [LOAD_REVIEW]))
+    assert "No room" in refused
+
+
+async def test_loaded_skill_is_never_left_out_of_a_long_exchange():
+    def exchange(name: str, number: int, text: str) -> list[Message]:
+        call = ToolCall(str(number), name, "{}")
+        return [
+            Message("assistant", tool_calls=(call,)),
+            Message("tool", text, tool_call_id=call.id),
+        ]
+
+    messages = [Message("user", "Go"), *exchange("load_skill", 0, "s" * 500)]
+    for number in range(1, 4):
+        messages += exchange("search_knowledge_base", number, "p" * 80)
+    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    assert fitted == ["s" * 500, LEFT_OUT, LEFT_OUT, "p" * 80]
+
+
+async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, client):
+    library = InMemoryLibrary(REVIEW)
+    given = asked(server, client, shelf_of(library, chosen=["code-review"]), [CLOCK], chosen=1)
+    await results(given)
+    for request in server.requests:
+        roles = [message["role"] for message in request.body["messages"]]
+        assert roles[:4] == ["system", "user", "assistant", "tool"]
+        assert "<skill_content" not in request.body["messages"][0]["content"]
+
+
+async def test_texts_of_skills_and_errors_are_data():
+    shelf = shelf_of(InMemoryLibrary(REVIEW, files=FILES))
+    box = toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
+    missing = await box.call("load_skill", '{"name": "code-revue"}')
+    assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
+    extra = '{"name": "code-review", "inputs": {"team": "x"}}'
+    assert "not declared" in (await box.call("load_skill", extra)).content
+    page = await box.call(
+        "read_skill_file", '{"name": "code-review", "path": "references/hours.md", "limit": 25}'
+    )
+    read_page = json.loads(page.content)
+    assert read_page["text"].encode() == FILES["references/hours.md"][: read_page["next_offset"]]
+
+
+def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
+    schema = read(REPORT).input_schema
+    given = gather(schema, {"team": "R", "other": 1}, {"team": "M", "tone": "long"})
+    assert given.values == {"team": "R", "tone": "long"}
+    assert gather(schema, {}, {"team": "M"}).values == {"team": "M", "tone": "brief"}
+    assert gather(schema, {}, {}).missing == ("team",)
+    # A person gave it wrongly, so a person is asked; the model mends its own faults.
+    assert gather(schema, {"team": 7}, {}).missing == ("team",)
+    assert gather(schema, {}, {"team": 7}).faults
+    own = {"daily-report": {"team": "own"}, "team": "all"}
+    assert requested_for("daily-report", schema, own)["team"] == "own"
+    assert requested_for("code-review", schema, own)["team"] == "all"
