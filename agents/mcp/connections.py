@@ -15,6 +15,7 @@ from agents.mcp.catalogue import McpTool
 from agents.mcp.faults import McpFault
 from agents.mcp.limits import McpLimits
 from agents.mcp.tables import McpConnection, McpStatus, McpToolList
+from agents.mcp.tool_lists import ParsedLists
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
@@ -188,22 +189,27 @@ async def listed(
     return [Listed(row, listed_at) for row, listed_at in pairs]
 
 
-async def with_tools(session: AsyncSession, present: Sequence[Listed]) -> list[Known]:
+async def with_tools(
+    session: AsyncSession, parsed: ParsedLists, present: Sequence[Listed]
+) -> list[Known]:
     """Connections with their tools, as they were listed last."""
     moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
-    tools = await tool_lists.read(session, moments)
+    tools = await tool_lists.read(session, parsed, moments)
     return [Known(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present]
 
 
 async def known(
-    session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
+    session: AsyncSession,
+    parsed: ParsedLists,
+    owner_id: str,
+    ids: Sequence[str] | None = None,
 ) -> list[Known]:
     """An owner's connections with their tools: :func:`listed` and :func:`with_tools`.
 
     Raises:
         McpConnectionNotFound: the owner has none of one of the ids.
     """
-    return await with_tools(session, await listed(session, owner_id, ids))
+    return await with_tools(session, parsed, await listed(session, owner_id, ids))
 
 
 def require_use(principal: Principal, connection_id: str) -> None:

@@ -72,10 +72,10 @@ def policies_with(server: ServerPolicies, present: Iterable[Known]) -> ServerPol
 
 
 async def with_own_tools(
-    session: AsyncSession, owner_id: str, server: ServerPolicies
+    session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
     """The server's policies with those of the tools of all of a person's connections."""
-    return policies_with(server, await connections.known(session, owner_id))
+    return policies_with(server, await connections.known(session, service.parsed, owner_id))
 
 
 def may_use_any(lacking: Collection[str]) -> bool:

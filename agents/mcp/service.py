@@ -17,6 +17,7 @@ from agents.mcp.pool import McpPool
 from agents.mcp.results import McpResult, read_result
 from agents.mcp.tables import McpConnection, McpStatus
 from agents.mcp.target import McpTarget, McpType
+from agents.mcp.tool_lists import ParsedLists
 from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
@@ -59,6 +60,8 @@ class McpService:
         self._pool = McpPool(guard, limits)
         self._looking: dict[tuple[str, int], asyncio.Task[Contact]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
+        self.parsed = ParsedLists()
+        """The tool lists that this process has parsed."""
         self.vault = vault
         self.guard = guard
 

@@ -1,4 +1,4 @@
-"""The lists of tools that servers gave last: bounded for each owner, and parsed once in a process."""
+"""The lists of tools that servers gave last: bounded for each owner, parsed once in a process."""
 
 import json
 from collections import OrderedDict
@@ -29,7 +29,7 @@ class ParsedLists:
         characters: of the JSON of all lists that are held.
     """
 
-    def __init__(self, characters: int) -> None:
+    def __init__(self, characters: int = _PARSED_CHARACTERS) -> None:
         self._lists: OrderedDict[_Key, tuple[tuple[McpTool, ...], int]] = OrderedDict()
         self._room = characters
 
@@ -53,25 +53,23 @@ class ParsedLists:
         return tools
 
 
-_parsed = ParsedLists(_PARSED_CHARACTERS)
-
-
 async def read(
-    session: AsyncSession, listed_at: Mapping[str, datetime]
+    session: AsyncSession, parsed: ParsedLists, listed_at: Mapping[str, datetime]
 ) -> dict[str, tuple[McpTool, ...]]:
     """The tools of lists, by the ids of their connections.
 
     Args:
         session: to read with.
+        parsed: those that this process has parsed already; it gets the others.
         listed_at: when their servers gave them, by the same ids.
     """
-    found = {key: _parsed.get((key, moment)) for key, moment in listed_at.items()}
+    found = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
     missing = [key for key, tools in found.items() if tools is None]
     if missing:
         query = select(McpToolList.connection_id, McpToolList.listed_at, _STORED)
         query = query.where(col(McpToolList.connection_id).in_(missing))
         for key, moment, stored in (await session.exec(query)).all():
-            found[key] = _parsed.parse((key, moment), stored)
+            found[key] = parsed.parse((key, moment), stored)
     return {key: tools or () for key, tools in found.items()}
 
 

@@ -20,6 +20,7 @@ from agents.models.port import (
     ModelUsage,
     ToolSpec,
 )
+from agents.models.reasoning_details import ReasoningDetails
 from agents.models.think_tags import ThinkTags
 from agents.models.tool_call_assembly import ToolCallAssembly
 from core.errors import ModelFailed
@@ -110,6 +111,8 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
         if traits.echo_reasoning:
             # Wanted on each of them; calls that the model did not make have none.
             fields[traits.reasoning_field] = message.reasoning
+        if message.reasoning_blocks:
+            fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
     return fields
 
 
@@ -130,13 +133,14 @@ class ChunkReader(PayloadReader):
     def __init__(self, traits: Traits) -> None:
         super().__init__()
         self._calls = ToolCallAssembly()
+        self._details = ReasoningDetails()
         self._tags = ThinkTags() if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
         """What was held back until it was certain that no more comes."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
-        return events + list(self._calls.close())
+        return events + list(self._calls.close()) + list(self._details.close())
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
         if payload.strip() == "[DONE]":
@@ -165,6 +169,8 @@ class ChunkReader(PayloadReader):
         reasoning = (as_text(delta.get(name)) for name in self._reasoning_fields)
         if thought := next(filter(None, reasoning), ""):
             yield ModelThought(thought)
+        for detail in as_list(delta.get("reasoning_details")):
+            self._details.add(detail)
         if text := _content(delta.get("content")):
             yield from self._tags.feed(text) if self._tags else [ModelText(text)]
         for call in as_list(delta.get("tool_calls")):

@@ -51,7 +51,7 @@ class Message:
         tool_calls: Calls of an assistant message.
         tool_call_id: The call that a tool message answers.
         reasoning: Reasoning of an assistant message, sent back only to models that want it.
-        reasoning_blocks: The same as its provider wants it back, signed (Anthropic).
+        reasoning_blocks: The same as its provider wants it back, signed (Anthropic, OpenRouter).
         images: Pictures of a user message, only for models that see.
     """
 

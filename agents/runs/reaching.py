@@ -80,9 +80,11 @@ class Reaching:
         limit = principal.mcp_access
         usable = [one for one in present if limit is None or one.row.id in limit]
         usable = usable if may_use_any(principal.lacking) else []
-        enabled = [one for one in usable if one.row.enabled] if self._mcp else []
-        # Only of what the run uses: the lists of all connections can be long.
-        enabled = await connections.with_tools(session, enabled)
+        enabled = list[Known]()
+        if self._mcp is not None:
+            # Only of what the run uses: the lists of all connections can be long.
+            on = [one for one in usable if one.row.enabled]
+            enabled = await connections.with_tools(session, self._mcp.parsed, on)
         server = policies_with(self._policies, enabled)
         policies = await chosen.in_force(session, principal.user_id, server)
         withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
@@ -110,7 +112,7 @@ class Reaching:
             async with self._database.reading() as session:
                 present = await connections.listed(session, owner_id)
                 enabled = [one for one in present if one.row.id in ids and one.row.enabled]
-                known = await connections.with_tools(session, enabled)
+                known = await connections.with_tools(session, self._mcp.parsed, enabled)
         server = policies_with(self._policies, known)
         tools = offered(self._mcp, self._database, known)
         # A tool that the server lists only since then begins with what the server's policies say.

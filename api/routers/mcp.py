@@ -323,7 +323,9 @@ async def call_mcp_tool(
 async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
     """A connection that the caller may use."""
     async with services.database.reading() as session:
-        (found,) = await connections.known(session, principal.user_id, [connection_id])
+        (found,) = await connections.known(
+            session, services.mcp.parsed, principal.user_id, [connection_id]
+        )
     connections.require_use(principal, connection_id)
     return found
 

@@ -11,9 +11,10 @@ from agents.policies import chosen
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Text
 from api.errors import error_responses
+from api.services import Services
 from core.accounts.access import Principal
 from core.errors import ErrorCode
-from core.tool_policies import ServerPolicies, ToolPolicy
+from core.tool_policies import ToolPolicy
 
 router = APIRouter(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200
@@ -45,9 +46,10 @@ class ToolPoliciesBody(Body):
 
 
 async def _list(
-    session: AsyncSession, principal: Principal, server: ServerPolicies
+    session: AsyncSession, principal: Principal, services: Services
 ) -> Envelope[ToolPolicyList]:
-    server = await with_own_tools(session, principal.user_id, server)
+    policies = services.tool_policies
+    server = await with_own_tools(session, services.mcp, principal.user_id, policies)
     rows = await chosen.view(session, principal.user_id, server)
     items = [ToolPolicyAnswer(**asdict(row)) for row in rows]
     return Envelope(data=ToolPolicyList(items=items, total=len(items)))
@@ -58,7 +60,7 @@ async def list_my_tool_policies(
     principal: CurrentPrincipal, services: CurrentServices, session: Reading
 ) -> Envelope[ToolPolicyList]:
     """Every tool with what applies to one's own runs."""
-    return await _list(session, principal, services.tool_policies)
+    return await _list(session, principal, services)
 
 
 @router.put(
@@ -72,9 +74,10 @@ async def choose_my_tool_policies(
 ) -> Envelope[ToolPolicyList]:
     """Choose for some tools; runs that begin from now on keep to it."""
     principal.require_whole()
-    server = await with_own_tools(work.session, principal.user_id, services.tool_policies)
+    policies = services.tool_policies
+    server = await with_own_tools(work.session, services.mcp, principal.user_id, policies)
     await chosen.choose(work, principal.user_id, server, body.policies)
-    return await _list(work.session, principal, services.tool_policies)
+    return await _list(work.session, principal, services)
 
 
 @router.delete("", responses=error_responses(ErrorCode.PERMISSION_DENIED))

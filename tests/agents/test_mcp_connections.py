@@ -67,9 +67,11 @@ async def relist(
         return await connections.note_tools(work, row, listed, limits)
 
 
-async def names(database: Database, owner: Principal) -> list[list[str]]:
+async def names(
+    database: Database, owner: Principal, parsed: ParsedLists | None = None
+) -> list[list[str]]:
     async with database.reading() as session:
-        known = await connections.known(session, owner.user_id)
+        known = await connections.known(session, parsed or ParsedLists(), owner.user_id)
     assert [one.row.tool_count for one in known] == [len(one.tools) for one in known]
     return [[tool.name for tool in one.tools] for one in known]
 
@@ -81,7 +83,7 @@ async def test_lists_come_back_as_they_were_kept(database: Database, owner: Prin
     ]
     await connect(database, owner, said)
     async with database.reading() as session:
-        (known,) = await connections.known(session, owner.user_id)
+        (known,) = await connections.known(session, ParsedLists(), owner.user_id)
     assert known.tools == tuple(said)
     assert known.listed_at is not None
 
@@ -116,13 +118,13 @@ async def test_long_descriptions_of_one_owner_share_the_room_too(
 async def test_list_is_read_and_parsed_once_until_there_is_another(
     database: Database, owner: Principal
 ):
-    row = await connect(database, owner, tools("a"))
-    assert await names(database, owner) == [["a"]]
+    row, parsed = await connect(database, owner, tools("a")), ParsedLists()
+    assert await names(database, owner, parsed) == [["a"]]
     with statements_of(database) as sent:
-        assert await names(database, owner) == [["a"]]
+        assert await names(database, owner, parsed) == [["a"]]
     assert not [statement for statement in sent if "mcp_tool_list.tools" in statement]
     await relist(database, row, tools("b"))
-    assert await names(database, owner) == [["b"]]
+    assert await names(database, owner, parsed) == [["b"]]
 
 
 @one_database

@@ -21,10 +21,15 @@ from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 
-VERSIONS = {"anthropic": "/v1", "gemini": "/v1beta", "deepseek": "/v1"}
+VERSIONS = {"anthropic": "/v1", "gemini": "/v1beta", "deepseek": "/v1", "openrouter": "/v1"}
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "xyz"}
 REDACTED = {"type": "redacted_thinking", "data": "zzz"}
+# Each block whole, though it came in pieces: its signature is over all of it.
+DETAILS = [
+    {"type": "reasoning.text", "index": 0, "text": "Hm.", "signature": "xyz"},
+    {"type": "reasoning.encrypted", "data": "zzz", "index": 0},
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +52,20 @@ def calling_turn(provider: str, body: dict[str, Any]) -> Any:
         (turn,) = [content for content in body["contents"] if content["role"] == "model"]
         return [part.get("thoughtSignature") for part in turn["parts"]]
     (turn,) = [message for message in body["messages"] if message["role"] == "assistant"]
+    if provider == "openrouter":
+        return turn["reasoning_details"]
     return turn["content"][:-1] if provider == "anthropic" else turn["reasoning_content"]
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("provider", "sent_back"),
-    [("gemini", ["c2lnbmVk"]), ("anthropic", [THOUGHT, REDACTED]), ("deepseek", "Hm.")],
+    [
+        ("gemini", ["c2lnbmVk"]),
+        ("anthropic", [THOUGHT, REDACTED]),
+        ("deepseek", "Hm."),
+        ("openrouter", DETAILS),
+    ],
 )
 async def test_another_process_sends_back_what_came_with_the_call(
     database: Database,
