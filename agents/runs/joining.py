@@ -73,6 +73,11 @@ async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue
 
 async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
     """The run that holds the thread, else the last that did."""
+    if thread.active_run_id is not None:
+        # Whatever the clocks of the processes say that began this one and those before it.
+        holder = await session.get(AgentRun, thread.active_run_id)
+        if holder is not None:
+            return holder
     query = (
         select(AgentRun)
         .where(AgentRun.session_id == thread.id)

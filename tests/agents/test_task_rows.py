@@ -101,6 +101,19 @@ async def test_of_a_threads_runs_only_the_newest_is_loaded(
     assert loaded == ["r2", "r0", "r2"]
 
 
+@one_database
+async def test_run_that_holds_the_thread_is_the_newest_whatever_clocks_say(
+    database: Database, principal: Principal
+):
+    holder, _, last = await add_task(database, principal, 3)
+    async with unit_of_work(database) as work:
+        thread = await work.session.get_one(ChatSession, last.session_id)
+        thread.active_run_id = holder.id
+    async with database.reading() as session:
+        thread = await session.get_one(ChatSession, last.session_id)
+        assert (await joining.newest_run(session, thread)) == holder
+
+
 async def test_answer_does_not_bring_a_deleted_session_back(database, principal, monkeypatch):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
