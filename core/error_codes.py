@@ -290,6 +290,11 @@ class ErrorCode(IntEnum):
         "No version of this skill waits for a review",
         "该技能没有待审核的版本",
     )
+    SKILL_NOT_EXPORTABLE = (
+        40966,
+        "The skill can't be exported as a folder: see the problems",
+        "该技能无法导出为技能文件夹：请查看问题列表",
+    )
     SKILLS_FULL = (
         40965,
         "You have as many skills as are allowed: delete some first",

@@ -1,23 +1,33 @@
 """Skills as files (seed 002, section 8.7)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Response
+from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, requires
-from api.envelope import Text
+from api.envelope import Body, Text
 from api.errors import error_responses
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
-from skills import reading
+from skills import exports, reading
+from skills.judging import digest
+from skills.packages.exporting import ExportProfile, ExportSource
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 MARKDOWN = "text/markdown; charset=utf-8"
-_TEXT: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+ZIP = "application/zip"
+_BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "An archive", "content": {ZIP: _BYTES}}
+}
 _DOWNLOAD: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The stored bytes", "content": {"text/markdown": _TEXT}}
+    200: {
+        "description": "The stored bytes, or a folder as an archive",
+        "content": {"text/markdown": _BYTES, ZIP: _BYTES},
+    }
 }
 
 
@@ -27,25 +37,74 @@ def attachment(slug: str, name: str, suffix: str) -> str:
     return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
 
 
+class ExportBody(Body):
+    """Which skills, in the order in which names are given where two are the same."""
+
+    ids: list[Text] = Field(min_length=1, max_length=100)
+    profile: ExportProfile = ExportProfile.PORTABLE
+
+
 @router.get(
     "/{skill_id}/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+    responses=error_responses(
+        ErrorCode.SKILL_NOT_FOUND,
+        ErrorCode.SKILL_VERSION_NOT_FOUND,
+        ErrorCode.SKILL_NOT_EXPORTABLE,
+    )
     | _DOWNLOAD,
 )
-async def export_skill(
+async def export_skill(  # noqa: PLR0913 - one for each query parameter
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    format: Annotated[
+        Literal["markdown", "agent-skill"], Query(description="The file, or a folder as a zip")
+    ] = "markdown",
+    profile: Annotated[
+        ExportProfile, Query(description="For whom the folder is")
+    ] = ExportProfile.PORTABLE,
 ) -> Response:
-    """The content of a skill, byte for byte as it was stored."""
+    """The content of a skill, byte for byte as it was stored, or a folder of the open standard.
+
+    The folder has one SKILL.md that the standard's validator accepts, and the files beside it. The
+    same skill gives the same bytes.
+    """
     seen = await reading.get(session, principal, skill_id)
     row = await reading.version_of(session, seen, version)
+    if format == "agent-skill":
+        made = await exports.one(await exports.source_of(session, seen, row), profile)
+        return _zip(made.content, attachment(made.slug, made.slug, ".zip"))
     headers = {
         "Content-Disposition": attachment(seen.skill.slug, seen.skill.name, ".md"),
         "ETag": f'"{row.content_sha256}"',
     }
     content = await reading.content_of(session, row)
     return Response(content, media_type=MARKDOWN, headers=headers)
+
+
+@router.post(
+    "/export",
+    dependencies=[View],
+    response_class=Response,
+    responses=error_responses(ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_NOT_EXPORTABLE) | _ARCHIVE,
+)
+async def export_skills(
+    body: ExportBody, principal: CurrentPrincipal, session: Reading
+) -> Response:
+    """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
+    ids = list(dict.fromkeys(body.ids))
+    sources: list[ExportSource] = []
+    for skill_id in ids:
+        seen = await reading.get(session, principal, skill_id)
+        row = await reading.version_of(session, seen)
+        sources.append(await exports.source_of(session, seen, row))
+    content = await exports.many(ids, sources, body.profile)
+    return _zip(content, attachment("skills", "skills", ".zip"))
+
+
+def _zip(content: bytes, disposition: str) -> Response:
+    headers = {"Content-Disposition": disposition, "ETag": f'"{digest(content)}"'}
+    return Response(content, media_type=ZIP, headers=headers)

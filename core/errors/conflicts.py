@@ -209,3 +209,9 @@ class SkillsFull(AgentexError):
     """This person has as many skills as anybody may have."""
 
     code = ErrorCode.SKILLS_FULL
+
+
+class SkillNotExportable(AgentexError):
+    """A skill that is no folder of the open standard can be made of; the details say why."""
+
+    code = ErrorCode.SKILL_NOT_EXPORTABLE

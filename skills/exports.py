@@ -1,0 +1,79 @@
+"""Export of skills as folders of the open standard (agentskills.io)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.models import User
+from core.errors import SkillNotExportable
+from skills import reading
+from skills.packages.exporting import (
+    ExportedPackage,
+    ExportProfile,
+    ExportSource,
+    export_package,
+    export_packages,
+)
+from skills.packages.frontmatter import CatalogueFields
+from skills.packages.problems import PackageProblem
+from skills.reading import Seen
+from skills.tables import SkillVersion
+
+
+async def source_of(session: AsyncSession, seen: Seen, version: SkillVersion) -> ExportSource:
+    """What an export of a version needs: its bytes, and what the catalogue says."""
+    skill = seen.skill
+    owner = await session.get(User, skill.owner_id)
+    known = CatalogueFields(
+        title=skill.name,
+        version=version.version,
+        category=skill.category,
+        tags=tuple(skill.tags),
+        owner=owner.username if owner else "",
+    )
+    content = await reading.content_of(session, version)
+    files = tuple(await reading.read_files(session, version))
+    return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
+
+
+async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
+    """One skill as an archive; equal input gives equal bytes.
+
+    Raises:
+        SkillNotExportable: it has errors, or its files are not taken in.
+    """
+    # Packing takes longer than an event loop may stand still.
+    made = await asyncio.to_thread(export_package, source, profile)
+    if isinstance(made, PackageProblem):
+        raise SkillNotExportable(problems=[_told(made)])
+    return made
+
+
+async def many(
+    ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
+) -> bytes:
+    """Several skills as one archive, each in a folder of its own.
+
+    Args:
+        ids: of the skills, for the error.
+        sources: the skills, in the same order.
+        profile: for whom.
+
+    Raises:
+        SkillNotExportable: of one of them no folder can be made; then there is no archive.
+    """
+    made = await asyncio.to_thread(export_packages, sources, profile)
+    problems = [
+        _told(outcome) | {"skill_id": skill_id}
+        for skill_id, outcome in zip(ids, made.outcomes, strict=True)
+        if isinstance(outcome, PackageProblem)
+    ]
+    if problems:
+        raise SkillNotExportable(problems=problems)
+    return made.content
+
+
+def _told(problem: PackageProblem) -> dict[str, object]:
+    return {**asdict(problem), "code": problem.code.value}
