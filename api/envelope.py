@@ -5,6 +5,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from core.database.paging import Page
+from core.exact import Exact
 from kb_service.text.storable import Storable, refuse_half_characters
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ Text = Storable
 """Text from a caller."""
 
 
-class Body(BaseModel):
+class Body(Exact):
     """Base of request bodies: unknown fields are refused, so that nobody sets what isn't theirs."""
 
     model_config = ConfigDict(extra="forbid")
