@@ -148,3 +148,17 @@ ONE_DECISION = Message(
 )
 APPROVED = Message("{name} approved.", "{name} 已通过审核。")
 REJECTED = Message("{name} rejected.", "{name} 已被拒绝。")
+NO_QUERIES = Message(
+    'In {path} there is no list of {{"query": ..., "should_trigger": true or false}}.',
+    '{path} 中没有由 {{"query": ..., "should_trigger": true 或 false}} 组成的列表。',
+)
+RIGHT = Message("VERDICT", "判定")
+SCORE = Message("SCORE", "得分")
+CHOSEN = Message("CHOSEN", "选中")
+QUERY = Message("QUERY", "请求")
+IS_RIGHT = Message("right", "正确")
+IS_WRONG = Message("wrong", "错误")
+TRIGGERS = Message(
+    "{name}, version {version}, among {neighbours} others: recall {recall}, precision {precision} of {queries} requests",
+    "{name} 第 {version} 版，与 {neighbours} 个技能一起测试：{queries} 个请求，召回率 {recall}，精确率 {precision}",
+)

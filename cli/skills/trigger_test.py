@@ -1,0 +1,121 @@
+"""``agentex skill test``: which requests would choose a skill, and which another one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+
+from cli.client import ApiClient
+from cli.command import client_command
+from cli.messages import PATH_MISSING
+from cli.output import Output
+from cli.problems import CommandFailed, ExitCode
+from cli.records import JsonObject, Record
+from cli.skills import said
+from cli.skills.group import app
+from cli.skills.library import PATH, WantedArgument, find
+from core.errors import InvalidRequest
+
+
+class _Query(BaseModel):
+    query: str
+    should_trigger: bool
+
+
+class _Answer(Record):
+    query: str
+    should_trigger: bool
+    triggered: bool
+    score: float
+    chosen: str | None = None
+
+
+class _Rates(Record):
+    queries: int
+    recall: float | None = None
+    precision: float | None = None
+
+
+class _Report(Record):
+    version: int
+    neighbours: int
+    all: _Rates
+    answers: list[_Answer]
+
+
+_FILE = TypeAdapter[list[_Query] | dict[str, list[_Query]]](list[_Query] | dict[str, list[_Query]])
+
+
+@client_command(app, "test")
+async def try_triggers(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES",
+            help='JSON: a list of {"query": ..., "should_trigger": true or false}.',
+        ),
+    ],
+    version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
+    least: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Exit code 1 where recall or precision is less."),
+    ] = None,
+) -> ExitCode:
+    """Ask which requests would choose a skill among all those that your agents may use."""
+    queries = _read(file)
+    row = await find(client, wanted)
+    asked: list[JsonValue] = [one.model_dump() for one in queries]
+    body: JsonObject = {"queries": asked}
+    if version is not None:
+        body["version"] = version
+    answer = await client.call("POST", f"{PATH}/{row.id}/trigger-test", body=body)
+    report = client.read(_Report, answer)
+    output.emit(report.to_json())
+    output.table((said.RIGHT, said.SCORE, said.CHOSEN, said.QUERY), _rows(output, report))
+    rates = report.all
+    output.say(
+        said.TRIGGERS,
+        name=row.name,
+        version=report.version,
+        recall=_percent(rates.recall),
+        precision=_percent(rates.precision),
+        queries=rates.queries,
+        neighbours=report.neighbours,
+    )
+    measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
+    is_enough = least is None or (bool(measured) and min(measured) >= least)
+    return ExitCode.OK if is_enough else ExitCode.FAILED
+
+
+def _read(file: Path) -> list[_Query]:
+    try:
+        read = _FILE.validate_python(json.loads(file.read_text("utf-8")))
+    except FileNotFoundError as error:
+        problem = InvalidRequest("queries", str(file))
+        raise CommandFailed(problem, PATH_MISSING, path=str(file)) from error
+    except OSError as error:
+        problem = InvalidRequest("queries", "not readable")
+        reason = error.strerror or ""
+        raise CommandFailed(problem, said.FILE_UNREADABLE, path=file, reason=reason) from error
+    except (ValueError, ValidationError, RecursionError) as error:
+        problem = InvalidRequest("queries", "no list of queries")
+        raise CommandFailed(problem, said.NO_QUERIES, path=file) from error
+    # By language, as the starters have them.
+    return read if isinstance(read, list) else [one for part in read.values() for one in part]
+
+
+def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str, str]]:
+    for one in report.answers:
+        is_right = one.triggered == one.should_trigger
+        word = output.render(said.IS_RIGHT if is_right else said.IS_WRONG)
+        yield word, f"{one.score:.2f}", one.chosen or "-", one.query
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{100 * rate:.0f} %"
