@@ -101,6 +101,7 @@ def running_product(
         "AGENTEX_PORT": str(port),
         "AGENTEX_ADMIN_PASSWORD": password,
         "AGENTEX_DOCUMENTATION_ENABLED": "false",
+        "AGENTEX_STARTER_SKILLS_ENABLED": "false",
         # One user does here what many do elsewhere: counted, but not turned away.
         "AGENTEX_REQUESTS_PER_MINUTE": "1000000000",
         "AGENTEX_KEY_REQUESTS_PER_MINUTE": "1000000000",

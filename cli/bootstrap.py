@@ -9,6 +9,7 @@ import anyio
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from cli.starter_skills import add_starter_skills
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.accounts.permissions import ADMIN_ROLE, Permission
@@ -53,6 +54,8 @@ async def prepare(settings: Settings) -> None:
             admin = await _prepare_accounts(work.session, settings, vault)
             if admin is not None and settings.documentation_enabled:
                 await _add_documentation(work, settings, admin)
+            if admin is not None and settings.starter_skills_enabled:
+                await add_starter_skills(work, settings, admin)
         async with database.reading() as session:
             await SigningKeys(vault).issuer(session)
     finally:

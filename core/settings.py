@@ -261,6 +261,10 @@ class Settings(AccessSettings, BaseSettings):
         default=True,
         description="Put Agentex's own documentation into a knowledge base at first start.",
     )
+    starter_skills_enabled: bool = Field(
+        default=True,
+        description="Make the skills that come with Agentex public ones at first start.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
     )

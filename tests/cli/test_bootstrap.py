@@ -13,6 +13,8 @@ from core.accounts.permissions import BUILT_IN_ROLES
 from core.database.engine import Database
 from core.settings import Settings
 from kb_service.models import Document
+from skills.starters import LANGUAGES, starters
+from skills.tables import Skill
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +29,7 @@ async def count(settings: Settings) -> dict[str, int]:
     async with database.reading() as session:
         found = {
             table.__name__: (await session.exec(select(func.count()).select_from(table))).one()
-            for table in (User, Role, StoredSigningKey, Document)
+            for table in (User, Role, StoredSigningKey, Document, Skill)
         }
     await database.close()
     return found
@@ -38,6 +40,7 @@ WHOLE = {
     "Role": len(BUILT_IN_ROLES),
     "StoredSigningKey": 1,
     "Document": len(documentation_files()),
+    "Skill": sum(len(starters(language)) for language in LANGUAGES),
 }
 
 
@@ -50,6 +53,18 @@ async def test_processes_that_start_at_once_prepare_one_installation(settings):
     found = await check_password(database, login="admin", password=file.read_text().strip())
     assert found.username == "admin"
     await database.close()
+
+
+async def test_skills_that_come_with_the_product_are_public_and_faultless(settings):
+    await prepare(settings)
+    database = Database(settings.effective_database_url)
+    async with database.reading() as session:
+        skills = (await session.exec(select(Skill))).all()
+    await database.close()
+    slugs = {f"{one.key}{'' if language == 'en' else '-zh'}" for language in LANGUAGES
+             for one in starters(language)}  # fmt: skip
+    assert {skill.slug for skill in skills} == slugs
+    assert all(skill.is_public and skill.trusted for skill in skills)
 
 
 async def test_operator_may_name_the_first_administrator(settings):

@@ -1,0 +1,34 @@
+"""The skills that come with Agentex, given to everybody at the first start."""
+
+from core.accounts.access import Principal
+from core.database.unit_of_work import UnitOfWork
+from core.settings import Settings
+from skills import library
+from skills.entries import Entry
+from skills.judging import judge
+from skills.library import Desk, Provenance, Wanted
+from skills.starters import LANGUAGES, starters
+from skills.writing import Change, Limits
+
+_NOTE = "Comes with Agentex / 随 Agentex 提供"
+
+
+async def add_starter_skills(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
+    """Make the starters public skills of the administrator, who may change or delete them.
+
+    Args:
+        work: the transaction of the first start.
+        settings: say how much one user may keep.
+        admin: whose they are.
+    """
+    desk = Desk(work, admin, Limits(settings.skills_per_user, settings.skill_bytes_per_user))
+    for language in LANGUAGES:
+        for one in starters(language):
+            slug = one.key if language == LANGUAGES[0] else f"{one.key}-{language}"
+            wanted = Wanted(
+                await judge(one.content),
+                Entry(is_public=True),
+                Change(_NOTE),
+                Provenance(likes_slug=slug),
+            )
+            await library.create(desk, wanted)
