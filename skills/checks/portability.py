@@ -93,7 +93,9 @@ def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
 
 
 def _has_unreadable(draft: SkillDraft, frontmatter: Frontmatter) -> bool:
-    """Whether readers disagree about the mapping: a key that is no text, or a tab between tokens."""
+    """Whether readers disagree about the mapping: a key twice or no text, or a tab between tokens."""
+    if any(finding.code == "SK016" for finding in draft.findings):
+        return True
     nested = (entry for parent in frontmatter.entries for entry in parent.value.entries)
     lines = draft.source.lines[frontmatter.start_line : frontmatter.end_line]
     has_tab = any("\t" in line for line in lines)

@@ -20,7 +20,7 @@ from skills.slugs import choose_slug, has_reserved_word, is_placeholder, is_slug
 MOST_BYTES = 200 * 1024 * 1024
 """Of an archive of many skills, which is made in memory."""
 
-_CLAUDE_FIELDS = frozenset({"argument-hint", "disable-model-invocation"})
+_FENCE = b"---"
 _CODEX_FILE = "agents/openai.yaml"
 _LONGEST_HINT = 200
 
@@ -195,19 +195,23 @@ def _content(
     head = draft.frontmatter
     if head is None:
         fields = frontmatter.made(draft.model, name, source.known)
-        tried = [frontmatter.written(fields).encode() + source.content]
+        heads, body = [frontmatter.written(fields).encode()], source.content
     else:
-        body = source.content[draft.source.offset(head.end_line + 1) :]
+        place = draft.source.offset(head.end_line + 1)
+        body = source.content[place:]
         renewed = frontmatter.renewed(draft, head, name)
-        heads = (
-            frontmatter.mended(draft, head, name),
-            frontmatter.written(renewed, draft.source.newline),
-        )
-        tried = [source.content, *(text.encode() + body for text in heads)]
-    content = next((one for one in tried if _passes(one, name)), None)
-    if content is None or profile is not ExportProfile.CLAUDE_CODE:
-        return content
-    return _for_claude(source, content)
+        heads = [
+            source.content[:place],
+            frontmatter.mended(draft, head, name).encode(),
+            frontmatter.written(renewed, draft.source.newline).encode(),
+        ]
+    # Only the head is judged: with it, a skill of the greatest size is too large to be read here.
+    chosen = next((one for one in heads if _passes(one, name)), None)
+    if chosen is None:
+        return None
+    if profile is ExportProfile.CLAUDE_CODE:
+        chosen = _for_claude(source, draft, chosen)
+    return chosen + body
 
 
 def _passes(content: bytes, name: str) -> bool:
@@ -219,22 +223,16 @@ def _passes(content: bytes, name: str) -> bool:
     return not codes and draft.frontmatter.text("name") == name
 
 
-def _for_claude(source: ExportSource, content: bytes) -> bytes:
+def _for_claude(source: ExportSource, draft: SkillDraft, head: bytes) -> bytes:
     """The same with what Claude Code shows behind a command, and whether it may choose by itself."""
-    draft = parsing.read(content)
-    model = parsing.read(source.content)
-    if isinstance(draft, Finding) or isinstance(model, Finding) or draft.frontmatter is None:
-        return content
-    own = model.frontmatter
-    hint = " ".join(
-        f"[{param.name}]" if not param.required else param.name
-        for param in model.model.input_params
-    )[:_LONGEST_HINT]
-    written = own.text("argument-hint") if own else ""
-    lines = f"argument-hint: {quoted(written or hint)}\n" if written or hint else ""
+    own = draft.frontmatter
+    params = draft.model.input_params
+    hint = " ".join(one.name if one.required else f"[{one.name}]" for one in params)
+    hint = (own.text("argument-hint") if own else "") or hint[:_LONGEST_HINT]
+    lines = f"argument-hint: {quoted(hint)}\n" if hint else ""
     asked = own.text("disable-model-invocation") if own else ""
     if not source.is_offered or asked == "true":
         lines += "disable-model-invocation: true\n"
-    place = draft.source.offset(draft.frontmatter.end_line)
-    added = lines.replace("\n", draft.source.newline).encode()
-    return content[:place] + added + content[place:]
+    newline = draft.source.newline if own else "\n"
+    place = head.rstrip().rfind(_FENCE)
+    return head[:place] + lines.replace("\n", newline).encode() + head[place:]

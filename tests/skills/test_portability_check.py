@@ -58,7 +58,7 @@ _FILES = st.tuples(st.sampled_from([(), _GOOD[:1], _GOOD]), st.lists(_PAIRS, max
 
 
 def _frontmatter(pairs: Iterable[tuple[str, str]]) -> str:
-    fields = "".join(f"{key}: {value}\n" for key, value in dict(pairs).items())
+    fields = "".join(f"{key}: {value}\n" for key, value in pairs)
     return f"---\n{fields}---\n# A\n"
 
 
