@@ -5,8 +5,8 @@ from enum import StrEnum
 
 _DERIVED = re.compile(
     r"(?:^|(?<=[\s.。;；!！,，(（]))(?:"
-    r"use (?:this skill |this |it )?(?:when(?:ever)?|if|for)\b|triggers?(?: on| when)?\s*[:：]"
-    r"|when to use\s*[:：]|activate when\b"
+    r"use (?:this skill |this |it )?(?:when(?:ever)?|if|for)(?![\w-])|triggers?(?: on| when)?\s*[:：]"
+    r"|(?:be|is|are) used (?:when(?:ever)?|if)(?![\w-])|when to use\s*[:：]|activate when\b"
     r")\s*(?P<english>[^.。;；!！\n]{3,400})"
     r"|(?:适用|适用于|适用场景|使用场景|触发条件|触发词|关键词|何时使用)\s*[:：]\s*(?P<listed>[^。\n]{2,400})"
     r"|(?:^|(?<=[\s.。;；!！,，、]))当(?P<when>[^。\n，,；;]{2,100}?)(?:的?时候?(?:使用|调用|触发)?)(?=[，,。；;\s]|$)",

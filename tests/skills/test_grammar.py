@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from skills.grammar import headings
-from skills.grammar.triggers import TriggerKind, kind_of
+from skills.grammar.triggers import TriggerKind, derive, kind_of
 from skills.models import Param, ParsedSkill, SkillFormat
 from skills.parsing import parse
 
@@ -259,6 +259,25 @@ def test_text_between_numbered_items_belongs_to_the_item_before():
 )
 def test_allowed_tools_may_be_a_text_or_a_list(tools: str, expected: tuple[str, ...] | None):
     assert model_of(f"---\nname: x\ndescription: y\n{tools}\n---\nText\n").tools == expected
+
+
+@pytest.mark.parametrize(
+    ("description", "conditions"),
+    [
+        ("Fills forms. Use when a form is to be filled in.", ("a form is to be filled in",)),
+        (
+            "This skill should be used when users ask for a PDF. It splits.",
+            ("users ask for a PDF",),
+        ),
+        ("Triggers: pdf, forms", ("pdf, forms",)),
+        ("处理表格。适用：填写表单、拆分文件。", ("填写表单", "拆分文件")),
+        ("处理表格，当用户要填写表单时使用。", ("用户要填写表单",)),
+        ("It is of use when-ever; a house when empty", ()),
+        ("应当尽快处理", ()),
+    ],
+)
+def test_a_description_may_say_when_to_use_the_skill(description: str, conditions: tuple[str, ...]):
+    assert derive(description) == conditions
 
 
 @pytest.mark.parametrize(

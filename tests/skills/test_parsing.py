@@ -1,11 +1,16 @@
 """Parsing: any bytes give a report, and the report says what the file says."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skills.diagnostics import Finding
+from skills.editing import apply
 from skills.grammar.synonyms import STRONG
 from skills.models import SkillFormat, SkillReport
 from skills.parsing import parse
+from skills.source import read
 
 _PIECES = st.sampled_from(
     (
@@ -29,6 +34,32 @@ def test_any_text_of_the_grammars_own_pieces_gives_a_report(text: str):
     report = parse(text.encode("utf-8", "replace"))
 
     assert report.parsed is None or report.parsed.format in SkillFormat
+
+
+@given(_TEXTS)
+def test_every_character_is_found_again_at_its_line_and_column(text: str):
+    content = text.encode("utf-8", "replace")
+    source = read(content)
+    if isinstance(source, Finding):
+        return
+
+    for number, line in enumerate(source.lines, start=1):
+        start, end = source.offset(number), source.offset(number, len(line) + 1)
+        assert content[start:end].decode() == line
+        assert content[end : end + 1] in (b"", b"\r", b"\n")
+    assert source.offset(len(source.lines) + 1) == len(content)
+
+
+@given(_TEXTS)
+def test_every_finding_has_a_place_in_the_file_and_every_mend_applies(text: str):
+    content = text.encode("utf-8", "replace")
+    lines = len(re.split(rb"\r\n?|\n", content))
+
+    for found in parse(content, known_tools=["a"], folder="a", files=["SKILL.md"]).diagnostics:
+        assert 1 <= found.line <= found.end_line <= lines
+        assert found.column >= 1
+        if found.fix:
+            assert apply(content, [found.fix]) != content
 
 
 @given(_TEXTS)
