@@ -193,6 +193,14 @@ def test_an_edit_keeps_what_the_grammar_does_not_know():
     assert edited == content.replace(b"## Mystery", b"## Description\r\n\r\nNew.\r\n\r\n## Mystery")
 
 
+def test_an_edit_of_a_doubled_section_leaves_one_of_them():
+    content = b"# SKILL: a\n\n## Output\n- x\n\n## Rules\n- r\n\n## Results\n- y\n"
+
+    edited = editing.edit_field(content, "outputs", ("z",))
+
+    assert edited == b"# SKILL: a\n\n## Output\n- z\n\n## Rules\n- r\n\n"
+
+
 def test_the_name_and_description_of_a_free_document_are_changed_where_they_stand():
     content = b"---\nname: pdf\ndescription: >\n  Old\n  text.\nlicense: MIT\n---\n# PDF\n\nText.\n"
 

@@ -53,6 +53,7 @@ _BUILT: dict[str, Callable[[int], bytes]] = {
     "code blocks": _counted("```\n"),
     "comments": _counted("<!-- "),
     "tools": _numbered("1. tool: `u%d`\n", "# SKILL: x\n\n## Tools\n- t\n\n## Steps\n"),
+    "allowed tools": _numbered("- t%d\n", "# SKILL: x\n\n## Tools\n"),
     "colons": _counted("tool: "),
     "a line of tools": _counted("tool:x;"),
     "triggers": _counted("use when ", "---\nname: x\ndescription: "),
