@@ -2,7 +2,7 @@
 
 Whatever is sent: no internal error, no status or media type that the document does not name, no
 answer that breaks its schema, nothing taken in that the document forbids. Cases are the same each
-time. It takes too long for the suite: ``make soak`` sends them, and more of them to both shapes.
+time. It takes too long for the suite: ``make soak`` sends them to both shapes.
 
 No operation is left out. Streams are read for their first events only, and what callers send in
 parts (``fuzzing._ANSWERED_IN_PARTS``) may be taken in though a part of it is refused.
