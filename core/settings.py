@@ -17,6 +17,7 @@ from core.embedding_settings import EmbeddingModelSetting
 from core.host_ports import read_host_port
 from core.json_settings import read_json
 from core.llm_settings import LlmOptions
+from core.skill_settings import SkillSettings
 from core.tool_policies import ToolPolicy
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
@@ -25,7 +26,7 @@ _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret")
 
 
-class Settings(AccessSettings, BaseSettings):
+class Settings(AccessSettings, SkillSettings, BaseSettings):
     """The one settings object; every field is the variable ``AGENTEX_<FIELD>``."""
 
     model_config = SettingsConfigDict(
@@ -237,15 +238,6 @@ class Settings(AccessSettings, BaseSettings):
         default=1000, ge=1, le=10_000, description="Most long-term memories kept for one user."
     )
 
-    skills_per_user: int = Field(
-        default=1000, ge=1, le=100_000, description="Most skills kept for one user."
-    )
-    skill_bytes_per_user: int = Field(
-        default=512 * 2**20,
-        ge=2**20,
-        description="Bytes of one user's skills, with all versions and files.",
-    )
-
     metrics_token: SecretStr | None = Field(
         default=None,
         description="Token that opens /metrics to a scraper; without it administrators only.",
@@ -260,10 +252,6 @@ class Settings(AccessSettings, BaseSettings):
     documentation_enabled: bool = Field(
         default=True,
         description="Put Agentex's own documentation into a knowledge base at first start.",
-    )
-    starter_skills_enabled: bool = Field(
-        default=True,
-        description="Make the skills that come with Agentex public ones at first start.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
