@@ -26,7 +26,7 @@ _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret")
 
 
-class Settings(AccessSettings, SkillSettings, BaseSettings):
+class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
     """The one settings object; every field is the variable ``AGENTEX_<FIELD>``."""
 
     model_config = SettingsConfigDict(
