@@ -1,6 +1,7 @@
 """Import of packages: what is taken in, and what never is."""
 
 import hashlib
+import random
 import struct
 import time
 from zipfile import ZIP_LZMA, ZIP_STORED
@@ -172,6 +173,14 @@ def test_a_bomb_is_refused_while_it_is_inflated():
     started = time.process_time()
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.BOMB]
     assert time.process_time() - started < 2
+
+
+def test_a_bomb_beside_a_large_honest_file_is_refused_too():
+    noise = random.Random(1).randbytes(2**20)
+    archive = packed(("a/SKILL.md", NATIVE), ("a/noise", noise), ("a/zeros", bytes(5 * 2**20)))
+    reading = read_package(archive, "a.zip")
+    assert _refused(reading) == [PackageFault.BOMB]
+    assert reading.problems[0].path == "a/zeros"
 
 
 def test_sizes_that_the_archive_claims_are_not_trusted():
