@@ -84,9 +84,11 @@ async def require_usable(
         PermissionDenied: the caller may use no skills.
     """
     choices = read_skill_choices(configured or [])
+    if choices is None:
+        return "must be a list of ids or of {id, version}"
     if choices:
         principal.require(Permission.SKILL_VIEW)
-    for one in choices or ():
+    for one in choices:
         try:
             await catalogue.open(session, principal, one.id, one.version)
         except (SkillNotFound, SkillVersionNotFound):
@@ -132,10 +134,11 @@ class SkillUse:
         Returns:
             None where there are none that it may use.
         """
-        if Permission.SKILL_VIEW in request.lacking:
-            return None
-        async with self._database.reading() as session:
-            cards = await catalogue.readable(session, Person(owner_id))
+        cards: list[catalogue.SkillCard] = []
+        if Permission.SKILL_VIEW not in request.lacking:
+            async with self._database.reading() as session:
+                cards = await catalogue.readable(session, Person(owner_id))
+        # What was chosen when the run began has to be gone through again, whoever may use it now.
         if not cards and not request.skills:
             return None
         offered = _keyed(cards, owner_id)

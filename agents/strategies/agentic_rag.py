@@ -20,6 +20,7 @@ from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS
 from agents.tools import search_knowledge_base, toolbox
 
 _WIDER = 2
+_OFFERS = "offers"
 
 
 class Retrieve(Event):
@@ -99,8 +100,7 @@ class AgenticRag(CheckedAnswer):
 
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
         is_command_given = self.inputs.model.is_extractive and is_command(self.inputs.question)
-        loads_skills = self.inputs.skills is not None and not self.inputs.model.is_extractive
-        if not (self.can_search or is_command_given or loads_skills):
+        if not (self.can_search or is_command_given or self._offers_skills()):
             return Answer()
         try:
             turn = await self._turn_with_skills()
@@ -117,6 +117,15 @@ class AgenticRag(CheckedAnswer):
             return CheckCitations()
         self._calls, self._is_cut = turn.calls, turn.is_cut
         return Retrieve()
+
+    def _offers_skills(self) -> bool:
+        """Whether the model may load skills; kept, so that a run taken up goes the same way."""
+        if self.inputs.model.is_extractive:
+            return False
+        past = self.inputs.journal.read(_OFFERS)
+        if past is None:
+            past = self.inputs.journal.write(_OFFERS, {"skills": self.inputs.skills is not None})
+        return past.outcome["skills"] is True
 
     async def _turn_with_skills(self) -> Turn | None:
         """The model's turn, once it has loaded the skills that it wants and looked into them."""

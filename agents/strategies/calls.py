@@ -17,12 +17,15 @@ from agents.tools.approval import question_of
 from agents.tools.base import Question, Tool, Toolbox, ToolOutput
 from core.database.types import utc_now
 from core.errors import AgentexError
+from core.logging import get_logger
 
 LATE_CALL = "Not run: the time for this run was used up."
 UNKNOWN_OUTCOME = (
     "Interrupted: whether this call took effect is not known. Check that before it is made again."
 )
 ANSWER_DAYS = 7
+
+_log = get_logger(__name__)
 _FINDINGS = TypeAdapter(list[Finding])
 
 
@@ -147,7 +150,11 @@ class CallRunner:
         refusal, skills = tools.refusal(call.name), self._strategy.inputs.skills
         if refusal is None or skills is None:
             return None
-        await skills.denied(call.name)
+        try:
+            await skills.denied(call.name)
+        except AgentexError as error:
+            # It is refused all the same, and must not end the run.
+            _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
         return ToolOutput(refusal, ran=False)
 
     async def _run_now(self, call: ToolCall, tools: Toolbox) -> tuple[ToolOutput, list[Finding]]:

@@ -115,6 +115,8 @@ def _asking(skills: SkillShelf) -> Callable[[str], Awaitable[Question | None]]:
             return None
         if isinstance(found, str) or found.gathered.faults or not found.gathered.missing:
             return None
+        if skills.is_active(found.active.ref.id):
+            return None
         schema = schema_of_missing(found.opened.parsed.input_schema, found.gathered.missing)
         names = ("、" if skills.is_chinese else ", ").join(found.gathered.missing)
         message = _NEEDS[skills.is_chinese].format(name=found.active.name, inputs=names)
@@ -183,11 +185,12 @@ async def _load(skills: SkillShelf, arguments: LoadArguments) -> str:
     gathered, active = found.gathered, found.active
     if gathered.faults:
         return told_error(f"The inputs are not valid: {'; '.join(gathered.faults)}.")
+    if skills.is_active(active.ref.id):
+        # What was left out of this call stands above, too.
+        inputs = f"\n\n{told_inputs(gathered.values)}" if arguments.inputs else ""
+        return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     if gathered.missing:
         return told_error(f"Inputs are missing: {', '.join(gathered.missing)}.")
-    if skills.is_active(active.ref.id):
-        inputs = f"\n\n{told_inputs(gathered.values)}" if found.opened.parsed.input_params else ""
-        return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     skills.note_loaded(current_call_id(), active)
     await skills.library.loaded(active.ref, active.key, chosen=active.chosen)
     return told_skill(active, found.opened, gathered.values)

@@ -1,6 +1,7 @@
 """Skills inside runs: which tools they leave, what is loaded once, and what a successor knows."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
 from agents.models.port import Message, ToolCall
+from agents.skill_use.library import SkillVersionRef
 from agents.skill_use.shelf import MOST_TOKENS, ActiveSkill, dumped
 from agents.strategies.base import StrategyInput
 from agents.strategies.exchange import LEFT_OUT, fitted_into
@@ -102,6 +104,9 @@ async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
         assert "load_skill" in box, name
+        refused = await box.call("current_time", "{}")
+        assert not refused.ran
+        assert refused.content.startswith("The tool current_time is not allowed")
 
 
 @pytest.mark.parametrize(
@@ -190,3 +195,64 @@ def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
     own = {"daily-report": {"team": "own"}, "team": "all"}
     assert requested_for("daily-report", schema, own)["team"] == "own"
     assert requested_for("code-review", schema, own)["team"] == "all"
+
+
+async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(server, client):
+    library = InMemoryLibrary(REPORT)
+    again = ["load_skill", {"name": "daily-report"}]
+    first, second = await results(asked(server, client, shelf_of(library), [LOAD_REPORT], [again]))
+    assert first.startswith("<skill_content")
+    assert second == "The skill daily-report is loaded already: its text stands above."
+    assert library.told == [("loaded", "daily-report")]
+
+
+@pytest.mark.parametrize("agent_type", ["agentic_rag", "plan_execute", "reflexion", "worker"])
+async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use_these_now(
+    server, client, agent_type
+):
+    def given(library: InMemoryLibrary) -> StrategyInput:
+        shelf = shelf_of(library, chosen=["code-review"])
+        return replace(asked(server, client, shelf, [], chosen=1), retriever=None)
+
+    whole = Process(given(InMemoryLibrary(REVIEW)), agent_type, [])
+    expected = await whole.drive()
+    verify(expected, thread_id=THREAD, run_id=RUN)
+    for cut in range(2, len(whole.batches)):
+        emptied = InMemoryLibrary(REVIEW)
+        process = Process(given(emptied), agent_type, whole.batches[:cut])
+        emptied.skills.clear()
+        log = await process.drive()
+        verify(log, thread_id=THREAD, run_id=RUN)
+        assert told(log) == told(expected), cut
+
+
+def test_run_keeps_to_the_version_that_it_loaded_when_it_is_taken_up():
+    shelf = shelf_of(InMemoryLibrary(REVIEW))
+    loaded = replace(skill("code-review"), ref=SkillVersionRef("code-review", 7, "old"))
+    shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dumped(loaded)})
+    found = shelf.find("code-review")
+    assert found is not None
+    assert found.ref.version == 7
+
+
+async def test_agentic_rag_loads_a_skill_before_it_searches(server, client):
+    library = InMemoryLibrary(REVIEW)
+    given = asked(server, client, shelf_of(library), [LOAD_REVIEW], [SEARCH])
+    loaded, found = (await results(given, "agentic_rag"))[:2]
+    assert loaded.startswith("<skill_content")
+    assert "passages" in found
+    last = server.requests[-1].body["messages"]
+    assert any("<skill_content" in str(message["content"]) for message in last)
+
+
+async def test_agentic_rag_without_documents_goes_the_same_way_when_skills_came_since(
+    server, client
+):
+    bare = replace(asked(server, client, None), retriever=None)
+    whole = Process(bare, "agentic_rag", [])
+    expected = await whole.drive()
+    for cut in range(1, len(whole.batches)):
+        later = replace(asked(server, client, shelf_of(InMemoryLibrary(REVIEW))), retriever=None)
+        log = await Process(later, "agentic_rag", whole.batches[:cut]).drive()
+        verify(log, thread_id=THREAD, run_id=RUN)
+        assert told(log) == told(expected), cut

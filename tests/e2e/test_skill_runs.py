@@ -4,12 +4,14 @@ import json
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from core.errors import ErrorCode
 from tests.fixtures.agents import (
+    Run,
     camel,
     run,
     run_body,
@@ -17,10 +19,12 @@ from tests.fixtures.agents import (
     types_of,
     verified_run,
 )
+from tests.fixtures.apis import Apis, same_caller
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
 from tests.fixtures.skill_files import FILES, REPORT, REVIEW, add_skill_to, write_skill
+from tests.fixtures.streams import events_of, read_log
 
 LOAD = ["load_skill", {"name": "daily-report"}]
 CLOCK = ["current_time", {}]
@@ -328,3 +332,40 @@ def test_skill_is_loaded_by_its_name_without_a_language_model(embedded: Server):
     said = verified_run(person, "/code-review")
     assert types_of(said)[-1] == "RUN_FINISHED"
     assert "Name the defects." in text_of(said)
+
+
+def test_run_goes_on_with_its_skill_after_each_process_was_killed(
+    alone: Apis, scripted: ModelServer
+):
+    first = alone.start()
+    person = first.person()
+    skill_id = write_skill(first, person.user_id, REPORT)
+    body = asking([LOAD], [READ])
+    question = body["messages"][0]
+    question["content"] = question["content"].replace("#rounds", "#held-rounds")
+    waits = checked(person, body)
+    alone.kill(first)
+
+    # Another process is given the input, and dies with the skill loaded.
+    second = alone.start()
+    resumed = answering(body, waits, {"team": "Relay"})
+    with Run(same_caller(person, second), resumed) as cut:
+        assert scripted.waiting.wait(30)
+        alone.kill(second)
+        with pytest.raises(httpx.HTTPError):
+            cut.finish()
+
+    third = alone.start()
+    third.sql("UPDATE agent_run SET lease_until = '2026-01-01' WHERE status = 'running'")
+    scripted.release.set()
+    events = events_of(read_log(same_caller(person, third), resumed["runId"]))
+    verify([*waits, *events], thread_id=body["threadId"], state={})
+    loaded, refused = results_of(events)
+    assert '"team": "Relay"' in loaded
+    assert DENIED in refused
+    assert text_of(events) == "The report is written."
+    assert state_of(events)["skills"][0]["slug"] == "daily-report"
+    # The last turn alone was asked again, and nothing is counted twice.
+    assert len(scripted.requests) == 4
+    assert usage_of(third, skill_id) == {"offered": 1, "loaded": 1, "completed": 0, "denied": 1}
+    alone.stop(third)
