@@ -13,7 +13,7 @@ from agents.skill_use.shelf import MOST_TOKENS, Means, OfferedSkill, SkillShelf
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.database.engine import Database
-from core.errors import InvalidRunInput, SkillNotFound, SkillVersionNotFound
+from core.errors import EngineUnavailable, InvalidRunInput, SkillNotFound, SkillVersionNotFound
 from kb_service.embeddings.protocol import Encoder
 from kb_service.readers import Person
 from kb_service.text.lexical import is_cjk_dominant
@@ -156,10 +156,14 @@ class SkillUse:
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnersSkills
     ) -> Means:
-        selector = await self._selector(offered)
-        cards = [one.card for one in offered]
-        if len(cards) > MOST_LISTED:
-            cards = [one.card for one in await selector.rank(question)]
+        try:
+            selector = await self._selector(offered)
+            ranked = await selector.rank(question) if len(offered) > MOST_LISTED else ()
+        except EngineUnavailable:
+            # Which skills are listed must not keep a run from beginning.
+            selector = await prepare_selector([one.card for one in offered])
+            ranked = await selector.rank(question)
+        cards = [one.card for one in ranked or offered]
         listed = write_index(cards, MOST_CHARACTERS, most=MOST_LISTED) if cards else _NOTHING
         return Means(library, selector, listed)
 

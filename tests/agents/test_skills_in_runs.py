@@ -10,6 +10,7 @@ from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
 from agents.models.port import Message, ToolCall
+from agents.skill_use.choosing import MOST_LISTED, SkillUse
 from agents.skill_use.library import SkillVersionRef
 from agents.skill_use.shelf import MOST_TOKENS, ActiveSkill, dumped
 from agents.strategies.base import StrategyInput
@@ -17,11 +18,16 @@ from agents.strategies.exchange import LEFT_OUT, fitted_into
 from agents.tools import toolbox
 from agents.tools.base import ToolScope
 from agents.tools.skill_inputs import gather, requested_for
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.errors import EngineUnavailable
 from tests.agents.fakes import InMemoryRetriever
+from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
 from tests.agents.strategy_runs import RELAY, RUN, THREAD, inputs
 from tests.agents.test_taking_up import Process, told
-from tests.fixtures.skill_files import FILES, REPORT, REVIEW
+from tests.fixtures.bare_rows import add_user
+from tests.fixtures.skill_files import FILES, REPORT, REVIEW, put_skill
 
 pytestmark = pytest.mark.anyio
 
@@ -256,3 +262,31 @@ async def test_agentic_rag_without_documents_goes_the_same_way_when_skills_came_
         log = await Process(later, "agentic_rag", whole.batches[:cut]).drive()
         verify(log, thread_id=THREAD, run_id=RUN)
         assert told(log) == told(expected), cut
+
+
+class BrokenEncoder:
+    """Gives no answer."""
+
+    name, dimension, languages = "broken", 3, frozenset({"en"})
+
+    async def embed_queries(self, texts: Any) -> Any:
+        raise EngineUnavailable
+
+    embed_passages = embed_queries
+
+
+async def test_skills_are_ranked_by_their_words_while_the_engine_gives_no_answer(
+    database: Database,
+):
+    async with unit_of_work(database) as work:
+        owner = await add_user(work)
+        for number in range(MOST_LISTED):
+            chore = f"# SKILL: Chore {number}\n\n## Description\n\nA chore of the house.\n"
+            await put_skill(work, owner.id, chore)
+        await put_skill(work, owner.id, REVIEW)
+    request = asking("Please review this code.")
+    shelf = await SkillUse(database, BrokenEncoder()).shelf(owner.id, "task", request)
+    assert shelf is not None
+    assert "code-review" in shelf.index.slugs
+    assert shelf.index.omitted == 1
+    assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
