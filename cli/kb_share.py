@@ -10,6 +10,7 @@ from cli import messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.kb import WantedArgument
+from cli.messages import Message
 from cli.output import Output
 from cli.problems import ExitCode, ServerRefused
 from cli.records import JsonObject, Record
@@ -93,19 +94,49 @@ def share(
     async def body(output: Output, client: ApiClient) -> ExitCode:
         base = await client.find_knowledge_base(wanted)
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
-        shares = client.read(Shares, await client.call("GET", path))
-        if chosen:
-            access = None if remove else "write" if write else "read"
-            shares = await change(client, path, shares, lambda now: changed(now, chosen, access))
-        output.emit(shares.to_json())
-        if not shares.items:
-            output.say(messages.KB_SHARED_WITH_NOBODY, name=base.name)
-            return ExitCode.OK
-        columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
-        output.table(columns, [share_row(output, one) for one in shares.items])
+        access = None if remove else "write" if write else "read"
+        shares = await share_with(client, path, chosen, access)
+        show_shares(output, shares, messages.KB_SHARED_WITH_NOBODY, base.name)
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
+
+
+async def share_with(
+    client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
+) -> Shares:
+    """Add people and roles to a list of shares, or take them from it.
+
+    Args:
+        client: to the server.
+        path: of the list.
+        chosen: the fields that name them, and their names; none changes nothing.
+        access: what they may; ``None`` takes them from the list.
+
+    Returns:
+        The list as it is then.
+    """
+    shares = client.read(Shares, await client.call("GET", path))
+    if not chosen:
+        return shares
+    return await change(client, path, shares, lambda now: _changed(now, chosen, access))
+
+
+def show_shares(output: Output, shares: Shares, nobody: Message, name: str) -> None:
+    """Print with whom something is shared.
+
+    Args:
+        output: to print to.
+        shares: the list.
+        nobody: said of an empty one, with ``name``.
+        name: of what is shared.
+    """
+    output.emit(shares.to_json())
+    if not shares.items:
+        output.say(nobody, name=name)
+        return
+    columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
+    output.table(columns, [_row(output, one) for one in shares.items])
 
 
 async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
@@ -132,7 +163,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
         present = client.read(shape, await client.call("GET", path))
 
 
-def changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+def _changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
@@ -149,7 +180,6 @@ def changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -
     return {"shares": named}
 
 
-def share_row(output: Output, one: _Share) -> tuple[str, str]:
-    """A share as a row of a table: with whom, and how far."""
+def _row(output: Output, one: _Share) -> tuple[str, str]:
     level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
     return one.label(output), output.render(level)

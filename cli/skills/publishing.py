@@ -7,8 +7,8 @@ from pydantic import Field
 
 from cli.client import ApiClient
 from cli.command import client_command
-from cli.kb_share import RoleOption, Shares, UserOption, change, changed, share_row
-from cli.messages import KB_ACCESS, KB_SHARED_WITH, Language
+from cli.kb_share import RoleOption, UserOption, share_with, show_shares
+from cli.messages import Language
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, ServerRefused
 from cli.records import Record
@@ -71,16 +71,9 @@ async def share(
     """Share a skill with people or roles; without any, show with whom it is shared."""
     chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
     row = await find(client, wanted)
-    path = f"{PATH}/{row.id}/shares"
-    shares = client.read(Shares, await client.call("GET", path))
-    if chosen:
-        access = None if remove else "write" if write else "read"
-        shares = await change(client, path, shares, lambda now: changed(now, chosen, access))
-    output.emit(shares.to_json())
-    if not shares.items:
-        output.say(said.SHARED_WITH_NOBODY, name=row.name)
-        return ExitCode.OK
-    output.table((KB_SHARED_WITH, KB_ACCESS), [share_row(output, one) for one in shares.items])
+    access = None if remove else "write" if write else "read"
+    shares = await share_with(client, f"{PATH}/{row.id}/shares", chosen, access)
+    show_shares(output, shares, said.SHARED_WITH_NOBODY, row.name)
     return ExitCode.OK
 
 

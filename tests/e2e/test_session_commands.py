@@ -1,22 +1,17 @@
 """``agentex sessions`` against the real product."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from cli.main import app
 from core.errors import ErrorCode
-from core.settings import get_settings
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api
+from tests.fixtures.commands import Command, commands_of
 from tests.fixtures.server import Server
-
-Command = Callable[..., Result]
 
 
 @pytest.fixture
@@ -29,17 +24,8 @@ def sessions(
     embedded: Server, somebody: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Command]:
     """Runs ``agentex sessions`` with the key of somebody."""
-    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
-        monkeypatch.delenv(name)
-    address = f"http://{embedded.settings.host}:{embedded.settings.port}"
-    monkeypatch.setenv("AGENTEX_URL", address)
-    monkeypatch.setenv("AGENTEX_API_KEY", somebody.access_token)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.chdir(tmp_path)
-    get_settings.cache_clear()
-    yield lambda *words: CliRunner().invoke(app, ["sessions", *words])
-    get_settings.cache_clear()
+    with commands_of("sessions", embedded, somebody, tmp_path, monkeypatch) as run:
+        yield run
 
 
 def talked(user: Api, question: str, thread_id: str = "") -> str:

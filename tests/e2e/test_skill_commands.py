@@ -1,20 +1,15 @@
 """``agentex skill`` against the real product: from a folder on this machine to others' agents."""
 
 import json
-import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from cli.main import app
-from core.settings import get_settings
 from tests.fixtures.client import Api
+from tests.fixtures.commands import Command, commands_of
 from tests.fixtures.server import Server
-
-Command = Callable[..., Result]
 
 
 @pytest.fixture
@@ -27,17 +22,8 @@ def skill(
     embedded: Server, author: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Command]:
     """Runs ``agentex skill`` with the key of an author, in an empty folder."""
-    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
-        monkeypatch.delenv(name)
-    address = f"http://{embedded.settings.host}:{embedded.settings.port}"
-    monkeypatch.setenv("AGENTEX_URL", address)
-    monkeypatch.setenv("AGENTEX_API_KEY", author.access_token)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.chdir(tmp_path)
-    get_settings.cache_clear()
-    yield lambda *words: CliRunner().invoke(app, ["skill", *words])
-    get_settings.cache_clear()
+    with commands_of("skill", embedded, author, tmp_path, monkeypatch) as run:
+        yield run
 
 
 def made(skill: Command) -> Path:
