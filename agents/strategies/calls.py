@@ -129,6 +129,9 @@ class CallRunner:
             note = self._skill_note(call)
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
+            if tools.refusal(call.name) is not None:
+                # Its denial is counted: a run that is taken up must find it told already.
+                await self._strategy.channel.written()
         else:
             output, note = self._read_back(past), past.outcome.get("skill_note")
         if (skills := self._strategy.inputs.skills) is not None:

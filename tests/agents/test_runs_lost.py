@@ -309,7 +309,8 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
 async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
     database: Database, principal: Principal
 ):
-    model, turn = HeldModel("Hel"), Effect(0, "turn:0", "done", {})
+    # The first thing that a run writes down is which skills it works with.
+    model, turn = HeldModel("Hel"), Effect(1, "turn:0", "done", {})
     runs = service_of(database, model)
     key = await runs.begin(principal, asking())
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
@@ -318,10 +319,10 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
         run = await session.get_one(AgentRun, key)
         run.lease_owner = "another"
         session.add(run)
-        await effects.write(session, run.task_id, [turn], stored=0)
+        await effects.write(session, run.task_id, [turn], stored=1)
     before, driver = await logged(database, key), runs._drivers[key]
     with pytest.raises(LogClosed):
-        await driver._store(before[-1:], Batch([Finished(Usage())], [turn], 0))
+        await driver._store(before[-1:], Batch([Finished(Usage())], [turn], 1))
     assert not await runs._close_own(key, RunLost())
     model.say("lo", last=True)
     async with asyncio.timeout(10):

@@ -65,7 +65,7 @@ def test_account_is_deleted_with_what_was_said_of_its_things(
     assert "knowledge_bases: 1" in said
     assert user.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
     answer = terminal.json("users", "delete", user.name, "--transfer-to", other.name, "--yes")
-    assert answer["transferred"] == {"knowledge_bases": 1, "documents": 0}
+    assert answer["transferred"] == {"knowledge_bases": 1, "documents": 0, "skills": 0}
     assert other.get(f"/knowledge-bases/{kb_id}")["can_write"] is True
     code, said = terminal("users", "delete", user.name, "--yes")
     assert (code, said.split(".")[0]) == (5, f"There is no account {user.name}")
