@@ -123,15 +123,12 @@ class CallRunner:
     async def run_one(self, call: ToolCall, tools: Toolbox) -> ToolOutput:
         """Run one call while there is time, and show its result."""
         journal, key = self._strategy.inputs.journal, _key(call)
-        past = journal.read(key)
+        past, is_denied = journal.read(key), tools.refusal(call.name) is not None
         if past is None:
             output, findings = await self._run_now(call, tools)
             note = self._skill_note(call)
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
-            if tools.refusal(call.name) is not None:
-                # Its denial is counted: a run that is taken up must find it told already.
-                await self._strategy.channel.written()
         else:
             output, note = self._read_back(past), past.outcome.get("skill_note")
         if (skills := self._strategy.inputs.skills) is not None:
@@ -142,6 +139,9 @@ class CallRunner:
             self._strategy.channel.emit(result)
         else:
             self._strategy.channel.observe(result)
+        if past is None and is_denied:
+            # The denial is counted: a run that is taken up must find it, and its result, told.
+            await self._strategy.channel.written()
         return output
 
     def _skill_note(self, call: ToolCall) -> JsonValue:
