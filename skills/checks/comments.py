@@ -35,18 +35,43 @@ _LONGEST_LOOKED_AT = 20_000
 def check(scan: Scan) -> Iterator[Finding]:
     """SEC903 for each comment outside of code that asks for something."""
     count = 0
-    for start, end in _comments(scan.prose):
-        text = scan.text[start + len(_OPEN) : end].removesuffix(_CLOSE)[:_LONGEST_LOOKED_AT]
+    for start, end in _comments(scan):
+        text = scan.text[start + len(_OPEN) : end]
+        closed = text.endswith(_CLOSE)
+        text = text.removesuffix(_CLOSE)[:_LONGEST_LOOKED_AT]
         if not _OF_TOOLS.fullmatch(text) and _IMPERATIVE.search(text):
             count += 1
-            edits = (scan.edit((start, end), ""),) if count <= MOST_OF_A_KIND else ()
+            # Where nothing closes a comment, its author may not have meant all that follows.
+            mendable = closed and count <= MOST_OF_A_KIND
+            edits = (scan.edit((start, end), ""),) if mendable else ()
             yield replace(scan.finding("SEC903", (start, end)), edits=edits)
 
 
-def _comments(text: str) -> Iterator[Span]:
-    place = text.find(_OPEN)
-    while place >= 0:
-        close = text.find(_CLOSE, place + len(_OPEN))
-        end = len(text) if close < 0 else close + len(_CLOSE)
-        yield place, end
-        place = text.find(_OPEN, end)
+def _comments(scan: Scan) -> Iterator[Span]:
+    """The comments by CommonMark's rules: in a paragraph, heading or row of a table only those that end
+    in it; one of an HTML block that nothing closes hides all that follows."""
+    told = 0
+    for (start, behind), is_html in _blocks(scan):
+        # Within HTML there is no code that a backtick begins.
+        text, last = (scan.text, len(scan.text)) if is_html else (scan.prose, behind)
+        place = text.find(_OPEN, max(told, start), behind)
+        while place >= 0:
+            close = text.find(_CLOSE, place + len("<!"), last)
+            if close < 0 and not is_html:
+                break
+            told = last if close < 0 else close + len(_CLOSE)
+            yield place, told
+            place = text.find(_OPEN, told, behind)
+
+
+def _blocks(scan: Scan) -> Iterator[tuple[Span, bool]]:
+    """Where comments may stand, in order, and whether it is a block of HTML: the frontmatter, then the
+    blocks that hold text."""
+    outline = scan.draft.outline
+    first = outline.first_line
+    if first > 1:
+        yield scan.lines(1, first - 1), False
+    for token in outline.tokens:
+        if token.map and token.type in ("inline", "html_block"):
+            span = scan.lines(token.map[0] + first, max(token.map[1], token.map[0] + 1) + first - 1)
+            yield span, token.type == "html_block"

@@ -74,7 +74,7 @@ _DOTENV = re.compile(r"\.env(?:\.local|\.production)?\b(?!\.(?:example|sample|te
 _NETWORK = re.compile(
     r"\b(?:curl|wget|ncat|netcat|scp|sftp|rsync|ftp|aria2c|Invoke-WebRequest|Invoke-RestMethod"
     r"|requests\.(?:post|put|get|request)|httpx\.|urlopen|urllib|aiohttp|axios|socket\.)|\bnc -"
-    r"|\bfetch\(|\b(?:https?|ftp)://|\b(?:upload|POST|send|transmit)(?:s|ed|ing)?\b|上传|发送到|发到|外传",
+    r"|\bfetch\(|\b(?:upload|POST|send|transmit)(?:s|ed|ing)?\b|上传|发送到|发到|外传",
     re.IGNORECASE,
 )
 # Programs read .env files for good reasons; only what sends a body along is told of them.
@@ -83,6 +83,20 @@ _SENDING = re.compile(
     r"|\bwget\b[^\n]{0,300}--post|\b(?:nc|ncat|scp|sftp)\b +-?\S|requests\.(?:post|put)",
     re.IGNORECASE,
 )
+
+
+_HOST = re.compile(r"\b(?:https?|ftp)://(?P<host>[^\s\"'`<>]{1,300})", re.IGNORECASE)
+_LOCAL = re.compile(
+    r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?=[/?#]|[).,;。，；]{0,4}$)",
+    re.IGNORECASE,
+)
+_TO = re.compile(
+    r"(?:\b(?:to|into|at|via|with|fetch|download|request|call|submit|forward|transfer|share)[ \t]{1,8}"
+    r"|[到至给向往用][ \t]{0,8})[\"'<(]?$",
+    re.IGNORECASE,
+)
+_LONGEST_TO = 24
+_COMMAND = re.compile(r"[^\n;|&`]{0,600}")
 
 
 def check(scan: Scan) -> Iterator[Finding]:
@@ -149,8 +163,28 @@ def _credentials(scan: Scan) -> Iterator[Finding]:
         for asks in {one[1]: None for one in inside}:
             span = next(span for span, wanted in inside if wanted is asks)
             told.update(span for span, wanted in inside if wanted is asks)
-            if asks.search(scan.text, start, end):
+            if _goes_out(scan, asks, (start, end)):
                 yield scan.finding("SEC907", span, {"path": scan.text[slice(*span)]})
+
+
+def _goes_out(scan: Scan, asks: re.Pattern[str], step: Span) -> bool:
+    """Whether a step uses the network as asked, not only this machine's own."""
+    for found in asks.finditer(scan.text, *step):
+        command = _COMMAND.match(scan.text, found.start())
+        addresses = list(_HOST.finditer(command[0])) if command else []
+        if not addresses or not all(_LOCAL.match(one["host"]) for one in addresses):
+            return True
+    return asks is _NETWORK and any(
+        not _LOCAL.match(found["host"]) and _is_used(scan, found.start())
+        for found in _HOST.finditer(scan.text, *step)
+    )
+
+
+def _is_used(scan: Scan, address: int) -> bool:
+    """Whether an address is gone to, as one in code is, rather than told to a reader."""
+    if scan.prose[address] == " ":
+        return True
+    return bool(_TO.search(scan.text, max(0, address - _LONGEST_TO), address))
 
 
 def _steps(scan: Scan) -> Iterator[Span]:

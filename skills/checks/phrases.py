@@ -10,10 +10,15 @@ from skills.diagnostics import Finding
 # Every repetition has a bound and each pattern begins with one of some words (the anchors below), so
 # that no text makes the search slow. Blanks between words include line ends and marks of markdown (``Scan.flat``).
 _ = r" {1,12}"
-_RULES = (
-    r"(?:instructions?|rules?|prompts?|directives?|guidelines?|guardrails?|constraints?"
-    r"|restrictions?|messages?|commands?|orders)"
+_ORDERS = (
+    r"(?:instructions?|prompts?|directives?|guidelines?|guardrails?|constraints?|restrictions?)"
 )
+# Also everyday things: where the text goes on to say which, they are not the agent's own.
+_MESSAGES = (
+    rf"(?:rules?|messages?|commands?|orders)\b(?!{_}(?:in|of|older|newer|from|on|within|inside)\b"
+    rf"(?!{_}(?:the{_}|your{_})?(?:system|developer|operator|platform|prompt|agent|assistant)\b))"
+)
+_RULES = rf"(?:{_ORDERS}|{_MESSAGES})"
 _EARLIER = (
     r"(?:previous|prior|above|earlier|preceding|foregoing|existing|system|original|initial"
     r"|developer|safety|security|other)"
@@ -29,13 +34,15 @@ _OVERRIDES = (
     rf"\byour{_}new{_}(?:system{_}prompt|instructions?){_}(?:is|are)\b",
     r"(?:忽略|无视|忘记|忘掉|抛弃|不要理会|不要遵守|无需遵守|不再遵守|不必遵守|绕过|跳出)[掉了]?"
     r" {0,4}(?:之前|以上|上面|此前|先前|前面|上述|原有|原来|所有|一切|全部|系统|任何|你的?|您的?"
-    r"|收到|给出|安全|的| ){1,8}(?:指令|指示|规则|提示词|提示|限制|约束|设定|命令|系统消息)",
+    r"|收到|给出|安全|的| ){1,8}(?:指令|指示|规则|提示词|提示(?![音框信符语])|限制|约束|设定|命令|系统消息)",
     r"(?:你|您) {0,2}(?:现在|从现在起)?(?:已经)?不再(?:受|遵守|遵循)[^。！ ]{0,12}(?:限制|约束|规则|指令)",
     r"新的系统提示词?(?:是|为|如下|[:：])",
 )
 _THIS = r"(?:this|these|that|it|them|any{_}of{_}this|what{_}you{_}(?:do|did))".replace("{_}", _)
 _USER = rf"(?:the{_})?(?:user|human|person|owner|customer|developer)s?"
-_END = r"(?= {0,12}(?:[.,;:!)。]|about\b|of\b|what\b|anything\b|that (?:you|this|we|it)\b|$| {2}))"
+# "Not before" and "not until" ask for patience.
+_SAID = r"that (?:you|this|we|it)\b(?![^.;!?。]{0,80}\b(?:before|until|unless)\b)"
+_END = rf"(?= {{0,12}}(?:[.,;:!)。]|about\b|of\b|what\b|anything\b|{_SAID}|$| {{2}}))"
 _CONCEALMENTS = (
     rf"\b(?:do{_}not|don['’]t|never|must{_}not|should{_}not){_}(?:ever{_})?(?:tell|inform|notify"
     rf"|alert|warn){_}{_USER}\b{_END}",
@@ -46,7 +53,7 @@ _CONCEALMENTS = (
     rf"\b(?:hide|conceal|keep){_}{_THIS}{_}(?:\w{{1,20}}{_}){{0,2}}from{_}{_USER}\b",
     rf"\bsecretly{_}(?:send|upload|copy|forward|post|read|collect|run|execute|install|store)\b",
     r"(?:不要|不得|不能|不可|切勿|请勿|别|禁止|无需)(?:告诉|告知|通知|提醒|透露给|泄露给)(?:用户|使用者|客户|对方)"
-    r"(?!(?:去|如何|怎么|怎样))",
+    r"(?!(?:去|如何|怎么|怎样|以外|之外|外的))",
     r"(?:不要|不得|别|切勿|请勿)让(?:用户|使用者|客户)(?:知道|发现|察觉|看到|得知)",
     r"(?:对|向)(?:用户|使用者|客户) {0,2}(?:隐瞒|保密|隐藏)",
     r"(?:瞒着|背着)(?:用户|使用者|客户)",
@@ -60,6 +67,19 @@ _ROLE = re.compile(
     r"|end_header_id|begin_of_text)\|>"
     r"|\[/?INST\]|<</?SYS>>",
     re.IGNORECASE,
+)
+# What only forbids concealment: a negation in the same clause, with no word that turns it round.
+_FORBIDDEN = re.compile(
+    r"(?:\b(?:never|(?:do|must|should|may|can) {0,12}not|don['’]t|mustn['’]t|shouldn['’]t|can['’]t)\b"
+    r"(?![^\n]{0,80}\b(?:hesitate|forget|fail|worry|mind|wait|stop|ask|but|and|then|just|instead)\b)"
+    r"[^.;:,!?()。；：，！？]{0,60}|(?:不得|不要|不能|不可|不应|不准|不许|禁止|严禁|切勿|请勿|绝不)"
+    r"(?![^\n]{0,8}[停等犹忘而并])[^.;:,!?()。；：，！？、 ]{0,8})$",
+    re.IGNORECASE,
+)
+_FORBIDDEN_WITHIN = 80
+_FORBIDDABLE = (
+    *("without", "hide", "conceal", "keep", "secretly", "对", "向"),
+    *("瞒着", "背着", "偷偷", "悄悄", "暗中", "秘密"),
 )
 _OVERRIDE = re.compile("|".join(_OVERRIDES), re.IGNORECASE)
 _CONCEALMENT = re.compile("|".join(_CONCEALMENTS), re.IGNORECASE)
@@ -84,6 +104,15 @@ def check(scan: Scan) -> Iterator[Finding]:
         ("SEC910", _CONCEALMENT, _CONCEALMENT_ANCHORS),
     ):
         for found in find_anchored(pattern, flat, anchors, lower):
+            if _is_forbidden(flat, lower, found.start()):
+                continue
             yield scan.finding(code, found.span(), {"text": " ".join(found[0].split())})
     for found in find_anchored(_ROLE, scan.prose, _ROLE_ANCHORS, lowered(scan.prose)):
         yield scan.finding("SEC909", found.span(), {"tag": found[0]})
+
+
+def _is_forbidden(flat: str, lower: str, place: int) -> bool:
+    """Whether the text says that what stands at a place must not be done."""
+    if not lower.startswith(_FORBIDDABLE, place):
+        return False
+    return bool(_FORBIDDEN.search(flat[max(0, place - _FORBIDDEN_WITHIN) : place]))

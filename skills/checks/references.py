@@ -1,7 +1,7 @@
 """REF001 to REF004: links of a skill against the files that lie beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from urllib.parse import unquote
@@ -98,17 +98,17 @@ def _broken(scanned: Scan, link: _Link, known: Mapping[str, str]) -> Finding:
     return replace(scanned.finding("REF001", link.span, facts, "meant"), edits=(edit,))
 
 
-def _unused(scanned: Scan, files: Iterable[str]) -> Iterator[Finding]:
+def _unused(scanned: Scan, files: Collection[str]) -> Iterator[Finding]:
     """REF004 for each file that neither its path nor its name stands anywhere for.
 
     A folder that is named stands for its files.
     """
     text = unquote(scanned.text)
+    # Whoever names a folder names the one at the top as well, so that no other is looked for.
+    tops = {path.partition("/")[0] for path in files if "/" in path}
+    named_tops = {top for top in tops if f"{top}/" in text}
     for path in files:
-        folder, _, name = path.rpartition("/")
-        above = [
-            folder[:at] for at in range(1, len(folder) + 1) if folder[at : at + 1] in ("", "/")
-        ]
-        named = name in text or any(f"{one}/" in text for one in above)
+        name = path.rpartition("/")[2]
+        named = path.partition("/")[0] in named_tops or name in text
         if path not in _SKILL_FILES and not named and not name.upper().startswith("LICENSE"):
             yield Finding("REF004", 1, facts={"path": path})

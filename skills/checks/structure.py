@@ -10,6 +10,7 @@ from skills.grammar.outline import Block, DraftSection
 from skills.grammar.sections import name_behind_prefix
 from skills.models import SkillFormat, TextEdit
 
+_FENCE = re.compile(r"[ \t]{0,3}(?:`{3}|~{3})")
 _QUOTED = re.compile(r"[>\s]*")
 
 
@@ -32,7 +33,7 @@ def _title(draft: SkillDraft) -> Iterator[Finding]:
     title = next((one for one in firsts if one.key == "title"), None)
     if title is None and draft.frontmatter is None:
         yield Finding("SK001", _first_line(draft), edits=_title_fix(draft))
-    if title and name_behind_prefix(title.section.title) is None and title.section.title:
+    if title and name_behind_prefix(title.section.title) is None and _needs_prefix(draft, title):
         facts = {"title": title.section.title}
         yield Finding("SK002", title.section.start_line, facts=facts, edits=_prefix(draft, title))
     if not draft.model.name and (title or draft.frontmatter):
@@ -42,6 +43,11 @@ def _title(draft: SkillDraft) -> Iterator[Finding]:
             edits = _demote(draft, other.heading)
             facts = {"title": other.section.title}
             yield Finding("SK004", other.section.start_line, facts=facts, edits=edits)
+
+
+def _needs_prefix(draft: SkillDraft, title: DraftSection) -> bool:
+    """Whether the title has to say what the file is: the standard's ``name`` says it already."""
+    return bool(title.section.title and not (draft.frontmatter and draft.frontmatter.text("name")))
 
 
 def _first_line(draft: SkillDraft) -> int:
@@ -136,10 +142,15 @@ def _open_fences(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _close(draft: SkillDraft, start: int, end: int, fence: str) -> tuple[TextEdit, ...]:
-    """The closing line goes before the first known heading that the block swallowed, else last."""
-    for number in range(start + 1, end + 1):
+    """The closing line goes before the first known heading that the block swallowed, else last.
+
+    A heading before another fence is quoted with it.
+    """
+    lines = range(start + 1, end + 1)
+    last_fence = max((at for at in lines if _FENCE.match(draft.source.line(at))), default=start)
+    for number in lines:
         line = draft.source.line(number)
-        if line.startswith("## ") and headings.resolve(line[3:]):
+        if number > last_fence and line.startswith("## ") and headings.resolve(line[3:]):
             return (draft.source.edit_lines(number, number - 1, f"{fence}\n\n"),)
     last = end
     while last > start and not draft.source.line(last).strip():

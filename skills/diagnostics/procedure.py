@@ -26,15 +26,21 @@ RULES = (
         WARNING,
         (
             "`{text}` of parameter `{name}` is not a known type or attribute. Types are string, "
-            "integer, number, boolean, array, object, enum, date, datetime, file.",
+            "integer, number, boolean, array, object, enum, date, datetime, file; attributes are "
+            "written like `required`, `default: 3` or `enum: a|b`.",
             "参数 `{name}` 的 `{text}` 不是已知的类型或属性。类型有 string、integer、number、"
-            "boolean、array、object、enum、date、datetime、file。",
+            "boolean、array、object、enum、date、datetime、file；属性写成 `必填`、`默认: 3`、"
+            "`枚举: a|b` 这样的形式。",
         ),
         variants={
             "meant": (
                 "`{text}` of parameter `{name}` is not a known type or attribute; did you mean "
                 "`{meant}`?",
                 "参数 `{name}` 的 `{text}` 不是已知的类型或属性；是否想写 `{meant}`？",
+            ),
+            "no values": (
+                "The enum `{name}` names no values, so it takes any text. Add them: `enum: a|b`.",
+                "枚举参数 `{name}` 没有列出可选值，因此接受任何文本。请补充，如 `枚举: a|b`。",
             ),
             "value": (
                 "The {attribute} `{text}` of parameter `{name}` is not readable and was left out. "

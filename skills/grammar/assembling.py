@@ -1,8 +1,8 @@
 """Puts together what the parts of a file say: the draft of a skill."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from skills.diagnostics import Finding
 from skills.draft import SkillDraft, Surroundings
@@ -56,6 +56,8 @@ def assemble(source: Source, surroundings: Surroundings) -> SkillDraft:
     else:
         spelling = SkillFormat.NATIVE
     keyed = sections.assign(divided, source, findings)
+    if spelling is SkillFormat.AGENT_SKILLS:
+        findings = [*_of_free_headings(findings)]
     parts = _Parts(source, head, body, divided, keyed, spelling)
     numbered, prose = steps.read(parts.of("steps"), source, body)
     description, line = _description(parts)
@@ -71,6 +73,18 @@ def assemble(source: Source, surroundings: Surroundings) -> SkillDraft:
         description_line=line,
         findings=findings,
     )
+
+
+def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings without advice on headings, which the open standard leaves to the author.
+
+    A slip of the pen is told, but for the author to mend.
+    """
+    for one in findings:
+        if one.code == "SK020" and one.variant:
+            yield replace(one, edits=())
+        elif one.code not in {"SK020", "SK023"}:
+            yield one
 
 
 def _model(
@@ -92,6 +106,7 @@ def _model(
         content_sha256=hashlib.sha256(source.content).hexdigest(),
         token_estimate=tokens_in(text),
         trigger_conditions=conditions or derived,
+        trigger_kinds={one: when.kind_of(one) for one in conditions or derived},
         triggers_derived=bool(derived),
         input_params=params,
         steps=tuple(one.step for one in numbered),

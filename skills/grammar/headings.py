@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from skills.grammar.nearest import Vocabulary
+from skills.grammar.nearest import Vocabulary, are_near
 from skills.grammar.synonyms import STRONG, WEAK
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -122,8 +122,16 @@ def _by_prefix(name: str) -> Iterator[Known]:
 
 
 def suggest(heading: str) -> str | None:
-    """The known heading that an unknown one is nearly, in lower case, or ``None``."""
-    return _VOCABULARY.nearest(canon(heading))
+    """The known heading that an unknown one is nearly, in lower case, or ``None``.
+
+    Word by word, where both have as many: “common mistakes” are no “common issues”.
+    """
+    name = canon(heading)
+    known = _VOCABULARY.nearest(name)
+    words = zip(name.split(), known.split(), strict=False) if known else ()
+    if known and name.count(" ") == known.count(" ") and not all(are_near(*two) for two in words):
+        return None
+    return known
 
 
 _VOCABULARY = Vocabulary(_STRONG)

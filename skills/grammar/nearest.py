@@ -5,6 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 _LEAST = 0.75
+_NEAR = 0.6
+"""Of a single word, which may be short."""
 _LONGEST = 40
 _TRIED = 5
 _MOST_SHARING = 64
@@ -32,6 +34,11 @@ class Vocabulary:
         tried = [word for word, _ in shared.most_common(_TRIED)]
         near = difflib.get_close_matches(written, tried, n=1, cutoff=_LEAST)
         return near[0] if near else None
+
+
+def are_near(one: str, other: str) -> bool:
+    """Whether two words differ by no more than a slip of the pen."""
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _NEAR
 
 
 def _pairs(word: str) -> set[str]:

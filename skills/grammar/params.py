@@ -1,9 +1,11 @@
 """Declared inputs: from what a list item or table row says to a parameter."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from skills.diagnostics import Finding
 from skills.grammar import param_types
@@ -165,7 +167,7 @@ class _Builder:
         text = self._written.says("enum")
         if text is None:
             if of.name == "enum":
-                self._note_value("enum", "", "its values: `enum: a|b`", "可选值，如 `枚举: a|b`")
+                self._note("SK032", variant="no values")
             return None
         between = _BETWEEN_BARS if "|" in text else _BETWEEN_SIGNS
         words = [word for one in between.findall(text.strip("[]")) if (word := one.strip())]
@@ -192,7 +194,7 @@ class _Builder:
             self._note("SK035", default=text, type=of.name)
             return None
         members = array if is_array else [default]
-        if enum is not None and any(member not in enum for member in members):
+        if enum and not set(map(_comparable, members)) <= set(map(_comparable, enum)):
             values = ", ".join(f"`{value}`" for value in enum[:10])
             self._note("SK036", default=text, values=values)
         return default
@@ -245,6 +247,13 @@ class _Builder:
             "no" if word.lower() == "yes" else "false" if word.lower() == "true" else "optional",
         )
         return (self._source.edit(line, column, length, better),)
+
+
+def _comparable(value: object) -> Hashable:
+    """A value, or the JSON of an object, as a member of a set."""
+    return (
+        value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    )
 
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {

@@ -47,7 +47,7 @@ def read(item: Item, source: Source, findings: list[Finding]) -> Written | None:
     place = head.end()
     if first[place : place + 1] in ("(", "（"):
         end = _closing(first, place)
-        _read_attributes(written, first, (place + 1, end), column)
+        read_attributes(written, first, (place + 1, end), column)
         place = end + 1
     told = _DESCRIPTION.match(first, place)
     description = first[told.end() if told else place :].strip()
@@ -100,7 +100,20 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield begin, end
 
 
-def _read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
+def holds_type(text: str) -> bool:
+    """Whether attributes between commas name a type."""
+    return any(param_types.read_type(text[slice(*one)]) for one in _pieces(text, 0, len(text)))
+
+
+def read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
+    """Take attributes between commas.
+
+    Args:
+        written: the parameter that gets them.
+        text: where they stand.
+        span: from which character of it to which.
+        column: of its first character in the file's line.
+    """
     valued = ""
     for begin, end in _pieces(text, *span):
         piece = text[begin:end]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from skills.diagnostics import Finding
-from skills.grammar import param_types
+from skills.grammar import param_types, params_list
 from skills.grammar.headings import canon
 from skills.grammar.outline import Block
 from skills.grammar.params import ATTRIBUTE_NAMES, OPTIONAL_WORDS, REQUIRED_WORDS, Written
@@ -83,8 +83,12 @@ def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> Writt
     written = Written(name, line, column, len(name))
     _read_required(written, said)
     description = said.pop("description", (1, ""))[1]
+    column, kind = said.get("type", (1, ""))
+    if param_types.read_type(kind) is None and params_list.holds_type(kind):
+        del said["type"]
+        params_list.read_attributes(written, kind, (0, len(kind)), column)
     written.description = "" if param_types.is_null(description) else description
-    written.texts = {key: value for key, (_, value) in said.items()}
+    written.texts |= {key: value for key, (_, value) in said.items()}
     return written
 
 

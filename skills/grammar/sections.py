@@ -1,6 +1,7 @@
 """Divides a body into its top-level sections and finds out what each is."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,14 +15,22 @@ from skills.models import Section, TextEdit
 from skills.source import Source
 
 _PREFIXES = frozenset({"skill", "技能"})
+_MARKS = "*_`~"
 
 
 def name_behind_prefix(heading: str) -> str | None:
-    """The name in ``SKILL: name`` or ``技能：name``; ``None`` for any other heading."""
+    """The name in ``SKILL: name`` or ``技能：name``; ``None`` for any other heading.
+
+    Marks of emphasis or code that begin before the prefix are no part of the name.
+    """
     at = min((place for sign in ":：" if (place := heading.find(sign)) >= 0), default=-1)
-    if at < 0 or unicodedata.normalize("NFKC", heading[:at]).strip().lower() not in _PREFIXES:
+    prefix = heading[: max(at, 0)].strip()
+    word = prefix.strip(_MARKS)
+    if unicodedata.normalize("NFKC", word).strip().lower() not in _PREFIXES:
         return None
-    return heading[at + 1 :].strip()
+    marks = prefix[: prefix.find(word)]
+    name = heading[at + 1 :]
+    return (name.replace(marks[::-1], "", 1) if marks and prefix.endswith(word) else name).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[D
         if one.section.level == 2 and (found := headings.resolve(one.section.title))
     }
     best = _best_strengths(known.values())
-    chinese = _is_chinese(divided.sections)
+    weak = Counter(one.key for one in known.values() if one.strength == "weak")
+    notes = _Notes(source, findings, _is_chinese(divided.sections), weak)
     firsts: dict[str, Section] = {}
     keyed: list[DraftSection] = []
     for at, one in enumerate(divided.sections):
@@ -81,7 +91,7 @@ def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[D
         if one is divided.title:
             key = "title"
         elif one.section.level == 2:
-            _note(one, found if key else None, firsts, (source, chinese, findings))
+            _note(one, found if key else None, firsts, notes)
         if key:
             firsts.setdefault(key, one.section)
             keyed.append(replace(one, section=replace(one.section, key=key)))
@@ -102,13 +112,23 @@ def _best_strengths(found: Iterable[Known]) -> dict[str, str]:
     return best
 
 
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """Where findings go, and what they depend on: how many headings name each key weakly."""
+
+    source: Source
+    findings: list[Finding]
+    chinese: bool
+    weak: Counter[str]
+
+
 def _note(
     one: DraftSection,
     found: Known | None,
     firsts: dict[str, Section],
-    context: tuple[Source, bool, list[Finding]],
+    notes: _Notes,
 ) -> None:
-    source, chinese, findings = context
+    source, findings = notes.source, notes.findings
     line, title = one.section.start_line, one.section.title
     facts: dict[str, object] = {"title": title}
     if found is None:
@@ -122,8 +142,10 @@ def _note(
         )
         return
     if found.strength == "weak":
-        facts["meant"] = meant = usual_heading(found.key, chinese=chinese)
-        edits = rename(one.heading, source, meant)
+        facts["meant"] = meant = usual_heading(found.key, chinese=notes.chinese)
+        # With one of several renamed, the others would name nothing any more.
+        alone = notes.weak[found.key] == 1
+        edits = rename(one.heading, source, meant) if alone else ()
         findings.append(Finding("SK023", line, facts=facts, edits=edits))
     if (first := firsts.get(found.key)) and found.key != "metadata":
         facts = {"title": title, "first": first.title, "line": first.start_line}

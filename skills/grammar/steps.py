@@ -1,7 +1,7 @@
 """The procedure: steps from third-level headings, else numbered items, else bullets, else one text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -29,6 +29,13 @@ _TOOLS = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`([^`\n]{1,200})`")
+# Codes that nothing but a comma, a conjunction or a remark in parentheses divides.
+_CODES = re.compile(
+    rf"[ \t]{{0,4}}{_CODE.pattern}(?:[ \t]{{0,4}}(?:[(（][^()（）`\n]{{0,100}}[)）])?[ \t]{{0,4}}"
+    rf"[,，、/+&]?[ \t]{{0,4}}(?:(?:and|or|和|与|及|以及|或|或者)[ \t]{{0,4}})?{_CODE.pattern})*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s,，、]+")
 _TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}(?:\([^()]{0,200}\))?")
 _CONDITION = re.compile(
     _LEAD
@@ -77,7 +84,7 @@ class _Part:
 
 def _step(part: _Part, index: int) -> Numbered:
     plain = list(_outside_fences(part.instruction))
-    tools = dict.fromkeys(tool for line in plain for tool in tools_in(line))
+    tools = dict.fromkeys(tool for line in plain for tool, _ in tools_in(line))
     conditions = (match["rest"].strip() for line in plain if (match := _CONDITION.match(line)))
     step = Step(
         index=index,
@@ -179,8 +186,13 @@ _LEAD_INS = frozenset(
 
 def _outside_fences(text: str) -> Iterator[str]:
     """A text's lines, those of code blocks left out."""
+    return (line for _, line in outside_fences(text.split("\n")))
+
+
+def outside_fences(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 0, those of code blocks left out."""
     closing = ""
-    for line in text.split("\n"):
+    for number, line in enumerate(lines):
         fence = _FENCE.match(line)
         if closing:
             if fence and fence[1].startswith(closing):
@@ -188,20 +200,23 @@ def _outside_fences(text: str) -> Iterator[str]:
         elif fence:
             closing = fence[1]
         else:
-            yield line
+            yield number, line
 
 
-def tools_in(line: str) -> Iterator[str]:
-    """The tools that a line names behind "使用工具：", "工具：" or "tool:"."""
+def tools_in(line: str) -> Iterator[tuple[str, int]]:
+    """The tools that a line names behind "使用工具：", "工具：" or "tool:", with their offsets in it."""
     if ":" not in line and "：" not in line:
         return
     for match in _TOOLS.finditer(line):
-        if named := _CODE.findall(match["rest"]):
-            yield from (name.strip() for name in named)
+        start, end = match.span("rest")
+        if codes := _CODES.match(line, start, end):
+            for code in _CODE.finditer(line, start, codes.end()):
+                name = code[1].strip()
+                yield name, code.start(1) + code[1].find(name)
         elif _LEADING.fullmatch(line, 0, match.start()):
-            words = re.split(r"[\s,，、]+", match["rest"].strip().rstrip("."))
-            if all(_TOOL_NAME.fullmatch(word) for word in words):
-                yield from words
+            words = list(_WORD.finditer(line, start, start + len(match["rest"].rstrip(" \t."))))
+            if all(_TOOL_NAME.fullmatch(word[0]) for word in words):
+                yield from ((word[0], word.start()) for word in words)
 
 
 _LEADING = re.compile(_LEAD)

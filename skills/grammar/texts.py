@@ -60,11 +60,6 @@ def section_text(section: DraftSection, source: Source) -> str:
     return outline.raw(source, section.blocks[0].start, section.blocks[-1].end).strip()
 
 
-def plain_name(text: str) -> str:
-    """A short text without emphasis and code marks."""
-    return text.strip().strip("*_`").strip()
-
-
 def tokens_in(text: str) -> int:
     """About how many tokens a text takes: one per Han character, one per four others."""
     others = len(_HAN.sub("", text))

@@ -9,6 +9,7 @@ from skills.grammar.texts import read_texts, says_nothing, section_text
 from skills.source import Source
 
 _CODE = re.compile(r"`([^`\n]{1,200})`")
+_WORD = re.compile(r"[^,，、]+")
 _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff*][^\s,，、;；:：(（`]{0,127}(?:\([^()]{0,200}\))?")
 
 
@@ -28,7 +29,7 @@ def read(
     if not told:
         return None
     texts = read_texts(told, source, body)
-    return tuple(dict.fromkeys(name for text in texts for name in _named(text)))
+    return tuple(dict.fromkeys(name for text in texts for name, _ in named_in(text)))
 
 
 def split(text: str) -> Iterator[str]:
@@ -68,15 +69,18 @@ class AllowedTools:
         return name in self._names or name.startswith(self._prefixes)
 
 
-def _named(text: str) -> Iterator[str]:
-    """The tools that a list item or paragraph names: those in code marks, else its first word."""
+def named_in(text: str) -> Iterator[tuple[str, int]]:
+    """The tools that a list item or paragraph names, with their offsets: those in code marks, else its
+    first word."""
     first, _, _ = text.partition("\n")
     if says_nothing(first):
         return
     head = re.split(r"[:：]|\s[-–—]+\s", first, maxsplit=1)[0]
-    if named := _CODE.findall(head) or _CODE.findall(first)[:1]:
-        yield from (name.strip() for name in named)
+    if codes := list(_CODE.finditer(head)) or list(_CODE.finditer(first))[:1]:
+        for code in codes:
+            name = code[1].strip()
+            yield name, code.start(1) + code[1].find(name)
         return
-    for word in re.split(r"[,，、]", head.replace("**", "")):
-        if match := _NAME.match(word.strip()):
-            yield match[0]
+    for word in _WORD.finditer(head.replace("**", "  ")):
+        if match := _NAME.match(word[0].strip()):
+            yield match[0], word.start() + word[0].find(match[0])

@@ -1,7 +1,8 @@
 """When to use a skill: what a description says about it, and of which kind a condition is."""
 
 import re
-from enum import StrEnum
+
+from skills.models import TriggerKind
 
 _DERIVED = re.compile(
     r"(?:^|(?<=[\s.。;；!！,，(（]))(?:"
@@ -18,15 +19,6 @@ _KEYWORDS = re.compile(
 )
 _SLASH = re.compile(r"`?/[a-z][\w-]*`?", re.IGNORECASE)
 _REGEX = re.compile(r"`[^`]+`")
-
-
-class TriggerKind(StrEnum):
-    """How a trigger condition is to be matched."""
-
-    KEYWORDS = "keywords"
-    SLASH = "slash"
-    REGEX = "regex"
-    SEMANTIC = "semantic"
 
 
 def kind_of(condition: str) -> TriggerKind:

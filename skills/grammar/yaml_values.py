@@ -13,6 +13,9 @@ DEEPEST = 8
 
 # The reader in C where the wheel carries it: ten times as fast, the same events.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_ONLY_YAML_BREAKS = "\x85\u2028\u2029"
+# More signs than a frontmatter of the greatest size can hold.
+_PRIVATE_USE = range(0xE000, 0xF900)
 _WHAT = {"anchor": "锚点", "alias": "别名", "tag": "标签"}
 
 
@@ -85,10 +88,17 @@ def read(text: str, *, first_line: int, findings: list[Finding]) -> Value | None
         Refused: an anchor, alias or tag, or too deep (SK017).
         yaml.YAMLError: not YAML.
     """
-    reader = _Reader(first_line, findings)
-    for event in _events(text):
+    stand_ins = _stand_ins(text)
+    reader = _Reader(first_line, findings, {ord(to): sign for sign, to in stand_ins.items()})
+    for event in _events(text.translate(str.maketrans(stand_ins))):
         reader.take(event)
     return reader.document
+
+
+def _stand_ins(text: str) -> dict[str, str]:
+    """A sign that the text has not for each that YAML takes for a line end and no other reader does."""
+    free = (chr(code) for code in _PRIVATE_USE if chr(code) not in text)
+    return {sign: next(free) for sign in _ONLY_YAML_BREAKS if sign in text}
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -111,10 +121,13 @@ class _Open:
 class _Reader:
     """Builds values from events without recursion."""
 
-    def __init__(self, first_line: int, findings: list[Finding]) -> None:
+    def __init__(
+        self, first_line: int, findings: list[Finding], written: Mapping[int, str]
+    ) -> None:
         self.document: Value | None = None
         self._first_line = first_line
         self._findings = findings
+        self._written = written
         self._open: list[_Open] = []
 
     def take(self, event: yaml.Event) -> None:
@@ -165,7 +178,7 @@ class _Reader:
         )
 
     def _scalar(self, event: yaml.ScalarEvent) -> Value:
-        text: str = event.value
+        text: str = event.value.translate(self._written)
         scalar = _typed(text, plain=bool(event.implicit[0]))
         return Value("scalar", *self._place(event, event), text=text, scalar=scalar)
 

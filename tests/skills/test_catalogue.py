@@ -10,7 +10,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.readers import Person
 from skills import catalogue
-from skills.tables import Skill
+from skills.tables import Skill, SkillVersion
 from skills.usage import Usage, Use, count_uses, total, usage_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
@@ -55,16 +55,37 @@ async def test_own_public_and_shared_skills_are_offered_and_no_others(
     assert await slugs(database, anna) == ["by-role", "mine", "named", "open"]
 
 
-@pytest.mark.parametrize("fields", [{"enabled": False}, {"trusted": False}])
-async def test_skill_that_is_off_or_not_reviewed_is_not_offered(
-    database: Database, people: tuple[User, User], fields: dict[str, bool]
+@pytest.mark.parametrize("is_off", [True, False])
+async def test_skill_that_is_off_or_not_read_is_not_offered(
+    database: Database, people: tuple[User, User], is_off: bool
+):
+    anna, ben = people
+    fields = {"enabled": False} if is_off else {"trusted": False}
+    async with unit_of_work(database) as work:
+        row = await add_skill(work, anna.id, "mine", **fields)
+        (await work.session.get_one(SkillVersion, (row.id, 1))).unread = not is_off
+    assert await slugs(database, anna) == []
+    for version in (None, 1):
+        with pytest.raises(SkillNotFound):
+            await opened(database, anna, row.id, version)
+    # Nor does it stand before another one of its slug.
+    async with unit_of_work(database) as work:
+        await add_skill(work, ben.id, "mine", is_public=True, served_version=1)
+    assert (await opened(database, anna, "mine")).card.owner_id == ben.id
+
+
+async def test_newest_version_that_was_read_is_offered_while_a_newer_one_is_unread(
+    database: Database, people: tuple[User, User]
 ):
     anna, _ = people
     async with unit_of_work(database) as work:
-        row = await add_skill(work, anna.id, "mine", **fields)
-    assert await slugs(database, anna) == []
-    with pytest.raises(SkillNotFound):
-        await opened(database, anna, row.id)
+        row = await add_skill(work, anna.id, "mine", trusted=False)
+        await add_version(work, row, "second", published_at=None, public_at=None)
+        await add_version(work, row, "brought", published_at=None, public_at=None, unread=True)
+    assert (await opened(database, anna, row.id)).card.version == 2
+    assert (await opened(database, anna, row.id, 1)).card.version == 1
+    with pytest.raises(SkillVersionNotFound):
+        await opened(database, anna, row.id, 3)
 
 
 async def test_version_with_errors_is_not_offered_but_an_older_one_can_be_pinned(

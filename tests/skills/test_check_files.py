@@ -45,6 +45,55 @@ def test_a_mend_removes_what_it_mends(case: Case):
     assert mended.report().valid or not case.report().valid
 
 
+def _mended(name: str) -> str:
+    case = _named(name)
+    fix = next(one.fix for one in _found(case) if one.fix is not None)
+    return apply(case.content, fix.edits).decode()
+
+
+def test_a_wrong_tool_is_mended_wherever_it_is_named_as_one_and_nowhere_else():
+    mended = _mended("SK043.twice.has")
+    assert "allowed-tools: Read WebFetch" in mended
+    assert "Raed is no tool here. Tool: `Read`" in mended
+    assert "2. **Again**: Tool: `WebFetch`, `Read`" in mended
+
+
+def test_a_mend_finds_its_line_behind_signs_that_yaml_takes_for_line_ends():
+    mended = _mended("AS004.separators.has")
+    assert mended.count("---\n") == 2
+    parsed = parse(mended.encode()).parsed
+    assert parsed is not None
+    assert parsed.metadata["version"] == "1"
+    assert parsed.description == "One\u2028two\x85three, when a release is near"
+
+
+def test_weak_headings_that_would_push_each_other_out_are_not_renamed():
+    assert not any(one.fix for one in _found(_named("SK023.two.has")))
+    assert _named("SK023.two.has").report().parsed is not None
+
+
+def test_only_a_comment_that_is_closed_can_be_taken_out():
+    assert all(one.fix is None for one in _found(_named("SEC903.unclosed.has")))
+    assert "3. Read  all of it." in _mended("SEC903.inline.has")
+
+
+def test_a_fence_that_quotes_others_is_closed_behind_them():
+    assert _mended("SK014.quoting.has").endswith("git log\n```\n````\n")
+
+
+def test_an_enum_without_values_is_told_without_an_empty_place():
+    (found,) = _found(_named("SK032.enum.has"))
+    assert "``" not in found.message + found.message_zh
+    assert "enum" not in found.message_zh
+
+
+def test_the_marks_around_a_title_are_no_part_of_the_name():
+    for title in ("**SKILL: a**", "**SKILL:** a", "__技能：a__", "`SKILL: a`", "SKILL: **a**"):
+        parsed = parse(f"# {title}\n".encode()).parsed
+        assert parsed is not None
+        assert parsed.name == ("**a**" if title.endswith("**a**") else "a"), title
+
+
 def test_whatever_can_be_mended_mechanically_offers_a_mend():
     assert {case.code for case in _MENDED} >= {
         *("AS002", "AS004", "AS005", "AS006", "AS010", "AS012", "AS013"),

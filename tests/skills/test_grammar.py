@@ -6,8 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from skills.grammar import headings
-from skills.grammar.triggers import TriggerKind, derive, kind_of
-from skills.models import Param, ParsedSkill, SkillFormat
+from skills.grammar.triggers import derive
+from skills.models import Param, ParsedSkill, SkillFormat, TriggerKind
 from skills.parsing import parse
 
 DATA = Path(__file__).parent.parent / "data" / "skills" / "situations"
@@ -199,6 +199,14 @@ def test_a_tables_cells_may_hold_bars_code_and_nothing():
     assert (second.name, second.required, second.default, second.example) == ("b", False, 3, None)
 
 
+def test_a_tables_type_may_say_more_between_commas():
+    (param,) = model_of(
+        "# SKILL: x\n\n## Inputs\n\n| Name | Type |\n|---|---|\n"
+        "| a | integer, optional, default: 3 |\n"
+    ).input_params
+    assert (param.type, param.required, param.default) == ("integer", False, 3)
+
+
 @pytest.mark.parametrize("none", ["无", "None.", "- 无", "N/A"])
 def test_no_inputs_can_be_said_in_words(none: str):
     report = parse(f"# SKILL: x\n\n## Inputs\n{none}\n".encode())
@@ -292,4 +300,5 @@ def test_a_description_may_say_when_to_use_the_skill(description: str, condition
     ],
 )
 def test_the_kind_of_a_trigger_is_told(condition: str, kind: TriggerKind):
-    assert kind_of(condition) is kind
+    model = model_of(f"# SKILL: x\n\n## Triggers\n\n- {condition}\n")
+    assert model.trigger_kinds == {condition: kind}

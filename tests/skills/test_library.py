@@ -1,25 +1,30 @@
 """How many skills one person keeps, and what becomes of them when their owner goes."""
 
+import asyncio
+
 import pytest
+from sqlmodel import select
 
 from core.accounts.access import Principal
 from core.accounts.models import Share, User
 from core.accounts.permissions import DEFAULT_ROLE
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
-from core.errors import QuotaExceeded, SkillsFull
+from core.errors import QuotaExceeded, SkillNotFound, SkillsFull
 from kb_service.readers import Person
-from skills import catalogue, library, owners
+from skills import catalogue, library, listing, owners, publishing, reading
 from skills.judging import judge
 from skills.library import Desk, Update, Wanted
-from skills.models import SkillFile
+from skills.revisions import FileEdit, with_content, with_file
+from skills.tables import Skill, SkillTerm
 from skills.writing import Limits
 from tests.fixtures.bare_rows import add_user
+from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill
-from tests.fixtures.skill_texts import REPORT
+from tests.fixtures.skill_texts import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
-ROOM = Limits(skills=2, bytes=10_000)
+ROOM = Limits(skills=2, bytes=40_000)
 
 
 async def person(database: Database) -> User:
@@ -49,6 +54,20 @@ async def test_nobody_keeps_more_skills_than_are_allowed(database: Database):
     await create(database, ben)
 
 
+async def test_free_slug_is_found_in_one_look_however_many_are_taken(database: Database):
+    anna = await person(database)
+    sent: list[int] = []
+    for _ in range(6):
+        with statements_of(database) as statements:
+            await create(database, anna, Limits(skills=10, bytes=10**6))
+        sent.append(len(statements))
+    assert sent == sent[:1] * 6
+    assert await slugs(database, anna) == [
+        "daily-report",
+        *(f"daily-report-{n}" for n in range(2, 7)),
+    ]
+
+
 async def test_all_versions_and_files_count_against_the_bytes_that_are_allowed(database: Database):
     anna = await person(database)
     skill_id = await create(database, anna)
@@ -56,16 +75,37 @@ async def test_all_versions_and_files_count_against_the_bytes_that_are_allowed(d
 
     async def put(size: int) -> None:
         async with unit_of_work(database) as work:
-            files = [SkillFile("a.txt", bytes(size))]
-            await library.update(Desk(work, principal, ROOM), skill_id, Update(files=files))
+            update = Update(with_file(FileEdit("a.txt", bytes(size))))
+            await library.update(Desk(work, principal, ROOM), skill_id, update)
 
-    await put(6_000)
+    await put(24_000)
     with pytest.raises(QuotaExceeded) as error:
-        await put(5_000)
+        await put(20_000)
     assert error.value.details["limit_bytes"] == ROOM.bytes
     async with database.reading() as session:
         opened = await catalogue.open(session, Person(anna.id), skill_id)
-    assert (opened.card.version, opened.files[0].size) == (2, 6_000)
+    assert (opened.card.version, opened.files[0].size) == (2, 24_000)
+
+
+async def test_versions_count_against_the_bytes_even_where_nothing_in_them_is_new(
+    database: Database,
+):
+    anna = await person(database)
+    skill_id = await create(database, anna)
+    principal = Principal(anna.id, anna.username, DEFAULT_ROLE, frozenset())
+
+    async def put(content: str) -> None:
+        async with unit_of_work(database) as work:
+            update = Update(with_content(content.encode()))
+            await library.update(Desk(work, principal, ROOM), skill_id, update)
+
+    async def go_on() -> None:
+        for _ in range(50):
+            await put(REVIEW)
+            await put(REPORT)
+
+    with pytest.raises(QuotaExceeded):
+        await go_on()
 
 
 async def test_heir_gets_the_skills_with_other_slugs_where_theirs_are_taken(database: Database):
@@ -82,6 +122,52 @@ async def test_heir_gets_the_skills_with_other_slugs_where_theirs_are_taken(data
     async with database.reading() as session:
         assert await owners.count(session, anna.id) == 0
         assert await session.get(Share, share.id) is None
+
+
+async def test_heirs_skills_are_found_by_their_new_slugs(database: Database):
+    anna, ben = await person(database), await person(database)
+    async with unit_of_work(database) as work:
+        await add_skill(work, ben.id, "report")
+        moved = await add_skill(work, anna.id, "report")
+    async with unit_of_work(database) as work:
+        await owners.hand_over(work, anna.id, ben.id)
+        words = select(SkillTerm.term).where(SkillTerm.skill_id == moved.id)
+        found = set((await work.session.exec(words)).all())
+        await listing.index(work, await work.session.get_one(Skill, moved.id), ["now"])
+        assert found == set((await work.session.exec(words)).all()) != set()
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_heir_who_makes_a_skill_at_that_moment_keeps_its_slug(database: Database):
+    anna, ben = await person(database), await person(database)
+    async with unit_of_work(database) as work:
+        await add_skill(work, anna.id, "daily-report")
+
+    async def hand_over() -> None:
+        async with unit_of_work(database) as work:
+            await owners.hand_over(work, anna.id, ben.id)
+
+    async with unit_of_work(database) as work:
+        principal = Principal(ben.id, ben.username, DEFAULT_ROLE, frozenset())
+        wanted = Wanted(await judge(REPORT.encode()))
+        await library.create(Desk(work, principal, ROOM), wanted)
+        handing_over = asyncio.create_task(hand_over())
+        await asyncio.wait({handing_over}, timeout=0.5)
+    await handing_over
+    assert await slugs(database, ben) == ["daily-report", "daily-report-2"]
+
+
+async def test_skill_that_is_deleted_while_it_is_read_is_not_there(database: Database):
+    anna = await person(database)
+    async with unit_of_work(database) as work:
+        skill = await add_skill(work, anna.id, "mine")
+        version = await publishing.version_at(work.session, skill, 1)
+    async with unit_of_work(database) as work:
+        await owners.erase(work, anna.id)
+    async with database.reading() as session:
+        for read in (reading.content_of, reading.read_files):
+            with pytest.raises(SkillNotFound):
+                await read(session, version)
 
 
 async def test_erasing_somebodys_skills_leaves_those_of_others(database: Database):

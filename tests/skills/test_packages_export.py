@@ -212,6 +212,18 @@ def test_a_profile_adds_what_only_its_program_knows():
     )
 
 
+@pytest.mark.parametrize("is_offered", [True, False])
+def test_the_policy_that_an_export_wrote_comes_back_as_no_file(is_offered: bool):
+    source = replace(_source(_DAILY), is_offered=is_offered)
+    assert _back(_exported(source, ExportProfile.CODEX)).files == ()
+
+
+def test_a_policy_of_somebody_elses_comes_back():
+    theirs = SkillFile("agents/openai.yaml", b"interface:\n  display_name: x\n")
+    source = replace(_source(_DAILY), files=(theirs,))
+    assert _back(_exported(source, ExportProfile.CODEX)).files == (theirs,)
+
+
 def test_a_skill_with_errors_or_bad_files_is_refused():
     refused = export_package(_source(b"no skill"))
     assert isinstance(refused, PackageProblem)

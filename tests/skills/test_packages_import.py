@@ -75,6 +75,8 @@ def test_junk_of_systems_is_left_out():
             ("a/.DS_Store", b"x"),
             ("a/.git/config", b"x"),
             ("a/scripts/__pycache__/x.pyc", b"x"),
+            ("a/.GIT/hooks/y", b"x"),
+            ("__macosx/x", b"x"),
         ),
         "a.zip",
     ).skills
@@ -98,6 +100,9 @@ def test_junk_of_systems_is_left_out():
         "a/\u202egpj.exe",
         "a/\u2028",
         "x" * 401,
+        "a/" * 16 + "x.md",
+        *("con", "a/NUL.txt", "COM1", "a/lpt\u00b9.md", "aux.tar.gz", "a.", "a /b", "x.md "),
+        *("a*b", "a?b", "<x>", "a|b", '"q"'),
     ],
 )
 def test_a_name_that_leaves_its_folder_or_hides_something_is_refused(name: str):
@@ -166,6 +171,36 @@ def test_a_skill_has_at_most_500_files(count: int, faults: list[PackageFault]):
 def test_an_archive_with_a_huge_directory_is_refused_before_it_is_read():
     archive = packed(*((f"{number:0300}", b"") for number in range(8000)))
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.TOO_MANY_FILES]
+
+
+def test_the_larger_directory_of_a_zip64_archive_is_the_one_that_counts():
+    archive = packed(*((f"{number:0300}", b"") for number in range(8000)))
+    place = archive.rindex(b"PK\x05\x06")
+    _, _, _, _, count, size, start, _ = struct.unpack_from("<4s4H2LH", archive, place)
+    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, place, 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 10, 10, 500, start, 0)
+    whole = archive[:place] + record + locator + end
+    assert _refused(read_package(whole, "a.zip")) == [PackageFault.TOO_MANY_FILES]
+
+
+def test_an_archive_of_very_many_short_names_is_refused():
+    archive = packed(*((str(number), b"") for number in range(12_000)))
+    assert _refused(read_package(archive, "a.zip")) == [PackageFault.TOO_MANY_FILES]
+
+
+@pytest.mark.parametrize("comment", [b"notes", b"PK\x05\x06", b"PK\x05\x06" * 9, b"\0" * 40])
+def test_an_archives_comment_may_say_anything(comment: bytes):
+    archive = packed(("a/SKILL.md", NATIVE))
+    commented = archive[:-2] + struct.pack("<H", len(comment)) + comment
+    (skill,) = read_package(commented, "a.zip").skills
+    assert skill.content == NATIVE
+
+
+def test_an_archive_with_anything_around_it_is_refused():
+    archive = packed(("a/SKILL.md", NATIVE))
+    for whole in (archive + b"x", archive + archive, archive + b"\0" * 30, archive[:-1]):
+        assert _refused(read_package(whole, "a.zip")) == [PackageFault.DAMAGED]
 
 
 def test_a_bomb_is_refused_while_it_is_inflated():

@@ -63,3 +63,14 @@ def test_checks_stay_linear_when_a_text_is_built_to_be_slow(text: str):
     half, whole = _seconds(text[: len(text) // 4]), _seconds(text[: len(text) // 2])
     # Twice the text may not take four times as long; short times are mostly noise.
     assert whole < max(0.5, 3 * half)
+
+
+def test_deep_folders_of_files_take_no_longer_than_flat_ones():
+    files = tuple(f"{'a/' * 190}{number}.md" for number in range(500))
+    content = (_HEAD + "a " * 120_000).encode()
+    draft = read(content, Surroundings(folder="x", files=files))
+    assert isinstance(draft, SkillDraft)
+    started = time.process_time()
+    found = list(references.check(draft))
+    assert time.process_time() - started < 1
+    assert len(found) == 500

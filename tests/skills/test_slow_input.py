@@ -20,8 +20,13 @@ def _numbered(unit: str, head: str) -> Callable[[int], bytes]:
     return lambda size: (head + "".join(unit % at for at in range(size // len(unit)))).encode()
 
 
+def _members(between: str, size: int) -> str:
+    return between.join(str(number) for number in range(size // 12))
+
+
 _INPUTS = "# SKILL: x\n\n## Inputs\n"
 _TABLE = f"{_INPUTS}| Name | Type | Default |\n|---|---|---|\n"
+_TOOLS_OF_ONE = "# SKILL: x\n\n## Tools\n- t\n\n## Steps\n"
 _BUILT: dict[str, Callable[[int], bytes]] = {
     "nested lists on one line": _counted("- "),
     "lists 50 deep": lambda size: (
@@ -52,10 +57,18 @@ _BUILT: dict[str, Callable[[int], bytes]] = {
     "braces": _counted("{"),
     "code blocks": _counted("```\n"),
     "comments": _counted("<!-- "),
-    "tools": _numbered("1. tool: `u%d`\n", "# SKILL: x\n\n## Tools\n- t\n\n## Steps\n"),
+    "tools": _numbered("1. tool: `u%d`\n", _TOOLS_OF_ONE),
     "allowed tools": _numbered("- t%d\n", "# SKILL: x\n\n## Tools\n"),
     "colons": _counted("tool: "),
     "a line of tools": _counted("tool:x;"),
+    "a line of different tools": _numbered("tool: `t%d`;", f"{_TOOLS_OF_ONE}1. "),
+    "blanks behind a tool": lambda size: (
+        f"{_TOOLS_OF_ONE}1. tool: `t`" + " " * size + "b"
+    ).encode(),
+    "allowed tools on one line": _numbered("t%d ", "---\nallowed-tools: "),
+    "members of an enum": lambda size: (
+        f"{_INPUTS}- a (array<integer>, enum: {_members('|', size)}, default: [{_members(',', size)}])"
+    ).encode(),
     "triggers": _counted("use when ", "---\nname: x\ndescription: "),
     "when": _counted("当", "# SKILL: x\n\n## 描述\n"),
     "when, in words": _counted("当a时候b", "# SKILL: x\n\n## 描述\n"),
@@ -107,6 +120,14 @@ def _seconds(content: bytes) -> float:
     started = time.process_time()
     parse(content, known_tools=["a"])
     return time.process_time() - started
+
+
+@pytest.mark.parametrize("what", ["a line of different tools", "members of an enum"])
+def test_what_only_the_largest_files_show_takes_no_square_either(what: str):
+    """The square would take 64 times as long for 8 times the size."""
+    small = max(_seconds(_BUILT[what](25_000)) for _ in range(2))
+
+    assert min(_seconds(_BUILT[what](200_000)) for _ in range(2)) < 14 * small + 0.2
 
 
 def test_a_file_of_many_findings_names_a_few_of_each_and_counts_the_others():
