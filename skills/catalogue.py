@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Integer, and_, case, or_, true
+from sqlalchemy import ColumnElement, Integer, and_, case, literal, or_, true
 from sqlalchemy.orm import defer
 from sqlalchemy.sql.base import ExecutableOption
 from sqlmodel import col, select
@@ -14,9 +14,9 @@ from core.accounts.sharing import shared_with
 from core.database.types import is_id
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.readers import Reader
-from skills import snapshots
+from skills import snapshots, states
 from skills.models import ParsedSkill
-from skills.tables import ReviewState, Skill, SkillBlob, SkillVersion
+from skills.tables import Skill, SkillBlob, SkillVersion
 
 _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
 
@@ -82,7 +82,7 @@ async def readable(session: AsyncSession, reader: Reader) -> list[SkillCard]:
     """All skills that a reader's agents may use, without loading what they say.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
-    is served to this reader, and only those that are enabled, reviewed and without errors.
+    is served to this reader, and only those that are enabled, read and without errors.
 
     Args:
         session: to read from.
@@ -139,7 +139,7 @@ async def read_file(
     row = await _found(session, reader, id_or_slug, version)
     for file in files_of(row.version):
         if file.path == path:
-            return await _bytes(session, row.skill.id, file.sha256)
+            return await bytes_of(session, row.skill.id, file.sha256)
     raise SkillFileNotFound(field="path")
 
 
@@ -173,7 +173,7 @@ def _card(row: _Row) -> SkillCard:
 
 
 def _sees_newest(reader: Reader) -> ColumnElement[bool]:
-    """Whose changes nobody reviews before they see them: the owner, and who may change it."""
+    """Who sees a version before others are served it: the owner, and who may change it."""
     mine = shared_with(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
@@ -182,7 +182,7 @@ def _seen(reader: Reader) -> ColumnElement[bool]:
     shared = shared_with(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
-        col(Skill.owner_id) == reader.user_id,
+        and_(col(Skill.owner_id) == reader.user_id, states.newest_read().is_not(None)),
         and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
     )
 
@@ -203,23 +203,21 @@ async def _usable(
         version: which one; None for the one that is served.
         without: columns that are not loaded.
     """
-    newest = _sees_newest(reader)
-    served = case((newest, col(Skill.version)), else_=col(Skill.served_version))
-    chosen: ColumnElement[bool] = col(SkillVersion.version) == served.cast(Integer)
+    sees_newest = _sees_newest(reader)
+    chosen = case((sees_newest, states.newest_read()), else_=col(Skill.served_version))
     if version is not None:
-        was_served = col(SkillVersion.published_at).is_not(None)
-        stands = col(SkillVersion.review) != ReviewState.REJECTED.value
-        chosen = and_(col(SkillVersion.version) == version, or_(newest, and_(was_served, stands)))
+        chosen = literal(version)
+    is_read = col(SkillVersion.unread).is_(False)
     query = (
         select(Skill, SkillVersion, User.username)
         .join(SkillVersion, col(SkillVersion.skill_id) == col(Skill.id))
         .join(User, col(User.id) == col(Skill.owner_id))
         .where(
             condition,
-            chosen,
+            col(SkillVersion.version) == chosen.cast(Integer),
+            or_(and_(sees_newest, is_read), states.is_for_readers()),
             _seen(reader),
             col(Skill.enabled).is_(True),
-            col(Skill.trusted).is_(True),
             col(SkillVersion.valid).is_(True),
         )
         .options(*without)
@@ -231,12 +229,7 @@ async def _usable(
 async def _found(
     session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None
 ) -> _Row:
-    query = select(Skill).where(
-        _named(id_or_slug),
-        _seen(reader),
-        col(Skill.enabled).is_(True),
-        col(Skill.trusted).is_(True),
-    )
+    query = select(Skill).where(_named(id_or_slug), _seen(reader), col(Skill.enabled).is_(True))
     seen = (await session.exec(query)).all()
     if not seen:
         raise SkillNotFound
@@ -258,8 +251,16 @@ def _named(id_or_slug: str) -> ColumnElement[bool]:
     return and_(by_slug, col(Skill.owner_id).in_(select(User.id).where(User.username == owner)))
 
 
-async def _bytes(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+    """What a skill holds under a hash that one of its versions names.
+
+    Raises:
+        SkillNotFound: it was deleted since the version was read.
+    """
     query = select(SkillBlob.content).where(
         SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
     )
-    return (await session.exec(query)).one()
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise SkillNotFound
+    return found

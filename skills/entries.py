@@ -45,6 +45,11 @@ def tags_of(parsed: ParsedSkill) -> list[str]:
     return [tag[:LABEL_LENGTH] for tag in named][:MOST_TAGS]
 
 
+def name_of(said: str, slug: str) -> str:
+    """The catalogue's name for what a content says that its name is."""
+    return _shortened(_clean(said)) or slug
+
+
 async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, entry: Entry) -> None:
     """Put what a request says into the catalogue; the rest follows the content.
 
@@ -74,7 +79,7 @@ async def follow(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
     """Let the fields that no request has set say what a version says, and index the skill anew."""
     own = skill.own_fields
     if "name" not in own:
-        skill.name = _shortened(_clean(basis.name)) or skill.slug
+        skill.name = name_of(basis.name, skill.slug)
     if "description" not in own:
         skill.description = basis.description
     if "category" not in own:
@@ -83,6 +88,7 @@ async def follow(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
         skill.tags = list(basis.tags)
     skill.name_key, skill.category_key = folded(skill.name), listing.label_key(skill.category)
     skill.updated_at = utc_now()
+    skill.revision += 1
     work.session.add(skill)
     await listing.index(work, skill, basis.triggers)
 
@@ -94,6 +100,11 @@ _DIFFERENT = {
     "tags": ("tags", "标签"),
 }
 DIFFERS = "CAT001"
+DIFFERS_SAID = (
+    "The catalogue's {field} is not the content's; agents read the content's.",
+    "目录中的{field}与内容不同；智能体以内容为准。",
+)
+"""What is said of it, in English and in Chinese."""
 
 
 def differences(skill: Skill) -> list[Diagnostic]:
@@ -105,8 +116,8 @@ def differences(skill: Skill) -> list[Diagnostic]:
             line=1,
             column=1,
             end_line=1,
-            message=f"The catalogue's {english} is not the content's; agents read the content's",
-            message_zh=f"目录中的{chinese}与内容不同；智能体以内容为准",
+            message=DIFFERS_SAID[0].format(field=english),
+            message_zh=DIFFERS_SAID[1].format(field=chinese),
         )
         for field, (english, chinese) in _DIFFERENT.items()
         if field in skill.own_fields

@@ -1,7 +1,7 @@
 """Export of skills as folders of the open standard (agentskills.io)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -9,7 +9,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.accounts.models import User
 from core.errors import SkillNotExportable
 from skills import reading
+from skills.catalogue import files_of
 from skills.packages.exporting import (
+    MOST_BYTES,
     ExportedPackage,
     ExportProfile,
     ExportSource,
@@ -17,7 +19,7 @@ from skills.packages.exporting import (
     export_packages,
 )
 from skills.packages.frontmatter import CatalogueFields
-from skills.packages.problems import PackageProblem
+from skills.packages.problems import PackageFault, PackageProblem, problem
 from skills.reading import Seen
 from skills.tables import SkillVersion
 
@@ -49,6 +51,26 @@ async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
     if isinstance(made, PackageProblem):
         raise SkillNotExportable(problems=[_told(made)])
     return made
+
+
+def check_size(versions: Mapping[str, SkillVersion]) -> None:
+    """Pass when one archive has room for all of some versions, whose bytes were not read yet.
+
+    Args:
+        versions: by the ids of their skills.
+
+    Raises:
+        SkillNotExportable: it has not; the details name those for which nothing is left.
+    """
+    problems: list[dict[str, object]] = []
+    size = 0
+    for skill_id, version in versions.items():
+        size += version.size + sum(file.size for file in files_of(version))
+        if size > MOST_BYTES:
+            fault = problem(PackageFault.TOO_LARGE, limit=MOST_BYTES)
+            problems.append(_told(fault) | {"skill_id": skill_id})
+    if problems:
+        raise SkillNotExportable(problems=problems)
 
 
 async def many(

@@ -1,17 +1,18 @@
 """Fixes of diagnostics, applied to a skill."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from core.accounts.access import Action
+from sqlmodel.ext.asyncio.session import AsyncSession
+
 from core.errors import InvalidRequest
-from skills import library, publishing, reading
-from skills.judging import judge
-from skills.library import Desk, Update
-from skills.models import Diagnostic, TextEdit
+from skills import reading
+from skills.judging import Judged, judge
+from skills.models import Diagnostic, SkillReport, TextEdit
 from skills.reading import Seen
+from skills.revisions import Revision
 from skills.source import apply as apply_edits
-from skills.writing import Change, check_base
+from skills.tables import SkillVersion
 
 
 @dataclass(frozen=True)
@@ -31,30 +32,26 @@ class Place:
         )
 
 
-async def apply(
-    desk: Desk, skill_id: str, places: Sequence[Place] | None, change: Change
-) -> tuple[Seen, bool]:
-    """Apply fixes to a skill's newest version, as a new version.
+Reports = Callable[[AsyncSession, SkillVersion, bytes], Awaitable[SkillReport]]
+"""What is found in a version, whose content is handed over."""
+
+
+def fixed(places: Sequence[Place] | None, reports: Reports) -> Revision:
+    """The newest version with fixes applied to it.
 
     Args:
-        desk: where the caller works.
-        skill_id: of which skill.
-        places: whose fixes; None for all.
-        change: what is told of the new version.
-
-    Raises:
-        InvalidRequest: a place where there is nothing to fix.
-        AgentexError: as ``library.update``.
+        places: whose fixes; None for all. A place where there is nothing to fix raises
+            ``InvalidRequest``.
+        reports: says what there is to fix, as it was shown to the caller.
     """
-    session = desk.work.session
-    seen = await reading.hold(session, desk.principal, skill_id, Action.WRITE)
-    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
-    # Before the places: in another version there is something else.
-    check_base(newest, change.base)
-    content = await reading.content_of(session, newest)
-    judged = await judge(content, await reading.read_files(session, newest))
-    edits = edits_of(_chosen(judged.report.diagnostics, places))
-    return await library.update(desk, skill_id, Update(apply_edits(content, edits), change=change))
+
+    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+        content, files = await reading.held(session, newest)
+        report = await reports(session, newest, content)
+        edits = edits_of(_chosen(report.diagnostics, places))
+        return await judge(apply_edits(content, edits), files) if edits else None
+
+    return revise
 
 
 def _chosen(diagnostics: Iterable[Diagnostic], places: Sequence[Place] | None) -> list[Diagnostic]:

@@ -4,17 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.accounts.access import Principal
 from core.audit import AuditAction, note
-from core.errors import AgentexError
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError, DatabaseUnavailable
 from skills import library, reading
 from skills.judging import Judged, judge
 from skills.library import Desk, Provenance, Update, Wanted
 from skills.models import Diagnostic
 from skills.packages.importing import PackagedSkill
 from skills.reading import Seen
+from skills.revisions import with_all_of
 from skills.slugs import slug_of
 from skills.tables import SkillOrigin
-from skills.writing import Change
+from skills.writing import Change, Limits
+
+_AT_ONCE = 20
+"""Skills that are taken in in one transaction; between two of them others write."""
 
 
 class ConflictPolicy(StrEnum):
@@ -55,6 +62,12 @@ class Incoming:
     judged: Judged | None = None
     error: AgentexError | None = None
 
+    @property
+    def slug(self) -> str:
+        """The slug that it likes; empty where neither content nor folder give one."""
+        said = "" if self.judged is None else self.judged.parsed.slug
+        return said or slug_of(self.packaged.folder_name or "")
+
 
 @dataclass(frozen=True)
 class Imported:
@@ -90,17 +103,45 @@ async def prepare(file: str, packaged: PackagedSkill) -> Incoming:
 
 
 async def take_all(
-    desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
+    database: Database,
+    principal: Principal,
+    limits: Limits,
+    incoming: Sequence[Incoming],
+    policy: ConflictPolicy,
 ) -> list[Imported]:
     """Take in skills one by one; one that is refused leaves nothing, and the others go on.
 
     New ones are private, and agents are not offered them until their owner has reviewed them.
 
     Args:
-        desk: where the caller works.
+        database: where to write, a few skills at a time.
+        principal: who brings them.
+        limits: how much they may keep.
         incoming: the skills, in the order of the answer.
         policy: what is done where a slug is taken.
+
+    Raises:
+        DatabaseUnavailable: nothing was written; what comes later is told as refused.
     """
+    results: list[Imported] = []
+    for start in range(0, len(incoming), _AT_ONCE):
+        try:
+            async with unit_of_work(database) as work:
+                desk = Desk(work, principal, limits)
+                taken = await _take_some(desk, incoming[start : start + _AT_ONCE], policy)
+        except DatabaseUnavailable as error:
+            if not results:
+                raise
+            return results + [
+                Imported(one, Outcome.REFUSED, error=error) for one in incoming[start:]
+            ]
+        results += taken
+    return results
+
+
+async def _take_some(
+    desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
+) -> list[Imported]:
     results: list[Imported] = []
     for one in incoming:
         try:
@@ -118,7 +159,7 @@ async def take_all(
 async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
     if one.judged is None:
         return Imported(one, Outcome.REFUSED, error=one.error)
-    slug = one.judged.parsed.slug or slug_of(one.packaged.folder_name or "")
+    slug = one.slug
     session, principal = desk.work.session, desk.principal
     present = await library.of_slug(session, principal, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
@@ -128,7 +169,7 @@ async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
         )
     if policy is ConflictPolicy.SKIP:
         return Imported(one, Outcome.SKIPPED, await reading.get(session, principal, present))
-    change = Change(is_imported=True)
-    update = Update(one.judged.content, one.judged.files, change=change)
+    change = Change(is_unread=True)
+    update = Update(with_all_of(one.judged), change=change)
     seen, is_new = await library.update(desk, present, update)
     return Imported(one, Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED, seen)

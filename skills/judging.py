@@ -21,20 +21,16 @@ class Judged:
         files: what lies beside it, in the order of paths.
         report: the verdict.
         parsed: what the content says.
+        sha256: of the content, hexadecimal.
+        manifest: the files as a version lists them.
     """
 
     content: bytes
     files: tuple[SkillFile, ...]
     report: SkillReport
     parsed: ParsedSkill
-
-    @property
-    def manifest(self) -> list[dict[str, object]]:
-        """The files as a version lists them."""
-        return [
-            {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
-            for file in self.files
-        ]
+    sha256: str
+    manifest: list[dict[str, object]]
 
 
 async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
@@ -54,7 +50,11 @@ def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
     report = parse(content, files=["SKILL.md", *(file.path for file in files)])
     if report.parsed is None:
         raise UnreadableSkill(field="content", diagnostics=told(report.diagnostics))
-    return Judged(content, files, report, report.parsed)
+    manifest: list[dict[str, object]] = [
+        {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
+        for file in files
+    ]
+    return Judged(content, files, report, report.parsed, digest(content), manifest)
 
 
 def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:

@@ -1,6 +1,5 @@
 """The library of skills: made, changed, restored, forked and deleted."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import func
@@ -12,14 +11,15 @@ from core.accounts.share_lists import note_public
 from core.accounts.sharing import forget_shares
 from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, SkillsFull, SkillSlugTaken
+from core.errors import InvalidRequest, SkillChanged, SkillsFull, SkillSlugTaken
 from kb_service.documents.quota import take_turn
 from skills import entries, publishing, reading, writing
 from skills.entries import Entry
-from skills.judging import Judged, digest, judge
-from skills.models import SkillFile, SkillFormat
+from skills.judging import Judged, judge
+from skills.models import SkillFormat
 from skills.reading import Seen
-from skills.slugs import is_slug, numbered_slug, placeholder_slug, slug_of
+from skills.revisions import Revision
+from skills.slugs import beginning_of, free_slug, is_slug, placeholder_slug, slug_of
 from skills.tables import Skill, SkillOrigin, SkillVersion
 from skills.writing import Change, Limits
 
@@ -45,7 +45,7 @@ class Provenance:
 
     Args:
         origin: how it came here.
-        trusted: whether its owner's agents may use it at once.
+        trusted: whether it has been read, so that its owner's agents may use it at once.
         forked_from: the id of the skill that it is a copy of.
         forked_version: the version of that one.
         likes_slug: the slug that it gets if it is free, else with a number behind it.
@@ -115,7 +115,7 @@ async def create(desk: Desk, wanted: Wanted) -> Seen:
     await entries.set_fields(work, skill, version, wanted.entry)
     if wanted.entry.is_public:
         await _set_public(work, skill, is_public=True)
-    await writing.check_room(session, owner_id, limits)
+    await writing.check_room(session, principal, skill, limits)
     return Seen(skill, Access.OWNER, reading.is_reviewer(principal, skill))
 
 
@@ -134,11 +134,11 @@ async def _slug_for(session: AsyncSession, skill: Skill, wanted: Wanted) -> str:
         or slug_of(wanted.entry.name or "")
         or placeholder_slug(skill.id)
     )
-    slug, number = first, 1
-    while await _has_slug(session, skill, slug):
-        number += 1
-        slug = numbered_slug(first, number)
-    return slug
+    # In one look: of very many of one name each would look for all those before it.
+    taken = select(Skill.slug).where(
+        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(beginning_of(first))
+    )
+    return free_slug(first, set((await session.exec(taken)).all()))
 
 
 async def _free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
@@ -166,26 +166,63 @@ async def of_slug(session: AsyncSession, principal: Principal, slug: str) -> str
 
 @dataclass(frozen=True)
 class Update:
-    """What is to become of a skill; None leaves content or files as they are.
+    """What is to become of a skill.
 
     Args:
-        content: the bytes of SKILL.md.
-        files: all that is to lie beside it.
+        revise: makes its next version; None leaves content and files as they are.
         entry: the catalogue's fields.
         change: what is told of the new version.
     """
 
-    content: bytes | None = None
-    files: Sequence[SkillFile] | None = None
+    revise: Revision | None = None
     entry: Entry = _NO_ENTRY
     change: Change = _NO_WORDS
 
 
-async def update(desk: Desk, skill_id: str, wanted: Update) -> tuple[Seen, bool]:
+@dataclass(frozen=True)
+class Draft:
+    """A next version, judged before the transaction that writes it.
+
+    Args:
+        version: the newest version, which it was made from.
+        judged: what it is to hold; None where that would be the same.
+    """
+
+    version: int
+    judged: Judged | None
+
+
+async def draft(
+    session: AsyncSession, principal: Principal, skill_id: str, wanted: Update
+) -> Draft:
+    """Judge what an update is to write; it takes longer than others may be kept from writing.
+
+    Raises:
+        ReadOnly: the caller may see the skill but not change it.
+        SkillChanged: it was changed since it was read.
+        SkillNotFound: there is none, or not for this caller.
+        AgentexError: what the update's revision raises.
+    """
+    seen = await reading.get(session, principal, skill_id, Action.WRITE)
+    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
+    writing.check_base(seen.skill, wanted.change.base)
+    return await _drafted(session, seen, newest, wanted)
+
+
+async def update(
+    desk: Desk, skill_id: str, wanted: Update, prepared: Draft | None = None
+) -> tuple[Seen, Judged | None]:
     """Change a skill; the same bytes again make no new version.
 
+    Args:
+        desk: where the caller works.
+        skill_id: which one.
+        wanted: what is to become of it.
+        prepared: see :func:`draft`; where the skill has a newer version by now, or without it, the
+            next one is judged here.
+
     Returns:
-        The skill, and whether it has a new version.
+        The skill, and what its new version holds; None without one.
 
     Raises:
         InvalidRequest: a field that can't be used.
@@ -197,42 +234,51 @@ async def update(desk: Desk, skill_id: str, wanted: Update) -> tuple[Seen, bool]
         SkillNotPublishable: it is to be public and has errors.
         SkillReviewNeeded: it is to be public and was imported.
         SkillSlugTaken: the owner has another one of this slug.
+        AgentexError: what the update's revision raises.
     """
     work, principal, limits = desk.work, desk.principal, desk.limits
     session, entry = work.session, wanted.entry
-    seen = await reading.hold(session, principal, skill_id, Action.WRITE)
+    seen = await _taken(session, principal, skill_id)
     skill = seen.skill
     if _decides(skill, entry):
         seen = await reading.hold(session, principal, skill_id, Action.MANAGE)
+    writing.check_base(skill, wanted.change.base)
     newest = await publishing.version_at(session, skill, skill.version)
-    writing.check_base(newest, wanted.change.base)
-    judged = await _judged(session, newest, wanted)
-    if judged is not None:
-        await take_turn(session, skill.owner_id)
+    if prepared is None or prepared.version != newest.version:
+        prepared = await _drafted(session, seen, newest, wanted)
+    if (judged := prepared.judged) is not None:
         newest = await writing.append(work, principal, skill, judged, wanted.change)
-        await publishing.settle(work, skill, newest, is_imported=wanted.change.is_imported)
+        await publishing.settle(work, skill, newest)
     if entry.slug not in {None, skill.slug}:
-        await take_turn(session, skill.owner_id)
         skill.slug = await _free_slug(session, skill, entry.slug or "")
     skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
-    await entries.set_fields(work, skill, await _basis(session, skill, newest), entry)
+    await entries.set_fields(work, skill, await basis_of(session, skill), entry)
     if entry.is_public not in {None, skill.is_public}:
         await _set_public(work, skill, is_public=bool(entry.is_public))
     if judged is not None:
-        await writing.check_room(session, skill.owner_id, limits)
-    is_reviewer = reading.is_reviewer(principal, skill)
-    return replace(seen, is_reviewer=is_reviewer), judged is not None
+        await writing.check_room(session, principal, skill, limits)
+    return replace(seen, is_reviewer=reading.is_reviewer(principal, skill)), judged
 
 
-async def _judged(session: AsyncSession, newest: SkillVersion, wanted: Update) -> Judged | None:
-    """What the next version is to hold; None where it would be the same as the newest one."""
-    content, files = wanted.content, wanted.files
-    if files is None and (content is None or digest(content) == newest.content_sha256):
-        return None
-    content = await reading.content_of(session, newest) if content is None else content
-    files = await reading.read_files(session, newest) if files is None else files
-    judged = await judge(content, files)
-    return None if writing.is_same(newest, judged) else judged
+async def _taken(session: AsyncSession, principal: Principal, skill_id: str) -> Seen:
+    """A skill to be changed, held; its owner's turn comes first, as wherever both are taken."""
+    seen = await reading.get(session, principal, skill_id, Action.WRITE)
+    owner_id = seen.skill.owner_id
+    await take_turn(session, owner_id)
+    seen = await reading.hold(session, principal, skill_id, Action.WRITE)
+    if seen.skill.owner_id != owner_id:
+        raise SkillChanged(version=seen.skill.version)
+    return seen
+
+
+async def _drafted(
+    session: AsyncSession, seen: Seen, newest: SkillVersion, wanted: Update
+) -> Draft:
+    judged = None
+    if wanted.revise is not None:
+        judged = await wanted.revise(session, seen, newest)
+    is_other = judged is not None and not writing.is_same(newest, judged)
+    return Draft(newest.version, judged if is_other else None)
 
 
 def _decides(skill: Skill, entry: Entry) -> bool:
@@ -244,11 +290,12 @@ def _decides(skill: Skill, entry: Entry) -> bool:
     )
 
 
-async def _basis(session: AsyncSession, skill: Skill, newest: SkillVersion) -> SkillVersion:
+async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
     """The version whose words the catalogue shows: the one that others are served, if they are."""
-    if skill.served_version is None or not await publishing.is_open(session, skill):
-        return newest
-    return await publishing.version_at(session, skill, skill.served_version)
+    shown = skill.version
+    if skill.served_version is not None and await publishing.is_open(session, skill):
+        shown = skill.served_version
+    return await publishing.version_at(session, skill, shown)
 
 
 async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> None:
@@ -279,75 +326,31 @@ async def erase(work: UnitOfWork, skill: Skill) -> None:
     await work.session.flush()
 
 
-async def restore(desk: Desk, skill_id: str, number: int, change: Change) -> tuple[Seen, bool]:
-    """Make an older version the newest again, as a new version.
+async def copy_of(
+    session: AsyncSession, principal: Principal, skill_id: str, number: int | None, entry: Entry
+) -> Wanted:
+    """A skill of the caller's own, to be made from one that they may read.
+
+    Args:
+        session: to read from.
+        principal: who asks.
+        skill_id: of which one.
+        number: of which version; None for the caller's.
+        entry: what is to be different in the catalogue.
 
     Raises:
-        SkillVersionNotFound: there is none of this number.
-        AgentexError: as :func:`update`.
-    """
-    session = desk.work.session
-    seen = await reading.hold(session, desk.principal, skill_id, Action.WRITE)
-    old = await reading.version_of(session, seen, number)
-    content, files = await _held(session, old)
-    told = replace(change, restored_from=number)
-    return await update(desk, skill_id, Update(content, files, change=told))
-
-
-async def _held(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
-    content = await reading.content_of(session, version)
-    return content, await reading.read_files(session, version)
-
-
-async def fork(desk: Desk, skill_id: str, number: int | None, entry: Entry) -> Seen:
-    """Make a skill of the caller's own from one that they may read.
-
-    Raises:
+        SkillNotFound: there is none, or not for this caller.
         SkillVersionNotFound: there is none of this number for the caller.
-        AgentexError: as :func:`create`.
     """
-    session = desk.work.session
-    seen = await reading.get(session, desk.principal, skill_id)
+    seen = await reading.get(session, principal, skill_id)
     version = await reading.version_of(session, seen, number)
-    judged = await judge(*await _held(session, version))
+    judged = await judge(*await reading.held(session, version))
     source = seen.skill
     provenance = Provenance(
         SkillOrigin.FORKED,
-        source.trusted,
+        not version.unread,
         forked_from=source.id,
         forked_version=version.version,
         likes_slug=source.slug,
     )
-    return await create(desk, Wanted(judged, entry, provenance=provenance))
-
-
-@dataclass(frozen=True)
-class FileEdit:
-    """A file's new bytes; None removes it."""
-
-    path: str
-    content: bytes | None
-
-
-async def change_file(
-    desk: Desk, skill_id: str, edit: FileEdit, change: Change
-) -> tuple[Seen, bool]:
-    """Put or remove one file beside a skill's content, as a new version.
-
-    Raises:
-        SkillFileNotFound: there is no such file to remove.
-        SkillFilesRefused: the file is not taken in.
-        AgentexError: as :func:`update`.
-    """
-    session = desk.work.session
-    seen = await reading.hold(session, desk.principal, skill_id, Action.WRITE)
-    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
-    if edit.content is None:
-        reading.file_entry(newest, edit.path)
-    files = _edited(await reading.read_files(session, newest), edit)
-    return await update(desk, skill_id, Update(files=files, change=change))
-
-
-def _edited(files: Iterable[SkillFile], edit: FileEdit) -> list[SkillFile]:
-    kept = [file for file in files if file.path != edit.path]
-    return kept if edit.content is None else [*kept, SkillFile(edit.path, edit.content)]
+    return Wanted(judged, entry, provenance=provenance)

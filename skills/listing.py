@@ -16,6 +16,7 @@ from core.accounts.sharing import accesses, shared_with
 from core.database.paging import Page, paged
 from core.database.unit_of_work import UnitOfWork
 from kb_service.text.lexical import runs, tokenize
+from skills import states
 from skills.reading import Seen, is_reviewer
 from skills.tables import (
     LABEL_KEY_LENGTH,
@@ -43,7 +44,8 @@ class SkillFilter:
         category: the whole of it, case and width of letters apart.
         tag: the same of one tag.
         text: words that all must be found in the catalogue's fields or the triggers.
-        pending: only public ones of which a version waits for a review.
+        pending: only those of which a version waits for a review: one's own and, for who reviews
+            them, public ones.
     """
 
     include_public: bool = False
@@ -72,13 +74,7 @@ class SkillListing:
 async def list_visible(
     session: AsyncSession, principal: Principal, page: Page, wanted: SkillFilter
 ) -> SkillListing:
-    """One page of what the caller sees; no content is loaded.
-
-    Raises:
-        PermissionDenied: only who may review asks for what waits for a review.
-    """
-    if wanted.pending:
-        principal.require(Permission.SYSTEM_MANAGE)
+    """One page of what the caller sees; no content is loaded."""
     conditions = [_visible(principal, wanted), *_narrowed(wanted)]
     query = paged(
         select(Skill, User.username)
@@ -104,12 +100,27 @@ async def list_visible(
 
 
 def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
-    if wanted.pending:
-        return col(Skill.is_public).is_(True)
     mine = col(Skill.owner_id) == principal.user_id
+    if wanted.pending:
+        return _awaited(principal, mine)
     shared = col(Skill.id).in_(shared_with(principal.user_id, Skill.SHARE_KIND))
     open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
+
+
+def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
+    """What waits for a decision: all of one's own, and what the caller decides about."""
+    version = select(SkillVersion.skill_id)
+    own = version.where(
+        SkillVersion.skill_id == Skill.id,
+        SkillVersion.review != ReviewState.REJECTED.value,
+        states.is_decidable(),
+    )
+    conditions = [and_(mine, own.correlate(Skill).exists())]
+    if Permission.SYSTEM_MANAGE in principal.permissions:
+        riskier = version.where(SkillVersion.review == ReviewState.PENDING.value)
+        conditions.append(and_(col(Skill.is_public).is_(True), col(Skill.id).in_(riskier)))
+    return or_(*conditions)
 
 
 def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
@@ -119,11 +130,6 @@ def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
     if wanted.tag is not None:
         tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
         conditions.append(col(Skill.id).in_(tagged))
-    if wanted.pending:
-        waiting = select(SkillVersion.skill_id).where(
-            SkillVersion.review == ReviewState.PENDING.value
-        )
-        conditions.append(col(Skill.id).in_(waiting))
     if wanted.text is not None:
         conditions += _found_by(wanted.text)
     return conditions

@@ -17,6 +17,15 @@ class SkillFormat(StrEnum):
     HYBRID = "hybrid"
 
 
+class TriggerKind(StrEnum):
+    """How a trigger condition is to be matched."""
+
+    KEYWORDS = "keywords"
+    SLASH = "slash"
+    REGEX = "regex"
+    SEMANTIC = "semantic"
+
+
 class Severity(StrEnum):
     """How much a diagnostic matters: an error keeps a skill from being used, the others do not."""
 
@@ -180,6 +189,7 @@ class ParsedSkill:
         format: how the file is spelled.
         slug: its key for machines: lower-case ASCII words with hyphens; empty without one.
         trigger_conditions: when to use it.
+        trigger_kinds: of which kind each of them is.
         triggers_derived: whether they were taken from the description.
         input_params: the declared inputs.
         steps: the procedure.
@@ -205,6 +215,7 @@ class ParsedSkill:
     content_sha256: str
     token_estimate: int
     trigger_conditions: tuple[str, ...] = ()
+    trigger_kinds: dict[str, TriggerKind] = field(default_factory=dict[str, TriggerKind])
     triggers_derived: bool = False
     input_params: tuple[Param, ...] = ()
     steps: tuple[Step, ...] = ()

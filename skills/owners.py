@@ -5,10 +5,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.sharing import forget_subject
-from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
-from skills import library
-from skills.slugs import numbered_slug
+from kb_service.documents.quota import take_turn
+from skills import entries, library
+from skills.slugs import free_slug
 from skills.tables import Skill
 
 
@@ -23,28 +23,37 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
 
     A slug that the heir has given already gets a number behind it.
     """
-    taken = {skill.slug for skill in await _all(work.session, heir_id)}
-    skills = await _all(work.session, owner_id)
+    session = work.session
+    # What the heir makes meanwhile must not get the same slug.
+    await take_turn(session, heir_id)
+    taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
+    skills = await _held(session, owner_id)
     # What is one's own is not shared with one.
     ids = [skill.id for skill in skills]
     await forget_subject(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
     for skill in skills:
-        slug, number = skill.slug, 1
-        while slug in taken:
-            number += 1
-            slug = numbered_slug(skill.slug, number)
+        slug = free_slug(skill.slug, taken)
         taken.add(slug)
-        skill.slug, skill.owner_id, skill.updated_at = slug, heir_id, utc_now()
-        work.session.add(skill)
-    await work.session.flush()
+        skill.slug, skill.owner_id = slug, heir_id
+        # A slug's words are words to find a skill by.
+        await entries.follow(work, skill, await library.basis_of(session, skill))
+    await session.flush()
 
 
 async def erase(work: UnitOfWork, owner_id: str) -> None:
     """Delete all skills of somebody; doing it twice is one."""
-    for skill in await _all(work.session, owner_id):
+    # Their owner comes before skills wherever both are taken.
+    await take_turn(work.session, owner_id)
+    for skill in await _held(work.session, owner_id):
         await library.erase(work, skill)
 
 
-async def _all(session: AsyncSession, owner_id: str) -> list[Skill]:
-    query = select(Skill).where(Skill.owner_id == owner_id).order_by(col(Skill.created_at))
+async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:
+    query = (
+        select(Skill)
+        .where(Skill.owner_id == owner_id)
+        .order_by(col(Skill.created_at))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
     return [*(await session.exec(query)).all()]

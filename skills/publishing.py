@@ -1,13 +1,15 @@
 """Which version others are served: publishing, and the review of what became more dangerous."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Action, Principal
+from core.accounts.access import Action, Principal, check_access
 from core.accounts.models import Share
 from core.accounts.permissions import Permission
 from core.accounts.share_lists import SharingActs
@@ -15,15 +17,18 @@ from core.audit import AuditAction, Target, note
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import (
+    InvalidRequest,
+    SkillChanged,
     SkillNotFound,
     SkillNotPending,
     SkillNotPublishable,
     SkillReviewNeeded,
     SkillVersionNotFound,
 )
-from skills import entries, reading
+from skills import entries, reading, states
 from skills.differences import widens
 from skills.reading import Seen
+from skills.states import HELD_BACK
 from skills.tables import ReviewState, Skill, SkillVersion
 
 ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
@@ -64,51 +69,68 @@ async def require_publishable(session: AsyncSession, skill: Skill) -> SkillVersi
 
 
 async def open_up(work: UnitOfWork, skill: Skill) -> None:
-    """Let others see a skill that was private until now; the caller has made it public or shared.
+    """Let others see a skill, or everybody; the caller has made it shared or public.
 
     Raises:
-        SkillReviewNeeded: it was imported, and its owner did not review it.
-        SkillNotPublishable: it has errors.
+        SkillReviewNeeded: its newest version was imported, and its owner did not review it.
+        SkillNotPublishable: the newest version has errors.
     """
     newest = await require_publishable(work.session, skill)
     await _offer(work, skill, newest)
 
 
-async def settle(
-    work: UnitOfWork, skill: Skill, newest: SkillVersion, *, is_imported: bool = False
-) -> None:
+async def settle(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     """Decide what others are served now that there is a new version.
 
-    A version with errors is not served; one that widens tools or adds findings of security to a
-    public skill waits for a review, and so does one that was imported. Others keep what they had.
+    One that nobody has read yet or that has errors is not served; one that widens tools or adds
+    findings of security to a public skill waits for a review. Others keep what they had.
     """
     if not await is_open(work.session, skill):
-        skill.trusted = skill.trusted and not is_imported
         await entries.follow(work, skill, newest)
-    elif newest.publishable and skill.trusted:
-        await _offer(work, skill, newest, is_unread=is_imported)
+    elif newest.publishable and not newest.unread:
+        await _offer(work, skill, newest)
 
 
-async def _offer(
-    work: UnitOfWork, skill: Skill, newest: SkillVersion, *, is_unread: bool = False
-) -> None:
-    served = None
-    if skill.served_version is not None:
-        served = await _version(work.session, skill, skill.served_version)
-    await _withdraw_pending(work.session, skill)
-    is_risky = skill.is_public and served is not None and is_riskier(served, newest)
-    if is_unread or is_risky:
-        newest.review = ReviewState.PENDING.value
-        work.session.add(newest)
+async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+    """Serve a version, or what was served before while something is held against it."""
+    session = work.session
+    await _withdraw_pending(session, skill)
+    known = await _last_public(session, skill) if skill.is_public else None
+    is_held = newest.review in HELD_BACK
+    if not is_held and known is not None and is_riskier(known, newest):
+        newest.review, newest.review_note = ReviewState.PENDING.value, ""
+        newest.reviewed_by = newest.reviewed_at = None
+        session.add(newest)
+        is_held = True
+    if not is_held:
+        await _serve(work, skill, newest)
         return
-    await _serve(work, skill, newest)
+    if known is None and skill.served_version is not None:
+        known = await _version(session, skill, skill.served_version)
+    if known is None:
+        raise SkillReviewNeeded
+    # Not what only some were served meanwhile: nobody has compared that.
+    await _serve(work, skill, known)
 
 
 async def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
+    now = utc_now()
     skill.served_version = version.version
-    version.published_at = version.published_at or utc_now()
+    version.published_at = version.published_at or now
+    if skill.is_public:
+        version.public_at = version.public_at or now
     work.session.add(version)
     await entries.follow(work, skill, version)
+
+
+async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | None:
+    """The version that everybody was served last; None if none ever was."""
+    query = select(SkillVersion).where(
+        SkillVersion.skill_id == skill.id,
+        col(SkillVersion.public_at).is_not(None),
+        col(SkillVersion.review).not_in(HELD_BACK),
+    )
+    return (await session.exec(query.order_by(col(SkillVersion.version).desc()))).first()
 
 
 async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
@@ -130,71 +152,95 @@ def _security(version: SkillVersion) -> Counter[str]:
     return Counter(code for code in version.findings if code.startswith(_SECURITY))
 
 
-async def review(
-    work: UnitOfWork, principal: Principal, skill_id: str, decision: Decision, remark: str
-) -> Seen:
-    """Decide about a skill that was imported, or about the version that waits.
-
-    What was imported is reviewed by its owner, but a version of a public skill by an administrator.
+@dataclass(frozen=True)
+class Ruling:
+    """What somebody decided about a version.
 
     Args:
-        work: the transaction.
-        principal: who decides.
-        skill_id: of what.
         decision: whether it may be used, or served.
-        remark: why, for its owner.
+        version: the version that was read; None for the one that waits, whatever it is.
+        remark: why, for the skill's owner.
+    """
+
+    decision: Decision
+    version: int | None = None
+    remark: str = ""
+
+
+async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: Ruling) -> Seen:
+    """Decide about the version that waits.
+
+    What was imported is read by the skill's owner. What others are to be served is decided by an
+    administrator while the skill is public, else by its owner.
 
     Raises:
+        InvalidRequest: an approval that names no version.
         SkillNotFound: there is none, or not for this caller.
-        ReadOnly: an imported skill is somebody else's to review.
+        ReadOnly: it is the owner's to decide, and the caller only reads the skill.
+        OwnerOnly: the same, and the caller may change the skill.
         PermissionDenied: the caller is no administrator.
         SkillNotPending: nothing waits.
+        SkillChanged: another version waits than the one that was read; the details name it.
     """
+    approved = ruling.decision is Decision.APPROVE
+    if approved and ruling.version is None:
+        raise InvalidRequest("version", "Name the version that you have read")
     session = work.session
     seen = await reading.hold(session, principal, skill_id, Action.READ)
     skill = seen.skill
-    if not skill.trusted:
-        seen = await reading.hold(session, principal, skill_id, Action.MANAGE)
-        version = await _version(session, skill, skill.version)
-        skill.trusted = decision is Decision.APPROVE
-    else:
-        version = await _pending(session, skill)
-        if skill.is_public:
-            principal.require(Permission.SYSTEM_MANAGE)
-        else:
-            seen = await reading.hold(session, principal, skill_id, Action.MANAGE)
-    if version is None:
-        raise SkillNotFound
-    approved = decision is Decision.APPROVE
+    version = await _decided(session, principal, seen, ruling.version)
+    is_for_all = skill.is_public and not version.unread
+    version.unread = version.unread and not approved
     version.review = (ReviewState.APPROVED if approved else ReviewState.REJECTED).value
-    version.review_note, version.reviewed_at = remark, utc_now()
+    version.review_note, version.reviewed_at = ruling.remark, utc_now()
     version.reviewed_by = principal.user_id
+    skill.trusted = skill.trusted or (approved and version.version == skill.version)
     session.add_all((skill, version))
     if approved and version.publishable and await is_open(session, skill):
-        await _serve(work, skill, version)
-    details = {"version": version.version, "decision": decision.value}
+        await (_serve if is_for_all else _offer)(work, skill, version)
+    details = {"version": version.version, "decision": ruling.decision.value}
     note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
     return seen
 
 
-async def _pending(session: AsyncSession, skill: Skill) -> SkillVersion:
-    query = select(SkillVersion).where(
-        SkillVersion.skill_id == skill.id, SkillVersion.review == ReviewState.PENDING.value
-    )
-    found = (await session.exec(query.order_by(col(SkillVersion.version).desc()))).first()
-    if found is None:
+async def _decided(
+    session: AsyncSession, principal: Principal, seen: Seen, number: int | None
+) -> SkillVersion:
+    """The version that is decided about, if it is the caller's to decide."""
+    if not seen.sees_all:
+        principal.require(Permission.SYSTEM_MANAGE)
+    waiting = await _waiting(session, seen)
+    if not waiting:
         raise SkillNotPending
+    found = next((one for one in waiting if number in {None, one.version}), None)
+    if found is None:
+        raise SkillChanged(version=waiting[0].version)
+    if seen.skill.is_public and not found.unread:
+        principal.require(Permission.SYSTEM_MANAGE)
+    else:
+        check_access(seen.access, Action.MANAGE, SkillNotFound)
     return found
 
 
-async def pending_version(session: AsyncSession, seen: Seen) -> int | None:
-    """The version that waits for a review, where the caller may know of it."""
+async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
+    """The versions that may be decided about and that the caller may know of, the newest first."""
+    query = (
+        states.versions()
+        .where(SkillVersion.skill_id == seen.skill.id, states.is_decidable())
+        .order_by(col(SkillVersion.version).desc())
+    )
     if not seen.sees_all:
-        return None
-    try:
-        return (await _pending(session, seen.skill)).version
-    except SkillNotPending:
-        return None
+        if not seen.is_reviewer:
+            return ()
+        query = query.where(SkillVersion.review == ReviewState.PENDING.value)
+    return (await session.exec(query)).all()
+
+
+async def pending_version(session: AsyncSession, seen: Seen) -> int | None:
+    """The newest version that waits for a review, where the caller may know of it."""
+    waiting = await _waiting(session, seen)
+    rejected = ReviewState.REJECTED.value
+    return next((one.version for one in waiting if one.review != rejected), None)
 
 
 async def _version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import or_
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Access, Action, Principal
 from core.accounts.permissions import Permission
 from core.accounts.sharing import accesses, admit
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from skills.catalogue import FileEntry, files_of
+from skills import states
+from skills.catalogue import FileEntry, bytes_of, files_of
 from skills.models import SkillFile
 from skills.tables import ReviewState, Skill, SkillBlob, SkillVersion
 
@@ -23,7 +26,7 @@ class Seen:
     Args:
         skill: the row.
         access: how far it is open to them.
-        is_reviewer: whether they may look at what waits for a review.
+        is_reviewer: whether they decide about the version that waits to be served to everybody.
     """
 
     skill: Skill
@@ -33,12 +36,12 @@ class Seen:
     @property
     def sees_all(self) -> bool:
         """Whether they see versions that others are not served."""
-        return self.access.allows(Action.WRITE) or self.is_reviewer
+        return self.access.allows(Action.WRITE)
 
     @property
     def version(self) -> int:
         """The version that is theirs."""
-        if self.access.allows(Action.WRITE) or self.skill.served_version is None:
+        if self.sees_all or self.skill.served_version is None:
             return self.skill.version
         return self.skill.served_version
 
@@ -96,57 +99,63 @@ async def version_of(session: AsyncSession, seen: Seen, number: int | None = Non
         SkillVersionNotFound: there is none of this number for the caller.
     """
     wanted = seen.version if number is None else number
-    query = select(SkillVersion).where(
-        SkillVersion.skill_id == seen.skill.id, SkillVersion.version == wanted
-    )
+    query = _readable(seen).where(SkillVersion.version == wanted)
     found = (await session.exec(query)).first()
-    if found is None or not (seen.sees_all or _was_served(found)):
+    if found is None:
         raise SkillVersionNotFound(field="version")
     return found
 
 
-def _was_served(version: SkillVersion) -> bool:
-    return version.published_at is not None and version.review != ReviewState.REJECTED.value
+def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
+    """The versions of a skill that its caller may read."""
+    query = states.versions().where(SkillVersion.skill_id == seen.skill.id)
+    if seen.sees_all:
+        return query
+    if seen.is_reviewer:
+        waits = col(SkillVersion.review) == ReviewState.PENDING.value
+        return query.where(or_(states.is_for_readers(), waits))
+    return query.where(states.is_for_readers())
 
 
 async def list_versions(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
     """The versions that the caller may read, the newest first, without what they say."""
     query = (
-        select(SkillVersion)
-        .where(SkillVersion.skill_id == seen.skill.id)
+        _readable(seen)
         .order_by(col(SkillVersion.version).desc())
         .options(defer(SkillVersion.parsed))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
     )
-    if not seen.sees_all:
-        query = query.where(
-            col(SkillVersion.published_at).is_not(None),
-            col(SkillVersion.review) != ReviewState.REJECTED.value,
-        )
     return (await session.exec(query)).all()
 
 
-async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
-    """What a skill holds under a hash that one of its versions names."""
-    query = select(SkillBlob.content).where(
-        SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
-    )
-    return (await session.exec(query)).one()
-
-
 async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:
-    """The bytes of a version's SKILL.md."""
+    """The bytes of a version's SKILL.md.
+
+    Raises:
+        SkillNotFound: the skill was deleted since the version was read.
+    """
     return await bytes_of(session, version.skill_id, version.content_sha256)
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
-    """All that lies beside a version's content, in the order of paths."""
+    """All that lies beside a version's content, in the order of paths.
+
+    Raises:
+        SkillNotFound: the skill was deleted since the version was read.
+    """
     entries = files_of(version)
     query = select(SkillBlob.sha256, SkillBlob.content).where(
         SkillBlob.skill_id == version.skill_id,
         col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
     )
     found = dict((await session.exec(query)).all()) if entries else {}
+    if any(entry.sha256 not in found for entry in entries):
+        raise SkillNotFound
     return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
+
+
+async def held(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
+    """All bytes of a version: its SKILL.md, and what lies beside it."""
+    return await content_of(session, version), await read_files(session, version)
 
 
 def file_entry(version: SkillVersion, path: str) -> FileEntry:

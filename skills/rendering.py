@@ -50,6 +50,7 @@ def without_places(model: ParsedSkill) -> ParsedSkill:
         content_sha256="",
         token_estimate=0,
         sections=(),
+        trigger_kinds={},
         input_params=tuple(dataclasses.replace(one, line=0) for one in model.input_params),
         steps=tuple(dataclasses.replace(one, line=0, end_line=0) for one in model.steps),
     )
@@ -167,7 +168,7 @@ def _steps(steps: Sequence[Step], chinese: bool) -> str:
 def _instruction(step: Step, chinese: bool) -> str:
     """What to do, with a line for the tools and the condition that the text does not name."""
     text = step.instruction.strip()
-    named = {tool for line in text.split("\n") for tool in tools_in(line)}
+    named = {tool for line in text.split("\n") for tool, _ in tools_in(line)}
     lines = [text] if text else []
     if step.condition and step.condition not in text:
         lines.append(f"{'条件：' if chinese else 'Condition: '}{step.condition}")

@@ -1,5 +1,6 @@
 """Choice of skills for a request without a model: shared words, and closeness of meaning."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,8 @@ CHOSEN_FROM = 0.5
 CLOSE_TO_BEST = 0.8
 """The share of the best score that a second skill needs to be chosen beside it."""
 
+# More are ranked in a thread: others must not wait.
+_RANKED_AT_ONCE = 50
 # A query's words beyond these are pasted material, not the request.
 _MOST_TOKENS = 400
 # Of a phrase and of the request, how much their shared words count.
@@ -68,8 +71,26 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class _Phrase:
+    """Some words, and what they weigh together."""
+
+    words: frozenset[str]
+    weight: float
+
+
+@dataclass(frozen=True)
 class _Words:
     """A card's words: all of them, and those of each phrase."""
+
+    everything: frozenset[str]
+    name: _Phrase
+    triggers: tuple[_Phrase, ...]
+    not_for: tuple[_Phrase, ...]
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A card's words before it is known what they weigh."""
 
     everything: frozenset[str]
     name: frozenset[str]
@@ -112,8 +133,10 @@ class SkillSelector:
 
     def __init__(self, cards: Sequence[SkillCard], encoded: EncodedCards | None = None) -> None:
         self._cards = tuple(cards)
-        self._words = [_words_of(card) for card in self._cards]
-        self._counts = Counter(word for words in self._words for word in words.everything)
+        split = [_split(card) for card in self._cards]
+        self._counts = Counter(word for one in split for word in one.everything)
+        self._weights = {word: self._weight_of(word) for word in self._counts}
+        self._words = [self._weighed(one) for one in split]
         self._encoded = encoded
 
     async def rank(self, query: str) -> tuple[Choice, ...]:
@@ -130,15 +153,20 @@ class SkillSelector:
             weight = dense_weight(query, self._encoded.encoder.languages)
         if self._encoded is not None and weight:
             nearness = await _nearness(query, self._encoded)
-        asked = frozenset(tokenize(query)[:_MOST_TOKENS])
+        if len(self._cards) <= _RANKED_AT_ONCE:
+            return self._ranked(query, nearness, weight)
+        return await asyncio.to_thread(self._ranked, query, nearness, weight)
+
+    def _ranked(
+        self, query: str, nearness: Sequence[_Near | None], weight: float
+    ) -> tuple[Choice, ...]:
+        asked = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
         choices = [self._choice(place, asked, near, weight) for place, near in enumerate(nearness)]
         choices.sort(key=lambda choice: (-choice.score, choice.card.slug))
         least = max(CHOSEN_FROM, CLOSE_TO_BEST * choices[0].score) if choices else 1.0
         return tuple(replace(choice, is_chosen=choice.score >= least) for choice in choices)
 
-    def _choice(
-        self, place: int, asked: frozenset[str], near: _Near | None, weight: float
-    ) -> Choice:
+    def _choice(self, place: int, asked: _Phrase, near: _Near | None, weight: float) -> Choice:
         words = self._words[place]
         lexical = self._lexical(words, asked)
         against = max((self._phrase(phrase, asked) for phrase in words.not_for), default=0.0)
@@ -151,25 +179,35 @@ class SkillSelector:
         closeness = near.meant if near else None
         return Choice(self._cards[place], round(score, 6), round(lexical, 6), closeness)
 
-    def _lexical(self, words: _Words, asked: frozenset[str]) -> float:
+    def _lexical(self, words: _Words, asked: _Phrase) -> float:
         return max(
             self._share(asked, words.everything),
             _NAME_WEIGHT * self._phrase(words.name, asked),
             max((self._phrase(phrase, asked) for phrase in words.triggers), default=0.0),
         )
 
-    def _phrase(self, phrase: frozenset[str], asked: frozenset[str]) -> float:
-        of_phrase, of_query = self._share(phrase, asked), self._share(asked, phrase)
+    def _phrase(self, phrase: _Phrase, asked: _Phrase) -> float:
+        of_phrase, of_query = self._share(phrase, asked.words), self._share(asked, phrase.words)
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
-    def _share(self, words: frozenset[str], found_in: frozenset[str]) -> float:
+    def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
         """How much of what some words say is also said by others."""
-        total = self._weight(words)
-        return self._weight(words & found_in) / total if total else 0.0
+        return self._weight(phrase.words & found_in) / phrase.weight if phrase.weight else 0.0
+
+    def _weighed(self, split: _Split) -> _Words:
+        return _Words(
+            everything=split.everything,
+            name=self._phrase_of(split.name),
+            triggers=tuple(map(self._phrase_of, split.triggers)),
+            not_for=tuple(map(self._phrase_of, split.not_for)),
+        )
+
+    def _phrase_of(self, words: frozenset[str]) -> _Phrase:
+        return _Phrase(words, self._weight(words))
 
     def _weight(self, words: Iterable[str]) -> float:
         # Sets come in another order in each process, and sums of floats depend on it.
-        return math.fsum(map(self._weight_of, words))
+        return math.fsum(self._weights.get(word) or self._weight_of(word) for word in words)
 
     def _weight_of(self, word: str) -> float:
         count = self._counts[word]
@@ -217,10 +255,10 @@ def _texts_of(card: SkillCard) -> list[str]:
     return [f"{card.name}. {card.description}", *card.triggers, *card.not_for]
 
 
-def _words_of(card: SkillCard) -> _Words:
+def _split(card: SkillCard) -> _Split:
     name = tokenize(f"{card.name} {card.slug.replace('-', ' ')}")
     triggers = [tokenize(text) for text in card.triggers]
-    return _Words(
+    return _Split(
         everything=frozenset([*name, *tokenize(card.description), *chain.from_iterable(triggers)]),
         name=frozenset(name),
         triggers=tuple(map(frozenset, triggers)),

@@ -2,11 +2,14 @@
 
 import re
 import unicodedata
+from collections.abc import Container
 
 LONGEST_SLUG = 64
 # Uploads of packages elsewhere refuse names that hold one of these.
 RESERVED_WORDS = ("claude", "anthropic")
 
+# A hyphen and a number; nobody has more skills than seven digits count.
+_LONGEST_TAIL = 8
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PLACEHOLDER = re.compile(r"skill-[0-9a-f]{6}")
 _NOT_HEXADECIMAL = re.compile(r"[^0-9a-f]+")
@@ -89,6 +92,20 @@ def numbered_slug(slug: str, number: int) -> str:
     """A slug beside others of its kind: ``code-review-2``; never too long."""
     tail = f"-{number}"
     return slug[: LONGEST_SLUG - len(tail)].rstrip("-") + tail
+
+
+def free_slug(first: str, taken: Container[str]) -> str:
+    """A slug that is not taken: the first one, else with the lowest free number behind it."""
+    slug, number = first, 1
+    while slug in taken:
+        number += 1
+        slug = numbered_slug(first, number)
+    return slug
+
+
+def beginning_of(slug: str) -> str:
+    """What a slug and all numbered ones beside it begin with."""
+    return slug[: LONGEST_SLUG - _LONGEST_TAIL].rstrip("-")
 
 
 def _joined(words: list[str]) -> str:

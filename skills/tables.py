@@ -29,7 +29,7 @@ class SkillOrigin(StrEnum):
 
 
 class ReviewState(StrEnum):
-    """Whether somebody has to look at a version before others are served it, or did."""
+    """Whether somebody has to decide about a version before others are served it, or did."""
 
     NONE = "none"
     PENDING = "pending"
@@ -43,8 +43,8 @@ class Skill(Table, table=True):
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's: ``own_fields`` lists
     those that a request set to something else than the content says, the others follow the content.
     ``version`` is the newest one, ``served_version`` the one that its readers get while it is public
-    or shared. ``trusted`` is false from an import until its owner has reviewed it. ``loads`` says
-    whether the newest version has no errors.
+    or shared. ``trusted`` says whether the newest version is read, see ``SkillVersion``, ``loads``
+    whether it has no errors. ``revision`` counts the changes of the row.
     """
 
     SHARE_KIND: ClassVar[str] = "skill"
@@ -63,6 +63,7 @@ class Skill(Table, table=True):
     enabled: bool = True
     version: int = 0
     served_version: int | None = None
+    revision: int = 0
     loads: bool = True
     origin: str = Field(default=SkillOrigin.WRITTEN.value, max_length=20)
     trusted: bool = True
@@ -111,12 +112,18 @@ class SkillBlob(Table, table=True):
 
 
 class SkillVersion(Table, table=True):
-    """An immutable version; only its review and the moment it was first served are added later.
+    """An immutable version; only its review and the moments it was first served are added later.
 
     ``files`` lists ``{path, sha256, size}`` in the order of paths. What follows is derived from the
     content by the parser ``parser_version``: ``name`` to ``tools`` for lists and the agents' index,
     ``parsed`` the whole model, ``findings`` the codes of its diagnostics, each as
-    often as it occurs. ``tools`` is NULL where the skill declares none.
+    often as it occurs. ``tools`` is NULL where the skill declares none. ``row_bytes`` is about what
+    the row itself takes.
+
+    ``unread`` is true from an import until the skill's owner approves what came with it, and of what
+    is written on top of that: no agent is given it. ``review`` tells what was decided, or that a
+    decision is waited for; ``published_at`` is when it was first served to anybody else, ``public_at``
+    when to everybody.
     """
 
     skill_id: str = Field(
@@ -125,6 +132,7 @@ class SkillVersion(Table, table=True):
     version: int = Field(primary_key=True)
     content_sha256: str = Field(max_length=DIGEST_LENGTH)
     size: int
+    row_bytes: int = 0
     files: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     name: str = Field(default="", sa_type=Text)
     description: str = Field(default="", sa_type=Text)
@@ -144,6 +152,7 @@ class SkillVersion(Table, table=True):
         default=None, foreign_key="user.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
     )
     restored_from: int | None = None
+    unread: bool = False
     review: str = Field(default=ReviewState.NONE.value, max_length=20, index=True)
     review_note: str = Field(default="", sa_type=Text)
     reviewed_by: str | None = Field(
@@ -151,7 +160,11 @@ class SkillVersion(Table, table=True):
     )
     reviewed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     published_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    public_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    # Added up at every change, without reading what stands in the rows.
+    __table_args__ = (Index("ix_skill_version_row_bytes", "skill_id", "row_bytes"),)
 
 
 class SkillUsage(Table, table=True):
@@ -171,3 +184,23 @@ class SkillUsage(Table, table=True):
     completed: int = 0
     denied: int = 0
     last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class SkillTriggerTest(Table, table=True):
+    """What a trigger test of a version gave; ``report`` is the whole of it.
+
+    It is its author's alone: among what was chosen are skills that others do not see. ``model`` is
+    the name at the endpoint, empty for the offline selector.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    version: int
+    model: str = Field(default="", sa_type=Text)
+    report: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -3,16 +3,17 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.accounts.models import User
 from kb_service.embeddings.protocol import Encoder
 from kb_service.readers import Reader
 from skills import catalogue
 from skills.cards import SkillCard
 from skills.reading import Seen
-from skills.selection import SkillSelector, prepare_selector
+from skills.selection import prepare_selector
 from skills.tables import SkillVersion
 
 # Encoding takes long: only what shares words with the requests can be mistaken for the skill.
@@ -36,8 +37,10 @@ class Answer:
     Args:
         query: the request.
         should_trigger: whether it should choose the skill.
-        triggered: whether it does.
-        score: how well the skill fits, from 0 to 1; from 0.5 on a skill counts as chosen.
+        triggered: whether it does: without a model, when it is the best one; with one, when it is
+            loaded in at least half of the trials.
+        score: how well the skill fits, from 0 to 1; with a model, in how many of the trials it was
+            loaded.
         chosen: slug of what it chooses, as ``owner/slug`` for others' skills; None for nothing.
         split: ``train``, to write the description by, or ``validation``, to judge it by.
     """
@@ -71,6 +74,8 @@ class TriggerReport:
 
     Args:
         version: of the skill.
+        model: that chose, by its name; None for the offline selector.
+        runs: how often each request was asked.
         neighbours: how many other skills it was tested among.
         all: over all requests.
         train: over three fifths of them.
@@ -80,6 +85,8 @@ class TriggerReport:
     """
 
     version: int
+    model: str | None
+    runs: int
     neighbours: int
     all: Rates
     train: Rates
@@ -90,64 +97,102 @@ class TriggerReport:
 
 @dataclass(frozen=True)
 class Field:
-    """The skill under test and what stands beside it, as it is chosen by, with names for people."""
+    """The skill under test and what stands beside it.
 
-    tested: SkillCard
-    beside: tuple[tuple[SkillCard, str], ...]
+    Args:
+        tested: the skill in the version under test, as a reader's agents would be shown it.
+        beside: the others that these agents choose among.
+        reader_id: whose agents.
+    """
+
+    tested: catalogue.SkillCard
+    beside: tuple[catalogue.SkillCard, ...]
+    reader_id: str
+
+    def name_of(self, card: catalogue.SkillCard) -> str:
+        """What people call a skill: its slug, ``owner/slug`` for others'."""
+        is_own = card.owner_id == self.reader_id or card.id == self.tested.id
+        return card.slug if is_own else f"{card.owner}/{card.slug}"
 
 
 async def read_field(
     session: AsyncSession, reader: Reader, seen: Seen, version: SkillVersion
 ) -> Field:
     """The skills that a reader's agents choose among, the tested one in the given version."""
-    tested = SkillCard(
-        seen.skill.slug,
-        version.name,
-        version.description,
-        tuple(version.triggers),
-        tuple(version.not_for),
+    found = await session.get(User, seen.skill.owner_id)
+    owner = found.username if found is not None else ""
+    tested = catalogue.SkillCard(
+        id=seen.skill.id,
+        slug=seen.skill.slug,
+        owner=owner,
+        owner_id=seen.skill.owner_id,
+        name=version.name,
+        description=version.description,
+        triggers=tuple(version.triggers),
+        not_for=tuple(version.not_for),
+        version=version.version,
+        sha=version.content_sha256,
+        enabled=seen.skill.enabled,
     )
-    beside: list[tuple[SkillCard, str]] = []
-    for card in await catalogue.readable(session, reader):
-        if card.id != seen.skill.id:
-            is_own = card.owner_id == reader.user_id
-            name = card.slug if is_own else f"{card.owner}/{card.slug}"
-            chosen_by = SkillCard(
-                card.slug, card.name, card.description, card.triggers, card.not_for
-            )
-            beside.append((chosen_by, name))
-    return Field(tested, tuple(beside))
+    readable = await catalogue.readable(session, reader)
+    beside = tuple(card for card in readable if card.id != tested.id)
+    return Field(tested, beside, reader.user_id)
 
 
-async def run(
-    field: Field, version: int, queries: Sequence[Query], encoder: Encoder | None
-) -> TriggerReport:
+async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -> TriggerReport:
     """Ask the selector that agents' requests go through.
 
     Without a model it always chooses the same, so that each request is asked once.
 
     Args:
         field: the skills.
-        version: of the tested one.
         queries: requests.
         encoder: the platform's; None lets words alone decide.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    field = await _narrowed(field, queries)
-    names = {id(card): name for card, name in field.beside}
-    names[id(field.tested)] = field.tested.slug
-    selector = await prepare_selector([field.tested, *(card for card, _ in field.beside)], encoder)
-    splits = _splits(queries)
-    answers = [
-        await _answer(selector, field.tested, query, names, split)
-        for query, split in zip(queries, splits, strict=True)
-    ]
+    tested, beside = _shown(field.tested), [_shown(card) for card in field.beside]
+    # Two skills may say the same: only who they are tells them apart.
+    names = {
+        id(shown): field.name_of(card) for shown, card in zip(beside, field.beside, strict=True)
+    }
+    names[id(tested)] = field.name_of(field.tested)
+    selector = await prepare_selector([tested, *await _narrowed(beside, queries)], encoder)
+    answers: list[Answer] = []
+    for query, split in zip(queries, splits(queries), strict=True):
+        ranked = await selector.rank(query.query)
+        best = ranked[0]
+        answers.append(
+            Answer(
+                query=query.query,
+                should_trigger=query.should_trigger,
+                triggered=best.is_chosen and best.card is tested,
+                score=next(choice.score for choice in ranked if choice.card is tested),
+                chosen=names[id(best.card)] if best.is_chosen else None,
+                split=split,
+            )
+        )
+    return report(field, answers)
+
+
+def report(
+    field: Field, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+) -> TriggerReport:
+    """Put answers together.
+
+    Args:
+        field: the skills that were chosen among.
+        answers: one for each request.
+        model: that chose, by its name; None for the offline selector.
+        runs: how often each request was asked.
+    """
     missed = (one for one in answers if one.should_trigger and not one.triggered)
     confusion = Counter(one.chosen for one in missed if one.chosen is not None)
     return TriggerReport(
-        version=version,
+        version=field.tested.version,
+        model=model,
+        runs=runs,
         neighbours=len(field.beside),
         all=rates(answers),
         train=rates([one for one in answers if one.split == "train"]),
@@ -157,36 +202,25 @@ async def run(
     )
 
 
-async def _narrowed(field: Field, queries: Sequence[Query]) -> Field:
+def _shown(card: catalogue.SkillCard) -> SkillCard:
+    return SkillCard(card.slug, card.name, card.description, card.triggers, card.not_for)
+
+
+async def _narrowed(beside: Sequence[SkillCard], queries: Sequence[Query]) -> Sequence[SkillCard]:
     """The neighbours that share most words with a request."""
-    if len(field.beside) <= _MOST_NEIGHBOURS:
-        return field
-    selector = await prepare_selector([card for card, _ in field.beside])
+    if len(beside) <= _MOST_NEIGHBOURS:
+        return beside
+    selector = await prepare_selector(beside)
     found: Counter[int] = Counter()
     for query in queries:
         for choice in (await selector.rank(query.query))[:_LIKELIEST]:
-            found[id(choice.card)] = max(found[id(choice.card)], round(choice.score * 1000) + 1)
+            key = id(choice.card)
+            found[key] = max(found[key], round(choice.score * 1000) + 1)
     likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
-    return replace(field, beside=tuple(one for one in field.beside if id(one[0]) in likely))
+    return [card for card in beside if id(card) in likely]
 
 
-async def _answer(
-    selector: SkillSelector, tested: SkillCard, query: Query, names: dict[int, str], split: str
-) -> Answer:
-    ranked = await selector.rank(query.query)
-    best = ranked[0]
-    mine = next(choice for choice in ranked if choice.card is tested)
-    return Answer(
-        query=query.query,
-        should_trigger=query.should_trigger,
-        triggered=best.is_chosen and best.card is tested,
-        score=mine.score,
-        chosen=names[id(best.card)] if best.is_chosen else None,
-        split=split,
-    )
-
-
-def _splits(queries: Sequence[Query]) -> list[str]:
+def splits(queries: Sequence[Query]) -> list[str]:
     """Train or validation, both kinds of requests in both, the same ones each time."""
     splits = ["train"] * len(queries)
     for kind in (True, False):

@@ -1,6 +1,8 @@
 """Versions written down: immutable, each under the hashes of what it holds."""
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func
 from sqlmodel import col, select
@@ -11,7 +13,7 @@ from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuotaExceeded, SkillChanged
 from skills import entries, snapshots
 from skills.cards import card_of
-from skills.judging import Judged, digest
+from skills.judging import Judged
 from skills.models import Severity
 from skills.parsing import PARSER_VERSION
 from skills.tables import ReviewState, Skill, SkillBlob, SkillVersion
@@ -38,11 +40,13 @@ class Base:
 
     Args:
         version: the number that was read.
-        sha256: the hash of the content that was read.
+        revision: the state of the catalogue's entry that was read.
+        file_sha256: the hash of the file that was read, where one file is changed.
     """
 
     version: int | None = None
-    sha256: str | None = None
+    revision: int | None = None
+    file_sha256: str | None = None
 
 
 _ANY = Base()
@@ -56,24 +60,25 @@ class Change:
         note: what was changed, in its author's words.
         base: what it was made from.
         restored_from: the older version that it is the same as.
-        is_imported: whether its bytes came with a file that nobody has read yet.
+        is_unread: whether its bytes came with a file that nobody has read yet; None: as the version
+            before it.
     """
 
     note: str = ""
     base: Base = _ANY
     restored_from: int | None = None
-    is_imported: bool = False
+    is_unread: bool | None = None
 
 
-def check_base(newest: SkillVersion, base: Base) -> None:
-    """Pass when a change was made from the newest version, or does not say from which.
+def check_base(skill: Skill, base: Base) -> None:
+    """Pass when a change was made from a skill as it is, or does not say from what.
 
     Raises:
-        SkillChanged: it was made from another one; the details name the newest.
+        SkillChanged: it was made from another state; the details name the newest version.
     """
-    same_version = base.version in {None, newest.version}
-    if not same_version or base.sha256 not in {None, newest.content_sha256}:
-        raise SkillChanged(version=newest.version)
+    is_version = base.version in {None, skill.version}
+    if not is_version or base.revision not in {None, skill.revision}:
+        raise SkillChanged(version=skill.version)
 
 
 async def append(
@@ -89,13 +94,16 @@ async def append(
     session = work.session
     await _keep_bytes(session, skill.id, judged)
     card, report = card_of(judged.parsed, skill.slug), judged.report
+    is_unread = await _is_unread(session, skill, change)
+    parsed = snapshots.to_json(judged.parsed)
     skill.version += 1
-    skill.loads = report.valid
+    skill.loads, skill.trusted = report.valid, not is_unread
     version = SkillVersion(
         skill_id=skill.id,
         version=skill.version,
-        content_sha256=digest(judged.content),
+        content_sha256=judged.sha256,
         size=len(judged.content),
+        row_bytes=row_bytes(parsed, judged),
         files=judged.manifest,
         name=card.name,
         description=card.description,
@@ -104,7 +112,7 @@ async def append(
         triggers=list(card.triggers),
         not_for=list(card.not_for),
         tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
-        parsed=snapshots.to_json(judged.parsed),
+        parsed=parsed,
         findings=[one.code for one in report.diagnostics if one.severity is not Severity.INFO],
         valid=report.valid,
         publishable=report.publishable,
@@ -113,6 +121,7 @@ async def append(
         change_note=change.note,
         author_id=principal.user_id,
         restored_from=change.restored_from,
+        unread=is_unread,
         review=ReviewState.NONE.value,
     )
     session.add_all((skill, version))
@@ -120,14 +129,35 @@ async def append(
     return version
 
 
+async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> bool:
+    """What a change says of itself, else as what it was made from was."""
+    if change.is_unread is not None:
+        return change.is_unread
+    if change.restored_from is None:
+        return not skill.trusted
+    key = {"skill_id": skill.id, "version": change.restored_from}
+    return (await session.get_one(SkillVersion, key)).unread
+
+
+def row_bytes(parsed: dict[str, Any], judged: Judged) -> int:
+    """About what the row of a version takes, with its model as :mod:`skills.snapshots` makes it."""
+    return len(json.dumps([parsed, judged.manifest]))
+
+
+def blobs_of(judged: Judged) -> dict[str, bytes]:
+    """The bytes that a version needs, by their hashes."""
+    hashes = (str(one["sha256"]) for one in judged.manifest)
+    blobs = dict(zip(hashes, (file.content for file in judged.files), strict=True))
+    return blobs | {judged.sha256: judged.content}
+
+
 def is_same(version: SkillVersion, judged: Judged) -> bool:
     """Whether a version holds just these bytes already."""
-    is_content = version.content_sha256 == digest(judged.content)
-    return is_content and version.files == judged.manifest
+    return version.content_sha256 == judged.sha256 and version.files == judged.manifest
 
 
 async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> None:
-    wanted = {digest(one): one for one in (judged.content, *(f.content for f in judged.files))}
+    wanted = blobs_of(judged)
     there = select(SkillBlob.sha256).where(
         SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(wanted)
     )
@@ -139,18 +169,35 @@ async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> N
     )
 
 
-async def check_room(session: AsyncSession, owner_id: str, limits: Limits) -> None:
-    """Pass when what the transaction wrote keeps its owner's limit; the owner's turn is taken.
+async def check_room(
+    session: AsyncSession, principal: Principal, skill: Skill, limits: Limits
+) -> None:
+    """Pass when what was written of a skill keeps its owner's limit; the owner's turn is taken.
 
     Raises:
-        QuotaExceeded: it does not; the transaction must not be committed.
+        QuotaExceeded: it does not; the transaction must not be committed. How much there is of
+            other skills is the owner's alone to know.
     """
     await session.flush()
-    query = (
-        select(func.coalesce(func.sum(col(SkillBlob.size)), 0))
-        .join(Skill, col(Skill.id) == col(SkillBlob.skill_id))
-        .where(col(Skill.owner_id) == owner_id)
-    )
-    used = int((await session.exec(query)).one())
+    used = await used_bytes(session, skill.owner_id)
+    if used > limits.bytes and principal.user_id != skill.owner_id:
+        raise QuotaExceeded
     if used > limits.bytes:
         raise QuotaExceeded(used_bytes=used, limit_bytes=limits.bytes)
+
+
+async def used_bytes(session: AsyncSession, owner_id: str) -> int:
+    """What somebody's skills take, with all versions and files."""
+    used = 0
+    # The same bytes again are kept once, but each version has a row of its own.
+    for size, skill_id in (
+        (col(SkillBlob.size), col(SkillBlob.skill_id)),
+        (col(SkillVersion.row_bytes), col(SkillVersion.skill_id)),
+    ):
+        query = (
+            select(func.coalesce(func.sum(size), 0))
+            .join(Skill, col(Skill.id) == skill_id)
+            .where(col(Skill.owner_id) == owner_id)
+        )
+        used += int((await session.exec(query)).one())
+    return used

@@ -176,12 +176,9 @@ class FileTooLarge(AgentexError):
 
 
 class QuotaExceeded(AgentexError):
-    """An upload that its owner's quota has no room for; the details say used and limit (bytes)."""
+    """An upload that its owner's quota has no room for; the details tell them used and limit (bytes)."""
 
     code = ErrorCode.QUOTA_EXCEEDED
-
-    def __init__(self, *, used_bytes: int, limit_bytes: int) -> None:
-        super().__init__(used_bytes=used_bytes, limit_bytes=limit_bytes)
 
 
 class RequestTooLarge(AgentexError):

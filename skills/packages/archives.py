@@ -15,16 +15,23 @@ from skills.packages.problems import PackageFault, PackageProblem, PackageRefuse
 _MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 _END = struct.Struct("<4s4H2LH")
 _END_MARK = b"PK\x05\x06"
+_END_MARK_64 = b"PK\x06\x06"
+_LOCATOR_MARK_64 = b"PK\x06\x07"
 _LONGEST_COMMENT = 65_535
-# Read into memory as a whole before a name can be looked at: about 10,000 entries.
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+_COMMENT_LENGTH = struct.Struct("<H")
+_LOCATOR_64 = struct.Struct("<4sLQL")
+# Read into memory as a whole before a name can be looked at.
 _DIRECTORY_BYTES = 2 * 2**20
+_MOST_ENTRIES = 10_000
 _BLOCK = 64 * 1024
 # Below it even one repeated letter is no attack.
 _RATIO_FROM_BYTES = 2**20
 _UTF8_NAME = 0x800
 # Members, or the names of all members, behind a password.
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
-_IGNORED = frozenset(("__MACOSX", ".DS_Store", ".git", "__pycache__"))
+# In lower case.
+_IGNORED = frozenset(("__macosx", ".ds_store", ".git", "__pycache__"))
 _DAMAGE = (
     *(BadZipFile, LargeZipFile, DeflateError, EOFError, NotImplementedError),
     *(UnicodeError, ValueError, RuntimeError, struct.error, OSError),
@@ -88,8 +95,9 @@ def write_archive(files: Iterable[SkillFile]) -> bytes:
 
 
 def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
-    _check_end(content, limits)
-    with ZipFile(BytesIO(content)) as archive:
+    with ZipFile(BytesIO(_without_comment(content, limits))) as archive:
+        if len(archive.infolist()) > _MOST_ENTRIES:
+            raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
         named = list(_entries(archive.infolist()))
         _check_names([name for name, _ in named])
         files: list[SkillFile] = []
@@ -103,17 +111,39 @@ def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
     return ArchiveContent(tuple(files), tuple(links))
 
 
-def _check_end(content: bytes, limits: PackageLimits) -> None:
-    """Look at the size of the directory before all of it becomes objects."""
-    tail = content[-(_LONGEST_COMMENT + _END.size) :]
-    place = tail.rfind(_END_MARK)
-    if place < 0 or len(tail) - place < _END.size:
-        raise PackageRefused(problem(PackageFault.DAMAGED))
-    _, disk, _, _, _, directory, _, _ = _END.unpack_from(tail, place)
-    if disk:
-        raise PackageRefused(problem(PackageFault.DAMAGED))
-    if directory > _DIRECTORY_BYTES:
+def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
+    """The archive without its comment, which may look like an end to who searches for one.
+
+    The size of the directory is looked at before all of it becomes objects, and the directory ends
+    where the end record begins: nothing stands around the archive that another reader would take
+    for it.
+    """
+    place = _end_of(content)
+    _, disk, _, _, _, size, start, _ = _END.unpack_from(content, place)
+    directory_end = place
+    locator = place - _LOCATOR_64.size
+    if locator >= _END_64.size and content.startswith(_LOCATOR_MARK_64, locator):
+        directory_end = locator - _END_64.size
+        mark, *_, size, start = _END_64.unpack_from(content, directory_end)
+        if mark != _END_MARK_64:
+            raise PackageRefused(problem(PackageFault.DAMAGED))
+    if size > _DIRECTORY_BYTES:
         raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+    if disk or start + size != directory_end:
+        raise PackageRefused(problem(PackageFault.DAMAGED))
+    return content[: place + _END.size - _COMMENT_LENGTH.size] + _COMMENT_LENGTH.pack(0)
+
+
+def _end_of(content: bytes) -> int:
+    """Where the end record stands whose comment reaches to the last byte."""
+    earliest = max(0, len(content) - _LONGEST_COMMENT - _END.size)
+    place = content.rfind(_END_MARK, earliest)
+    while place >= 0:
+        behind = place + _END.size
+        if behind <= len(content) and behind + _END.unpack_from(content, place)[-1] == len(content):
+            return place
+        place = content.rfind(_END_MARK, earliest, place + len(_END_MARK) - 1)
+    raise PackageRefused(problem(PackageFault.DAMAGED))
 
 
 def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
@@ -126,7 +156,7 @@ def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
         is_folder = name.endswith("/")
         if not is_safe_path(name.removesuffix("/")):
             raise PackageRefused(problem(PackageFault.UNSAFE_NAME, name))
-        if not is_folder and _IGNORED.isdisjoint(name.split("/")):
+        if not is_folder and _IGNORED.isdisjoint(name.casefold().split("/")):
             yield name, entry
 
 

@@ -13,7 +13,7 @@ from skills.models import SkillFile
 from skills.packages import frontmatter
 from skills.packages.archives import write_archive
 from skills.packages.frontmatter import CatalogueFields
-from skills.packages.manifests import SKILL_FILE, check_files
+from skills.packages.manifests import CODEX_FILE, SKILL_FILE, check_files, codex_policy
 from skills.packages.problems import PackageFault, PackageProblem, problem
 from skills.slugs import choose_slug, has_reserved_word, is_placeholder, is_slug, numbered_slug
 
@@ -21,7 +21,6 @@ MOST_BYTES = 200 * 1024 * 1024
 """Of an archive of many skills, which is made in memory."""
 
 _FENCE = b"---"
-_CODEX_FILE = "agents/openai.yaml"
 _LONGEST_HINT = 200
 
 
@@ -158,9 +157,8 @@ def export_folder(
     if content is None:
         return problem(PackageFault.NOT_PORTABLE)
     files = [SkillFile(SKILL_FILE, content), *sorted(source.files, key=lambda file: file.path)]
-    if profile is ExportProfile.CODEX and all(file.path != _CODEX_FILE for file in files):
-        policy = f"policy:\n  allow_implicit_invocation: {str(source.is_offered).lower()}\n"
-        files.append(SkillFile(_CODEX_FILE, policy.encode()))
+    if profile is ExportProfile.CODEX and all(file.path != CODEX_FILE for file in files):
+        files.append(SkillFile(CODEX_FILE, codex_policy(is_offered=source.is_offered)))
     return ExportedFolder(name, tuple(files))
 
 

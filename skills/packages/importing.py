@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from skills.models import SkillFile
 from skills.packages.archives import is_archive, read_archive
 from skills.packages.manifests import (
+    CODEX_FILE,
     DEFAULT_LIMITS,
     PackageLimits,
     check_files,
+    codex_policy,
     is_skill_file,
 )
 from skills.packages.problems import PackageFault, PackageProblem, problem
 
+_POLICIES = frozenset(
+    SkillFile(CODEX_FILE, codex_policy(is_offered=offered)) for offered in (True, False)
+)
 SOURCE_FORMAT = "native-skill/1"
 _ARCHIVE_SUFFIXES = (".zip", ".skill")
 # Our own frontmatter has one value a line; a longer beginning is not of ours.
@@ -138,7 +143,10 @@ def _packaged(
     links: Iterable[str],
     limits: PackageLimits,
 ) -> PackagedSkill:
-    files = tuple(sorted(files, key=lambda file: file.path))
+    # Written by an export: an old one would hold what its skill's owner has changed since.
+    files = tuple(
+        sorted((file for file in files if file not in _POLICIES), key=lambda file: file.path)
+    )
     body = unwrap_own_export(content)
     problems = [problem(PackageFault.LINK, link) for link in links]
     problems.extend(check_files(files, limits))

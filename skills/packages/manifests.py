@@ -8,7 +8,19 @@ from skills.models import SkillFile
 from skills.packages.problems import PackageFault, PackageProblem, problem
 
 SKILL_FILE = "SKILL.md"
+CODEX_FILE = "agents/openai.yaml"
+"""Where Codex looks for what it may do with a skill."""
+
 _LONGEST_PATH = 400
+_DEEPEST = 16
+_SEPARATORS_AND_PATTERNS = frozenset('\\:*?"<>|')
+# Devices on Windows, whatever follows a point.
+_DEVICES = frozenset(
+    (
+        *("con", "prn", "aux", "nul", "conin$", "conout$"),
+        *(f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"),
+    )
+)
 _ELF = b"\x7fELF"
 _MACH_O = frozenset(
     bytes.fromhex(magic) for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabf")
@@ -77,16 +89,27 @@ def check_files(
 def is_safe_path(path: str) -> bool:
     """Whether a name is relative, stays in its folder and means the same on every system."""
     parts = path.split("/")
-    if len(path) > _LONGEST_PATH or any(sign in path for sign in "\\:"):
+    if len(path) > _LONGEST_PATH or len(parts) > _DEEPEST:
         return False
-    if any(part.strip() in ("", ".", "..") for part in parts):
+    if not all(map(_is_safe_part, parts)):
         return False
-    return not any(_is_control(sign) for sign in path)
+    return not any(_is_control(sign) or sign in _SEPARATORS_AND_PATTERNS for sign in path)
+
+
+def _is_safe_part(part: str) -> bool:
+    """Whether a file or folder may be called so: Windows drops points and blanks at the end."""
+    stem = part.partition(".")[0].rstrip().casefold()
+    return bool(part.strip()) and not part.endswith((".", " ")) and stem not in _DEVICES
 
 
 def is_skill_file(path: str) -> bool:
     """Whether a path names a SKILL.md, in any case and any folder."""
     return path.rsplit("/", 1)[-1].casefold() == SKILL_FILE.casefold()
+
+
+def codex_policy(*, is_offered: bool) -> bytes:
+    """The file that tells Codex whether it may choose a skill by itself."""
+    return f"policy:\n  allow_implicit_invocation: {str(is_offered).lower()}\n".encode()
 
 
 def is_executable(content: bytes) -> bool:

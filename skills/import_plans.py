@@ -1,0 +1,146 @@
+"""Import of skills as it would go, told without writing anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.accounts.access import Access, Principal
+from core.errors import AgentexError, QuotaExceeded, SkillsFull
+from skills import entries, publishing, snapshots, writing
+from skills.imports import ConflictPolicy, Imported, Incoming, Outcome
+from skills.judging import Judged
+from skills.reading import Seen
+from skills.slugs import free_slug, placeholder_slug
+from skills.tables import Skill, SkillBlob
+from skills.writing import Limits
+
+
+@dataclass
+class _Kept:
+    """A skill that the caller has, or would have by then.
+
+    Args:
+        skill: the row, which no session knows.
+        sha256: of the newest content.
+        manifest: the newest files.
+        blobs: the hashes of all bytes that it holds.
+    """
+
+    skill: Skill
+    sha256: str
+    manifest: list[dict[str, object]]
+    blobs: set[str]
+
+
+async def plan(
+    session: AsyncSession,
+    principal: Principal,
+    limits: Limits,
+    incoming: Sequence[Incoming],
+    policy: ConflictPolicy,
+) -> list[Imported]:
+    """What :func:`skills.imports.take_all` would make of the same skills at this moment.
+
+    Args:
+        session: to read from.
+        principal: who brings them.
+        limits: how much they may keep.
+        incoming: the skills, in the order of the answer.
+        policy: what would be done where a slug is taken.
+
+    Returns:
+        The outcomes, with rows that stand nowhere.
+    """
+    owned = select(Skill.slug, Skill.id).where(Skill.owner_id == principal.user_id)
+    slugs = dict((await session.exec(owned)).all())
+    used = await writing.used_bytes(session, principal.user_id)
+    planning = _Planning(session, principal, limits, slugs, used)
+    results: list[Imported] = []
+    for one in incoming:
+        try:
+            results.append(await planning.take(one, policy))
+        except AgentexError as error:
+            results.append(Imported(one, Outcome.REFUSED, error=error))
+    return results
+
+
+class _Planning:
+    def __init__(
+        self,
+        session: AsyncSession,
+        principal: Principal,
+        limits: Limits,
+        slugs: dict[str, str],
+        used: int,
+    ) -> None:
+        self._session = session
+        self._principal = principal
+        self._limits = limits
+        self._slugs = slugs
+        self._used = used
+        self._kept: dict[str, _Kept] = {}
+
+    async def take(self, one: Incoming, policy: ConflictPolicy) -> Imported:
+        """What would become of the next skill.
+
+        Raises:
+            QuotaExceeded: there would be no room for its bytes.
+            SkillsFull: the caller would have as many as are allowed.
+        """
+        if one.judged is None:
+            return Imported(one, Outcome.REFUSED, error=one.error)
+        if one.slug not in self._slugs or policy is ConflictPolicy.NEW:
+            return Imported(one, Outcome.CREATED, self._create(one, one.judged))
+        kept = await self._present(self._slugs[one.slug])
+        seen = Seen(kept.skill, Access.OWNER, is_reviewer=False)
+        if policy is ConflictPolicy.SKIP:
+            return Imported(one, Outcome.SKIPPED, seen)
+        if (kept.sha256, kept.manifest) == (one.judged.sha256, one.judged.manifest):
+            return Imported(one, Outcome.UNCHANGED, seen)
+        self._keep(kept, one.judged)
+        if not await publishing.is_open(self._session, kept.skill):
+            kept.skill.name = _name(kept.skill, one.judged)
+        return Imported(one, Outcome.NEW_VERSION, seen)
+
+    def _create(self, one: Incoming, judged: Judged) -> Seen:
+        if len(self._slugs) >= self._limits.skills:
+            raise SkillsFull(limit=self._limits.skills)
+        skill = Skill(owner_id=self._principal.user_id, slug="", name="", name_key="")
+        kept = _Kept(skill, "", [], set())
+        self._keep(kept, judged)
+        skill.slug = free_slug(one.slug or placeholder_slug(skill.id), self._slugs)
+        skill.name = _name(skill, judged)
+        self._slugs[skill.slug], self._kept[skill.id] = skill.id, kept
+        return Seen(skill, Access.OWNER, is_reviewer=False)
+
+    def _keep(self, kept: _Kept, judged: Judged) -> None:
+        blobs = writing.blobs_of(judged)
+        new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - kept.blobs)
+        used = self._used + new + writing.row_bytes(snapshots.to_json(judged.parsed), judged)
+        if used > self._limits.bytes:
+            raise QuotaExceeded(used_bytes=used, limit_bytes=self._limits.bytes)
+        self._used = used
+        kept.skill.version += 1
+        kept.sha256, kept.manifest = judged.sha256, judged.manifest
+        kept.blobs |= blobs.keys()
+
+    async def _present(self, skill_id: str) -> _Kept:
+        if skill_id not in self._kept:
+            session = self._session
+            found = await session.get_one(Skill, skill_id)
+            skill = Skill(**found.model_dump())
+            newest = await publishing.version_at(session, skill, skill.version)
+            hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
+            blobs = set((await session.exec(hashes)).all())
+            self._kept[skill_id] = _Kept(skill, newest.content_sha256, newest.files, blobs)
+        return self._kept[skill_id]
+
+
+def _name(skill: Skill, judged: Judged) -> str:
+    return (
+        skill.name
+        if "name" in skill.own_fields
+        else entries.name_of(judged.parsed.name, skill.slug)
+    )
