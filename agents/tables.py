@@ -167,6 +167,6 @@ class RunSkill(Table, table=True):
     skill_id: str = Field(primary_key=True, max_length=ID_LENGTH, index=True)
     version: int = Field(primary_key=True)
     content_sha256: str = Field(max_length=64)
-    slug: str = Field(max_length=120)
+    slug: str = Field(max_length=200)
     chosen: bool = False
     loaded_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.events import WireEvent
-from agents.json_shapes import as_count, as_object, as_text, parse
+from agents.json_shapes import as_count, as_list, as_object, as_text, parse
 
 
 @dataclass
@@ -53,6 +53,7 @@ class Transcript:
     def __init__(self) -> None:
         self._messages: dict[str, SpokenMessage] = {}
         self._trace: dict[str, _Thought | _Call] = {}
+        self._skills: JsonValue = None
 
     @property
     def messages(self) -> list[SpokenMessage]:
@@ -72,6 +73,7 @@ class Transcript:
             earlier: of that run.
             is_told: whether it left a message: then only what waited for an answer is new.
         """
+        self._skills = earlier._skills
         for name, entry in earlier._trace.items():
             is_waiting = isinstance(entry, _Call) and not entry.is_answered
             if is_waiting or not is_told:
@@ -102,8 +104,15 @@ class Transcript:
                 thought = self._trace[name]
                 if isinstance(thought, _Thought):
                     thought.text.append(as_text(event["delta"]))
+            case "STATE_DELTA":
+                self._observe_state(event)
             case _:
                 self._observe_call(event)
+
+    def _observe_state(self, event: WireEvent) -> None:
+        for operation in as_list(event["delta"]):
+            if (change := as_object(operation)).get("path") == "/skills":
+                self._skills = change["value"]
 
     def _observe_call(self, event: WireEvent) -> None:
         call_id = as_text(event.get("toolCallId"))
@@ -128,7 +137,10 @@ class Transcript:
             call.duration_ms = max(0, moment - call.started_ms)
 
     def metadata(self) -> dict[str, JsonValue]:
-        """``thinking`` and ``tool_calls`` of seed 002 section 5.6; durations in milliseconds."""
+        """``thinking`` and ``tool_calls`` of seed 002 section 5.6; durations in milliseconds.
+
+        ``skills`` are those that were worked by, with their versions and steps, if there were some.
+        """
         thinking: list[JsonValue] = [
             {"type": "thought", "content": "".join(entry.text)}
             if isinstance(entry, _Thought)
@@ -145,7 +157,8 @@ class Transcript:
             for entry in self._trace.values()
             if isinstance(entry, _Call)
         ]
-        return {"thinking": thinking, "tool_calls": calls}
+        skills: dict[str, JsonValue] = {"skills": self._skills} if self._skills else {}
+        return {"thinking": thinking, "tool_calls": calls, **skills}
 
 
 def _json_or_text(text: str) -> JsonValue:

@@ -1,7 +1,6 @@
 """MCP connections of a process: contact with their servers, and what is kept of it."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -208,11 +207,6 @@ class McpService:
             pause_seconds=_number(row.config, "reconnect_delay", 5000) / _MILLISECONDS,
             max_retries=int(_number(row.config, "max_retries", 3)),
         )
-
-
-def latency_since(start: float) -> int:
-    """Whole milliseconds since a moment of ``time.monotonic``."""
-    return round((time.monotonic() - start) * _MILLISECONDS)
 
 
 def _number(config: dict[str, JsonValue], name: str, default: float) -> float:

@@ -91,6 +91,7 @@ class TakenAway:
     provider: str = ""
     is_extractive: bool = False
     sees_images: bool = False
+    context_window: int = 0
 
     async def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Protocol
 
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.dialects import postgresql, sqlite
@@ -27,6 +28,29 @@ class Spent:
     prompt_tokens: int
     completion_tokens: int
     runs: int = 0
+
+
+class Spender(Protocol):
+    """Who spends, on which model: a run, or a trial.
+
+    Attributes:
+        owner_id: the account.
+        model_id: in the registry, or of the installation's own; empty for none.
+        model: its name at the endpoint.
+    """
+
+    owner_id: str
+    model_id: str
+    model: str
+
+
+@dataclass
+class Trial:
+    """A spender that is no run: somebody who tries something out on a model."""
+
+    owner_id: str
+    model_id: str
+    model: str
 
 
 @dataclass(frozen=True)
@@ -100,16 +124,16 @@ async def count_run(session: AsyncSession, run: AgentRun) -> None:
     await count(session, run, spent)
 
 
-async def count(session: AsyncSession, run: AgentRun, spent: Spent) -> None:
-    """Add what was spent on a run's model to its owner's day, at the price of this moment."""
-    if not run.model_id:
+async def count(session: AsyncSession, spender: Spender, spent: Spent) -> None:
+    """Add what was spent on a model to a person's day, at the price of this moment."""
+    if not spender.model_id:
         return
-    cost = _cost(await session.get(RegisteredModel, run.model_id), spent)
+    cost = _cost(await session.get(RegisteredModel, spender.model_id), spent)
     values = {
         "day": utc_now().date(),
-        "user_id": run.owner_id,
-        "model_id": run.model_id,
-        "model": run.model,
+        "user_id": spender.owner_id,
+        "model_id": spender.model_id,
+        "model": spender.model,
         "runs": spent.runs,
         "prompt_tokens": spent.prompt_tokens,
         "completion_tokens": spent.completion_tokens,

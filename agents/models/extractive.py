@@ -68,6 +68,8 @@ class Extractive:
     provider = "agentex"
     is_extractive = True
     sees_images = False
+    # It reads whatever it is given.
+    context_window = 1_000_000
 
     async def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

@@ -135,12 +135,14 @@ class ChatModel(Protocol):
         is_extractive: Only retrieves and quotes: prompts that ask it to judge or to rewrite
             make no sense.
         sees_images: May be shown pictures.
+        context_window: Tokens that it reads at once.
     """
 
     name: str
     provider: str
     is_extractive: bool
     sees_images: bool
+    context_window: int
 
     def events(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

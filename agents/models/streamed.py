@@ -35,6 +35,7 @@ class StreamedModel(ABC):
         self.name = endpoint.model
         self.provider = endpoint.provider
         self.sees_images = endpoint.traits.vision
+        self.context_window = endpoint.traits.context_window
         self.endpoint = endpoint
         self._client = client
         self._refuses_tools = False

@@ -93,6 +93,8 @@ class Planner:
             model = await planning.model_of(session, launcher.models, principal, asked)
             allowed = await launcher.limits.read(session)
             owner = await planning.owner_of(session, principal)
+            skills = await planning.skills_of(session, principal, asked)
+            asked = replace(asked, request=replace(request, skills=skills.chosen))
             reached = await self._reached(session, principal, asked)
             state = await _state_of(session, decided)
         request = replace(
@@ -100,27 +102,25 @@ class Planner:
         )
         if decided is None and not request.messages:
             raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
-        waits_for = None if thread is None else thread.waiting_run_id
-        ids = tuple(row.id for row in rows)
         plan = RunPlan(
             agent_type,
             self._lease,
             model.ref,
-            ids,
-            waits_for=waits_for,
+            tuple(row.id for row in rows),
+            waits_for=None if thread is None else thread.waiting_run_id,
             most_sessions=allowed.most_sessions,
             seen=SeenThread(None if thread is None else thread.id),
         )
         plan, request = planning.settle_plan(plan, request, decided)
-        given = Given(rows, model, allowed.limits, owner.memory, reached.connections)
+        given = Given(rows, model, allowed.limits, owner.memory, skills.cards, reached.connections)
         return Planned(plan, request, given, decided, reached.looks, state)
 
     async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
         launcher = self._launcher
-        skills = await planning.skills_of(session, principal, asked)
-        request = replace(asked.request, skills=skills)
+        request = asked.request
         if asked.decided is None:
-            return await launcher.reaching.choose(session, principal, request, asked.thread)
+            reached = await launcher.reaching.choose(session, principal, request, asked.thread)
+            return replace(reached, request=planning.loadable(reached.request, asked))
         # What a task reaches was chosen when it began.
         return Chosen(await planning.with_policies(session, principal, request, launcher.policies))
 

@@ -22,7 +22,8 @@ from agents.runs.reaching import Reaching
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
-from agents.skill_use.choosing import SkillUse
+from agents.skill_use.library import TaskOfOwner
+from agents.skill_use.offering import SkillUse
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
@@ -33,6 +34,7 @@ from core.database.engine import Database
 from kb_service import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
+from skills.catalogue import SkillCard
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Given:
         model: answers.
         limits: what it may spend.
         memory: what its owner lets it know and remember.
+        skills: that it may use.
         connections: to MCP servers, that it uses; None where they were not read.
     """
 
@@ -68,6 +71,7 @@ class Given:
     model: ChosenModel
     limits: Limits
     memory: MemoryChoices
+    skills: Sequence[SkillCard] = ()
     connections: Sequence[Known] | None = None
 
 
@@ -106,8 +110,6 @@ class Launcher:
         sight = await self._seeing(run, request, model)
         journal = Journal(run.task_id)
         inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
-        if inputs.skills is not None:
-            await inputs.skills.count_offered()
         return Course(run, start(run.agent_type, inputs))
 
     def settled(
@@ -135,7 +137,7 @@ class Launcher:
         lacking = (*unfinished.request.lacking, *owner.lacking)
         request = replace(unfinished.request, lacking=lacking)
         inputs = self._inputs(run, request, rows, chosen.model)
-        inputs = await self._equipped(run, request, inputs)
+        inputs = await self._equipped(run, request, inputs, had_skills=unfinished.had_skills)
         inputs = replace(
             inputs,
             limits=await self.limits.now(),
@@ -179,13 +181,22 @@ class Launcher:
         request: RunRequest,
         inputs: StrategyInput,
         given: Given | None = None,
+        *,
+        had_skills: bool = False,
     ) -> StrategyInput:
         """The same with what is its owner's: tools of MCP servers, skills, memories, reflections."""
         known, choices = (given.connections, given.memory) if given else (None, None)
         reached = await self.reaching.reach(run.owner_id, request, known)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
         if (skills := self._belongings.skills) is not None:
-            inputs = replace(inputs, skills=await skills.shelf(run.owner_id, run.task_id, request))
+            shelf = await skills.shelf(
+                TaskOfOwner(run.task_id, run.owner_id),
+                request,
+                given.skills if given else None,
+                had_skills=had_skills,
+                context_window=inputs.model.context_window,
+            )
+            inputs = replace(inputs, skills=shelf)
         inputs = await self._remembering(run, request, inputs, choices)
         return await self._reflecting(run, inputs)
 

@@ -8,11 +8,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.model_registry.choosing import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
 from agents.policies import chosen
-from agents.requests import PinnedSkill, RunRequest
+from agents.requests import RunRequest
 from agents.runs.continuing import Continuation, Nothing
 from agents.skill_use import choosing
+from agents.skill_use.choosing import SkillOffer
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tables import ChatSession
+from agents.tools import load_skill
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.accounts.users import MemoryChoices, get_user
@@ -104,19 +106,37 @@ def agent_type_of(request: RunRequest, thread: ChatSession | None) -> str:
     return require_known(named or DEFAULT_AGENT_TYPE)
 
 
-async def skills_of(
-    session: AsyncSession, principal: Principal, asked: Asked
-) -> tuple[PinnedSkill, ...]:
-    """The skills that the caller chose, in the versions that the run keeps to.
+async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -> SkillOffer:
+    """The skills that the run may use, and those that the caller chose.
 
     Raises:
-        InvalidRunInput: one of the ids names nothing, or they are too long together.
+        InvalidRunInput: one of the ids names nothing, or they are too many or too long together.
         PermissionDenied: the request names some, and the caller may use none.
     """
     if asked.decided is not None:
         # A run of answers works by what its task began with.
-        return ()
-    return await choosing.choose(session, principal, asked.request, asked.config.get("skill_ids"))
+        return SkillOffer()
+    return await choosing.offer(session, principal, asked.request, asked.config.get("skill_ids"))
+
+
+def loadable(request: RunRequest, asked: Asked) -> RunRequest:
+    """The request with the chosen skills, as far as the run may call what loads them.
+
+    A slug at the beginning of a message is then just text, as where it names no skill.
+
+    Raises:
+        InvalidRunInput: some are named, and ``load_skill`` is switched off.
+    """
+    if not request.skills or request.tool_policies.get(load_skill.NAME) != "never":
+        return request
+    for field, named in (
+        ("forwardedProps.skill_ids", request.options.skill_ids),
+        ("session.config.skill_ids", asked.config.get("skill_ids")),
+    ):
+        if named:
+            error = f"the tool {load_skill.NAME} is switched off"
+            raise InvalidRunInput(field=field, error=error)
+    return replace(request, skills=())
 
 
 async def knowledge_bases_of(

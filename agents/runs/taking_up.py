@@ -51,6 +51,11 @@ class Unfinished:
     model: ModelRef
     before: Transcript
 
+    @property
+    def had_skills(self) -> bool:
+        """Whether it works by skills, or a skill waits to be loaded, whatever became of them."""
+        return any(effect.outcome.keys() & {"skill", "skill_note"} for effect in self.past)
+
 
 async def find_lost(session: AsyncSession) -> Sequence[str]:
     """Keys of the runs whose driver gave no sign of life until its lease ended."""

@@ -43,6 +43,22 @@ class SkillVersionRef:
     sha: str
 
 
+@dataclass(frozen=True, slots=True)
+class TaskOfOwner:
+    """A task of runs (``AgentRun.task_id``), and the account whose it is."""
+
+    id: str
+    owner_id: str
+
+
+class OfferCounter(Protocol):
+    """Counts skills that stand in indexes, without making anybody wait."""
+
+    def add(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stood in the index of one more run."""
+        ...
+
+
 class SkillLibrary(Protocol):
     """What a run may read of skills, and where its use of them is counted."""
 
@@ -64,8 +80,8 @@ class SkillLibrary(Protocol):
         """
         ...
 
-    async def offered(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stood in the run's index."""
+    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stand in the run's index."""
         ...
 
     async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
@@ -86,14 +102,17 @@ class OwnersSkills:
 
     Args:
         database: where skills are.
-        owner_id: of the run.
-        task_id: the run's task.
+        task: the run's.
+        offers: counts what stands in the index; None for a run that was counted before.
     """
 
-    def __init__(self, database: Database, owner_id: str, task_id: str) -> None:
+    def __init__(
+        self, database: Database, task: TaskOfOwner, offers: OfferCounter | None = None
+    ) -> None:
         self._database = database
-        self._owner_id = owner_id
-        self._task_id = task_id
+        self._owner_id = task.owner_id
+        self._task_id = task.id
+        self._offers = offers
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
         """As :class:`SkillLibrary` says; the gate is passed anew each time."""
@@ -113,9 +132,10 @@ class OwnersSkills:
         owner.require(Permission.SKILL_VIEW)
         return owner
 
-    async def offered(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stood in the run's index."""
-        await self._count(Use.OFFERED, skills)
+    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stand in the run's index."""
+        if self._offers is not None:
+            self._offers.add(skills)
 
     async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         """Write down that the run works by a version; counted once however often it is told."""

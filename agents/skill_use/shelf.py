@@ -1,17 +1,19 @@
 """The skills of one run: what it may load, what it works by, and which tools that allows."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue, TypeAdapter
 
-from agents.json_shapes import as_object
+from agents.json_shapes import as_object, as_text
 from agents.models.port import Message, ToolCall
 from agents.skill_use.library import SkillLibrary, SkillVersionRef
+from agents.skill_use.stages import Stage, is_named, told_stage
+from core.errors import EngineUnavailable
 from skills.cards import SkillCard
 from skills.index_block import IndexBlock
-from skills.selection import SkillSelector
+from skills.selection import SkillSelector, prepare_selector
 
 LOAD, READ_FILE, FIND, COMPLETE = (
     "load_skill",
@@ -26,6 +28,7 @@ MOST_ACTIVE = 3
 MOST_TOKENS = 20_000
 """About how many tokens all skills of a run may take together."""
 _ALIKE = 3
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class ActiveSkill:
         steps: Their titles.
         tokens: An estimate of its text.
         chosen: By a person, not by the model.
+        stages: The steps themselves where the skill is strict, else none.
     """
 
     key: str
@@ -55,6 +59,7 @@ class ActiveSkill:
     steps: tuple[str, ...]
     tokens: int
     chosen: bool
+    stages: tuple[Stage, ...] = ()
 
 
 _ACTIVE = TypeAdapter(ActiveSkill)
@@ -62,12 +67,38 @@ _ACTIVE = TypeAdapter(ActiveSkill)
 
 @dataclass(slots=True)
 class _Working:
-    """An active skill with the call that loaded it, what that gave, and the steps that are done."""
+    """An active skill with the call that loaded it, and what that gave.
+
+    Attributes:
+        done: What was said of each step that is done, from 1.
+    """
 
     skill: ActiveSkill
     call: ToolCall
     content: str
-    done: set[int] = field(default_factory=set[int])
+    done: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def current(self) -> int | None:
+        """The first step that is not done."""
+        steps = range(1, len(self.skill.steps) + 1)
+        return next((index for index in steps if index not in self.done), None)
+
+    @property
+    def in_force(self) -> ActiveSkill:
+        """The skill with the tools that it allows at this step."""
+        if not self.skill.stages or self.current is None:
+            return self.skill
+        return _at_stage(self.skill, self.current)
+
+    @property
+    def told(self) -> str:
+        """What the call gave; of a strict skill with the step that is current now."""
+        stages = self.skill.stages
+        if not stages or not self.done:
+            return self.content
+        now = "All steps are done." if self.current is None else told_stage(stages, self.current)
+        return self.content.removesuffix(told_stage(stages, 1)) + now
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +147,8 @@ class SkillShelf:
         self._held: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
         self._shown: JsonValue = None
+        self._unseen: set[str] = set()
+        self._is_listed = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -132,13 +165,22 @@ class SkillShelf:
         by_id = next((one for one in self._offered.values() if one.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
+    def forget(self, skill: OfferedSkill) -> None:
+        """Offer a skill no more that is gone; one that is loaded keeps its name."""
+        if not self.is_active(skill.ref.id):
+            self._offered.pop(skill.key, None)
+
     def alike(self, name: str) -> list[str]:
         """Keys that may have been meant."""
         return alike_of(name.lower(), self.keys)
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
-        """The offered skills that fit a request, best first."""
-        ranked = await self._selector.rank(query)
+        """The offered skills that fit a request, best first; by words alone without an encoder."""
+        try:
+            ranked = await self._selector.rank(query)
+        except EngineUnavailable:
+            by_words = await prepare_selector([one.card for one in self._offered.values()])
+            ranked = await by_words.rank(query)
         found = [self._offered.get(one.card.slug) for one in ranked if one.score > 0]
         return [one for one in found if one is not None][:most]
 
@@ -155,11 +197,13 @@ class SkillShelf:
         """Whether a person chose a skill."""
         return any(one.ref.id == skill_id for one in self.chosen)
 
-    def lacks_room_for(self, tokens: int, *, chosen: bool) -> bool:
-        """Whether one more skill is more than a run may work by."""
-        by_model = sum(not one.chosen for one in self.active)
-        together = tokens + sum(one.tokens for one in self.active)
-        return together > MOST_TOKENS or (not chosen and by_model >= MOST_ACTIVE)
+    def lacks_room_for(self, skill: ActiveSkill) -> bool:
+        """Whether one more skill is more than a run may work by; those that wait have a place."""
+        known = {one.ref.id: one for one in (*self.active, *self._held.values())}
+        others = [one for one in known.values() if one.ref.id != skill.ref.id]
+        by_model = sum(not one.chosen for one in others)
+        together = skill.tokens + sum(one.tokens for one in others)
+        return together > MOST_TOKENS or (not skill.chosen and by_model >= MOST_ACTIVE)
 
     def pin(self, skill: ActiveSkill) -> None:
         """Keep to a version from here on."""
@@ -181,9 +225,10 @@ class SkillShelf:
         """Say that a call loads a skill; it counts once the call's result is written down."""
         self._notes[call_id] = {"loaded": dumped(skill)}
 
-    def note_step(self, call_id: str, skill_id: str, index: int) -> None:
+    def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
         """Say that a call reports a step done."""
-        self._notes[call_id] = {"step": {"id": skill_id, "index": index}}
+        step: dict[str, JsonValue] = {"id": skill_id, "index": index, "evidence": evidence}
+        self._notes[call_id] = {"step": step}
 
     def take_note(self, call_id: str) -> dict[str, JsonValue] | None:
         """What a call did to the skills, to be written down with its result."""
@@ -196,24 +241,46 @@ class SkillShelf:
             skill = _ACTIVE.validate_python(about["loaded"])
             self.pin(skill)
             self._working[skill.ref.id] = _Working(skill, call, content)
+            self._unseen.add(skill.ref.id)
         if "step" in about:
             step = as_object(about["step"])
             working, index = self._working.get(str(step["id"])), step["index"]
             if working is not None and isinstance(index, int):
-                working.done.add(index)
+                working.done[index] = as_text(step.get("evidence"))
+                self._unseen.add(working.skill.ref.id)
+
+    def begin_round(self) -> None:
+        """The model has read all that earlier calls gave."""
+        self._unseen.clear()
+
+    def is_unseen(self, skill_id: str) -> bool:
+        """Whether the model was given the skill, or its current step, by a call of this turn."""
+        return skill_id in self._unseen
+
+    def current_step(self, skill_id: str) -> int | None:
+        """The first step of an active skill that is not done; None once all are."""
+        working = self._working.get(skill_id)
+        return None if working is None else working.current
 
     def done_steps(self, skill_id: str) -> frozenset[int]:
         """The steps of an active skill that were reported done, from 1."""
         working = self._working.get(skill_id)
         return frozenset(working.done if working else ())
 
-    def refusal(self, tool: str) -> str | None:
-        """Why the active skills keep the run from a tool, for the model; None if they do not."""
-        allowed = self._allowed()
-        if allowed is None or tool in ALWAYS_ALLOWED or any(_names(one, tool) for one in allowed):
+    def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
+        """Why the active skills keep the run from a tool, for the model; None if they do not.
+
+        Args:
+            tool: its name.
+            among: the names of the run's tools.
+        """
+        if self._allows(tool):
             return None
         names = ", ".join(one.key for one in self.restricting)
-        known = ", ".join(sorted(allowed)) or "none"
+        allowed = [one for one in among if self._allows(one)]
+        known = ", ".join(allowed[:_MOST_NAMED]) or "none"
+        if (more := len(allowed) - _MOST_NAMED) > 0:
+            known += f" and {more} more"
         return (
             f"The tool {tool[:100]} is not allowed by the active skill {names}: go on without it. "
             f"Allowed tools: {known}."
@@ -222,20 +289,33 @@ class SkillShelf:
     @property
     def restricting(self) -> tuple[ActiveSkill, ...]:
         """The skills whose allowed tools count: those that a person chose dominate."""
-        declaring = [one for one in (*self.active, *self._held.values()) if one.tools is not None]
-        return tuple([one for one in declaring if one.chosen] or declaring)
+        return (*self._counting(self._in_force), *self._counting(self._held.values()))
 
-    def _allowed(self) -> frozenset[str] | None:
-        declaring = self.restricting
-        if not declaring:
-            return None
-        names = (tool for one in declaring for tool in one.tools or ())
-        return frozenset(name for name in names if is_enforceable(name))
+    @property
+    def _in_force(self) -> tuple[ActiveSkill, ...]:
+        return tuple(one.in_force for one in self._working.values())
 
-    async def count_offered(self) -> None:
-        """Count that the listed skills stand in the run's index."""
-        listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
-        await self.library.offered([one.ref for one in listed])
+    def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
+        """Those of some skills that restrict tools; where a person chose such, these alone."""
+        every = (*self._in_force, *self._held.values())
+        by_person = any(one.chosen for one in every if one.tools is not None)
+        return [one for one in skills if one.tools is not None and (one.chosen or not by_person)]
+
+    def _allows(self, tool: str) -> bool:
+        active = self._counting(self._in_force)
+        is_allowed = not active or any(is_named(one.tools or (), tool) for one in active)
+        # What may never be loaded gives nothing that those that are loaded do not.
+        return is_allowed and all(
+            is_named(one.tools or (), tool) for one in self._counting(self._held.values())
+        )
+
+    def told_index(self) -> str:
+        """The index for the model; that its skills were offered is counted once."""
+        if not self._is_listed:
+            self._is_listed = True
+            listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
+            self.library.offered([one.ref for one in listed])
+        return self.index.text
 
     async def denied(self, tool: str) -> None:
         """Count and audit that a tool was refused."""
@@ -257,7 +337,7 @@ class SkillShelf:
         added: list[Message] = []
         for one in missing:
             added.append(Message("assistant", tool_calls=(one.call,)))
-            added.append(Message("tool", one.content, tool_call_id=one.call.id))
+            added.append(Message("tool", one.told, tool_call_id=one.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def news(self, *, anew: bool = False) -> JsonValue:
@@ -278,14 +358,10 @@ def alike_of(text: str, known: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)
 
 
-def is_enforceable(tool: str) -> bool:
-    """Whether an entry of allowed tools names tools; one of their arguments, ``Tool(x:*)``, does not."""
-    return "(" not in tool and "*" not in tool.removesuffix("*")
-
-
-def _names(entry: str, tool: str) -> bool:
-    """Whether an entry of allowed tools, which may end with ``*``, names a tool."""
-    return tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
+def _at_stage(skill: ActiveSkill, index: int) -> ActiveSkill:
+    """A strict skill with the tools that it allows at a step, from 1."""
+    named = skill.stages[index - 1].tools
+    return skill if named is None else replace(skill, tools=named)
 
 
 def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
@@ -294,8 +370,9 @@ def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
 
 
 def held_skill(skill: ActiveSkill) -> ActiveSkill:
-    """A skill that waits for its inputs: it restricts tools and has no steps to show."""
-    return replace(skill, steps=())
+    """A skill that waits to be loaded: it restricts tools and has no steps to show."""
+    begun = _at_stage(skill, 1) if skill.stages else skill
+    return replace(begun, steps=(), stages=())
 
 
 def _shown(one: _Working) -> JsonValue:
@@ -305,7 +382,9 @@ def _shown(one: _Working) -> JsonValue:
         status = "done" if index in one.done else "pending"
         if status == "pending" and not is_current:
             status, is_current = "current", True
-        steps.append({"index": index, "title": title, "status": status})
+        step: dict[str, JsonValue] = {"index": index, "title": title, "status": status}
+        evidence = one.done.get(index)
+        steps.append({**step, "evidence": evidence} if evidence else step)
     ref = one.skill.ref
     about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
     named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}

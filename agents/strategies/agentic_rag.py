@@ -4,11 +4,11 @@ from pydantic import JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
+from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.models.extractive import is_command
 from agents.models.port import Message, ToolCall, ToolsRefused
 from agents.models.question_terms import content_terms, surface_text
-from agents.skill_use.shelf import ALWAYS_ALLOWED
+from agents.skill_use.shelf import ALWAYS_ALLOWED, LOAD
 from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOURCES, STANDALONE
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
@@ -61,7 +61,7 @@ class AgenticRag(CheckedAnswer):
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
-        return StateSnapshot({**self.inputs.state, "citations": [], "evidence": []})
+        return self.opened()
 
     def progress(self) -> dict[str, JsonValue]:
         """What was searched for, and how many of the passages were kept; None before grading."""
@@ -124,7 +124,7 @@ class AgenticRag(CheckedAnswer):
             return False
         past = self.inputs.journal.read(_OFFERS)
         if past is None:
-            past = self.inputs.journal.write(_OFFERS, {"skills": self.inputs.skills is not None})
+            past = self.inputs.journal.write(_OFFERS, {"skills": LOAD in self.tools})
         return past.outcome["skills"] is True
 
     async def _turn_with_skills(self) -> Turn | None:

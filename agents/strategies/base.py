@@ -21,6 +21,7 @@ from agents.events import (
     Finished,
     Interrupt,
     RunEvent,
+    StateSnapshot,
     StepFinished,
     StepStarted,
     Usage,
@@ -188,6 +189,14 @@ class Strategy(Workflow):
     @abstractmethod
     def opening(self) -> RunEvent:
         """The first event of the run: the state snapshot."""
+
+    def opened(self, **room: JsonValue) -> StateSnapshot:
+        """The caller's state with room for what this run finds.
+
+        The caller sends back what an earlier run showed: none of it is this run's.
+        """
+        state = {**self.inputs.state, **room, "citations": [], "evidence": []}
+        return StateSnapshot({**state, "skills": []} if "skills" in state else state)
 
     def new_id(self) -> str:
         """An id for a message, the same again when the run is taken up."""

@@ -13,8 +13,9 @@ from agents.json_shapes import as_text
 from agents.models.port import ToolCall
 from agents.strategies.base import Strategy, Suspended, Waiting
 from agents.strategies.budget import Budget
+from agents.strategies.rounds import is_good
 from agents.tools.approval import question_of
-from agents.tools.base import Question, Tool, Toolbox, ToolOutput
+from agents.tools.base import Prospect, Tool, Toolbox, ToolOutput
 from core.database.types import utc_now
 from core.errors import AgentexError
 from core.logging import get_logger
@@ -49,6 +50,8 @@ class CallRunner:
         Raises:
             Suspended: some wait for a person or for the caller's frontend; the others are done.
         """
+        if (skills := self._strategy.inputs.skills) is not None:
+            skills.begin_round()
         done = await self._run_first(calls, tools)
         ready = [call for call in calls if call.id not in done and not self._waits(call, tools)]
         if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
@@ -66,17 +69,34 @@ class CallRunner:
         done: dict[str, ToolOutput] = {}
         for call in calls:
             tool = tools.get(call.name)
-            if tool is None or tool.asks is None:
+            if tool is None or tool.foresees is None:
                 continue
             known = self._strategy.inputs.journal.find(_key(call))
-            asked = await tool.asks(call.arguments) if known is None else None
-            if asked is not None or self._waits(call, tools):
-                known = known or self._hold(call, tool, asked)
-            if known is not None and known.status == "waiting":
-                self._hold_skill(call, known)
+            given = known or await self._foreseen(call, tool, tools)
+            if isinstance(given, Effect) and given.status == "waiting":
+                self._hold_skill(call, given)
             else:
-                done[call.id] = await self.run_one(call, tools)
+                given = given if isinstance(given, ToolOutput) else None
+                done[call.id] = await self.run_one(call, tools, given)
         return done
+
+    async def _foreseen(
+        self, call: ToolCall, tool: Tool, tools: Toolbox
+    ) -> Effect | ToolOutput | None:
+        """The effect of a call that waits, or the result of one that can't be made; else None."""
+        try:
+            async with asyncio.timeout(self.budget.acting_seconds_left):
+                foreseen = await tools.foresee(call.name, call.arguments)
+        except TimeoutError:
+            return self._too_late()
+        if isinstance(foreseen, ToolOutput):
+            return foreseen
+        is_waiting = foreseen.question is not None or self._waits(call, tools)
+        return self._hold(call, tool, foreseen) if is_waiting else None
+
+    def _too_late(self) -> ToolOutput:
+        self.budget.end("time")
+        return ToolOutput(LATE_CALL, ran=False)
 
     def _hold_skill(self, call: ToolCall, held: Effect) -> None:
         skills = self._strategy.inputs.skills
@@ -109,24 +129,35 @@ class CallRunner:
                 interrupts.append(TypeAdapter(Interrupt).validate_python(held))
         return Waiting(tuple(interrupts), tuple(frontend))
 
-    def _hold(self, call: ToolCall, tool: Tool | None, asked: Question | None = None) -> Effect:
+    def _hold(self, call: ToolCall, tool: Tool | None, foreseen: Prospect | None = None) -> Effect:
         about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
             is_chinese = self._strategy.is_chinese
+            asked = foreseen.question if foreseen else None
             interrupt = question_of(tool, call, until=until, is_chinese=is_chinese, asked=asked)
-            if asked is not None and asked.skill is not None:
-                about["skill"] = asked.skill
+            if foreseen is not None and foreseen.skill is not None:
+                about["skill"] = foreseen.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.inputs.journal.write(_key(call), about, "waiting")
 
-    async def run_one(self, call: ToolCall, tools: Toolbox) -> ToolOutput:
-        """Run one call while there is time, and show its result."""
+    async def run_one(
+        self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None
+    ) -> ToolOutput:
+        """Run one call while there is time, and show its result.
+
+        Args:
+            call: what is called.
+            tools: of the run.
+            given: its result where it is known without the call being made.
+        """
         journal, key = self._strategy.inputs.journal, _key(call)
         past, is_denied = journal.read(key), tools.refusal(call.name) is not None
         if past is None:
-            output, findings = await self._run_now(call, tools)
-            note = self._skill_note(call)
+            output, findings = (given, []) if given else await self._run_now(call, tools)
+            done = self._skill_note(call)
+            # What a call did that broke does not count.
+            note = done if is_good(output) else None
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
         else:
@@ -184,8 +215,7 @@ class CallRunner:
                         call.name, arguments, call_id=call.id, is_approved=is_approved
                     )
             except TimeoutError:
-                self.budget.end("time")
-                return ToolOutput(LATE_CALL, ran=False), []
+                return self._too_late(), []
         return output, findings
 
     def _read_back(self, past: Effect) -> ToolOutput:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.models.port import Message
-from agents.skill_use.shelf import LOAD
+from agents.skill_use.shelf import COMPLETE, LOAD
 from agents.strategies.prompts import delimited
 
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
@@ -13,9 +13,9 @@ LEFT_OUT = "Left out: this result is too far back. Make another call if it is ne
 def fitted_into(limit: int, messages: Sequence[Message]) -> list[Message]:
     """The messages without the results furthest back, where all are more than a model can read."""
     fitted: list[Message] = []
-    kept = {call.id for one in messages for call in one.tool_calls if call.name == LOAD}
+    kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
-        # What a run works by is never left out.
+        # What a run works by is never left out: skills, and the step that a report gave.
         if _counts(message, kept):
             is_newest = not any(_counts(later, kept) for later in fitted)
             limit -= len(message.content)

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
+from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.models.extractive import AnswerPart, answer_parts, is_command, quote_passages
 from agents.models.port import Message
 from agents.models.question_terms import content_terms, surface_text
@@ -49,8 +49,7 @@ class PlanExecute(CheckedAnswer):
 
     def opening(self) -> RunEvent:
         """The caller's state with room for the plan and what is found."""
-        plan = self._plan.to_json()
-        return StateSnapshot({**self.inputs.state, "plan": plan, "citations": [], "evidence": []})
+        return self.opened(plan=self._plan.to_json())
 
     def progress(self) -> dict[str, JsonValue]:
         """How many steps the plan has, and how many of them are over."""

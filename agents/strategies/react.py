@@ -3,7 +3,7 @@
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import RunEvent, StateSnapshot
+from agents.events import RunEvent
 from agents.models.port import Message
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
@@ -40,7 +40,7 @@ class React(CheckedAnswer):
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
-        return StateSnapshot({**self.inputs.state, "citations": [], "evidence": []})
+        return self.opened()
 
     @step
     async def think(self, event: StartEvent | Think) -> Act | Answer | CheckCitations | StopEvent:

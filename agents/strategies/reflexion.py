@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
+from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import NumberedText, read_passages
 from agents.models.extractive import answer_from, is_command, quote_passages, reflection_on
 from agents.models.port import Message
@@ -57,16 +57,8 @@ class Reflexion(CheckedAnswer):
 
     def opening(self) -> RunEvent:
         """The caller's state with what earlier runs reflected, and room for what this one does."""
-        return StateSnapshot(
-            {
-                **self.inputs.state,
-                "attempts": [],
-                "reflections": [],
-                "earlier_reflections": list[JsonValue](self.inputs.reflections),
-                "citations": [],
-                "evidence": [],
-            }
-        )
+        earlier = list[JsonValue](self.inputs.reflections)
+        return self.opened(attempts=[], reflections=[], earlier_reflections=earlier)
 
     def progress(self) -> dict[str, JsonValue]:
         """Which attempt it is, of how many, and what was found of the last one."""

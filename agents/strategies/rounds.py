@@ -3,8 +3,10 @@
 import json
 from dataclasses import dataclass
 
+from agents.evidence import read_passages
 from agents.json_shapes import parse
 from agents.models.port import Message, ToolCall
+from agents.skill_use.shelf import ALWAYS_ALLOWED
 from agents.tools import load_skill, search_knowledge_base
 from agents.tools.base import ToolOutput
 
@@ -42,6 +44,12 @@ def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
 def is_good(output: ToolOutput) -> bool:
     """Whether a call gave something."""
     return output.ran and output.failure is None
+
+
+def bears_out(call: ToolCall, output: ToolOutput) -> bool:
+    """Whether a statement without a citation may rest on a result; not on what a skill says."""
+    is_uncited = read_passages(output.content) is None
+    return is_good(output) and is_uncited and call.name not in ALWAYS_ALLOWED
 
 
 def signature_of(call: ToolCall) -> str:

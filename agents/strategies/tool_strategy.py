@@ -21,7 +21,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from agents.evidence import Evidence, read_passages
+from agents.evidence import Evidence
 from agents.models.extractive import standalone_question
 from agents.models.port import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.requests import ContextItem
@@ -33,7 +33,7 @@ from agents.strategies.claim_check import unsupported_claims
 from agents.strategies.exchange import LEFT_OUT, as_data, fitted_into
 from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import BUDGET_ENDED, question_with_context
-from agents.strategies.rounds import Acted, is_good, load_call, search_call, signature_of
+from agents.strategies.rounds import Acted, bears_out, is_good, load_call, search_call, signature_of
 from agents.strategies.skilled import equipped
 from agents.strategies.turns import TurnMaker
 from agents.strategies.voice import Voice
@@ -110,7 +110,10 @@ class ToolStrategy(Strategy):
         if skills is None or not skills.begin():
             return
         calls = [self.announce(load_call(one.key, self.new_id())) for one in skills.chosen]
-        await self.call(calls)
+        for output in await self.call(calls):
+            if output.failure is not None:
+                # Without it the run would do what the skill does not allow.
+                raise output.failure
 
     @property
     def budget(self) -> Budget:
@@ -192,8 +195,8 @@ class ToolStrategy(Strategy):
         return await self.timed_turn(messages, (), voice=voice)
 
     def equipped(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with the skills: the active ones, and while tools are offered their index."""
-        return equipped(self.inputs.skills, messages, offers_tools=self.uses_tools)
+        """The messages with the skills: the active ones, and while they can be loaded their index."""
+        return equipped(self.inputs.skills, messages, self.tools if self.uses_tools else ())
 
     def begin_task(self, lookup: str) -> None:
         """Begin something for which no call was made yet.
@@ -302,11 +305,8 @@ class ToolStrategy(Strategy):
         self._made_calls += len(calls)
         self.show_skills()
         self.show_progress()
-        self._told += [
-            output.content
-            for output in outputs
-            if is_good(output) and read_passages(output.content) is None
-        ]
+        given = zip(calls, outputs, strict=True)
+        self._told += [output.content for call, output in given if bears_out(call, output)]
         return outputs
 
     def show_skills(self, *, anew: bool = False) -> None:
@@ -360,7 +360,7 @@ class ToolStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = self._as_asked(equipped(self.inputs.skills, messages, offers_tools=False))
+        asked = self._as_asked(equipped(self.inputs.skills, messages, ()))
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
             asked.append(Message("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left

@@ -7,7 +7,7 @@ from pydantic import BaseModel, JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.events import PatchOperation, RunEvent, StateDelta, StateSnapshot
+from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.strategies.base import Strategy, StrategyInput
 from agents.strategies.question_rules import route_question
 from agents.strategies.structured import ask_for
@@ -42,8 +42,7 @@ class Worker(ToolStrategy):
 
     def opening(self) -> RunEvent:
         """The caller's state with room for the choice."""
-        room: dict[str, JsonValue] = {"route": None, "citations": [], "evidence": []}
-        return StateSnapshot({**self.inputs.state, **room})
+        return self.opened(route=None)
 
     def progress(self) -> dict[str, JsonValue]:
         """That of the chosen type, under its name."""

@@ -58,8 +58,6 @@ def question_of(
         metadata["allowed"] = ["response", "reject"]
         if asked.fills:
             metadata["fills"] = asked.fills
-        if asked.skill is not None:
-            metadata["skill"] = asked.skill
         return Interrupt(
             str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata
         )

@@ -19,13 +19,14 @@ from agents.mcp.remote_tools import RemoteTool
 from agents.models.port import ToolSpec
 from agents.recollections import LongTermMemory
 from agents.requests import ClientTool
-from agents.skill_use.shelf import SkillShelf
+from agents.skill_use.shelf import ALWAYS_ALLOWED, SkillShelf
 from agents.tools.schemas import schema_fault
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
 from core.tool_policies import ToolPolicy
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
+ResultT = TypeVar("ResultT")
 LONGEST_OUTPUT = 20_000
 """Characters of a result that a model is given, where a tool does not say otherwise."""
 
@@ -43,13 +44,25 @@ class Question:
         schema: JSON Schema of the answer.
         fills: The argument, an object, into which the answer goes; the call is made then. Empty
             where the answer is the call's result.
-        skill: The skill for which is asked, as :func:`agents.skill_use.shelf.dumped` gives it.
     """
 
     reason: Literal["confirmation", "input_required"]
     message: str
     schema: dict[str, JsonValue]
     fills: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What is known of a call before it is made.
+
+    Attributes:
+        question: What a person has to be asked first; None for nothing.
+        skill: That it would load, as :func:`agents.skill_use.shelf.dumped` gives it: while the
+            call waits, tools are kept to it already.
+    """
+
+    question: Question | None = None
     skill: dict[str, JsonValue] | None = None
 
 
@@ -67,8 +80,8 @@ class Tool:
         in_order: Never made beside another call of the same turn.
         side: ``client`` runs in the caller's frontend: never here.
         question: Set when the tool is a question to a person, made of the arguments (JSON text).
-        asks: Finds out what a person has to be asked before a call (its JSON text) can be made, or
-            None. Calls of such a tool are made before all others of their turn.
+        foresees: Finds out what a call (its JSON text) needs and would do. Calls of such a tool
+            are made before all others of their turn.
     """
 
     name: str
@@ -82,7 +95,7 @@ class Tool:
     in_order: bool = False
     side: Literal["server", "client"] = "server"
     question: Callable[[str], Question] | None = None
-    asks: Callable[[str], Awaitable[Question | None]] | None = None
+    foresees: Callable[[str], Awaitable[Prospect]] | None = None
 
     @property
     def needs_others(self) -> bool:
@@ -153,6 +166,10 @@ class ToolOutput:
     failure: AgentexError | None = None
 
 
+class NoResult(Exception):
+    """Raised by a tool that has nothing to give for a call: its text says why, for the model."""
+
+
 @cache
 def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
     """The JSON Schema of an arguments model, without the titles pydantic adds.
@@ -213,8 +230,12 @@ class Toolbox:
 
     def refusal(self, name: str) -> str | None:
         """Why the run's skills do not allow one of the tools, for the model; None if they do."""
-        is_bound = self._skills is not None and name in self._tools and name not in self._off
-        return self._skills.refusal(name) if self._skills is not None and is_bound else None
+        tool = self._tools.get(name)
+        if self._skills is None or tool is None or name in self._off:
+            return None
+        # A caller's own tool is not one of those by its name.
+        is_for_skills = tool.side == "server" and name in ALWAYS_ALLOWED
+        return None if is_for_skills else self._skills.refusal(name, self._tools)
 
     def get(self, name: str) -> Tool | None:
         """The tool of a name."""
@@ -255,23 +276,47 @@ class Toolbox:
             why = self.fault(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)
-        try:
-            async with asyncio.timeout(tool.timeout_seconds):
-                content = await tool.invoke(arguments)
-        except ValidationError as error:
-            return ToolOutput(f"The arguments are not valid: {validation_facts(error)}.", ran=False)
-        except TimeoutError:
-            return ToolOutput(
-                f"The tool {name} took longer than {tool.timeout_seconds:g} s.",
-                failure=AgentexError(),
-            )
-        except AgentexError as error:
-            return ToolOutput(f"The tool {name} failed: {error.code.message}.", failure=error)
-        # A tool's fault must not end the run; the model is told and may go another way.
-        except Exception as error:  # noqa: BLE001
-            _log.error("tool.failed", tool=name, error=type(error).__name__)
-            return ToolOutput(f"The tool {name} failed.", failure=AgentexError())
+        content = await _tried(tool, tool.invoke, arguments)
+        if isinstance(content, ToolOutput):
+            return content
         return ToolOutput(capped(content, tool.output_characters))
+
+    async def foresee(self, name: str, arguments: str) -> Prospect | ToolOutput:
+        """What a call needs and would do, or at once its result where it can't be made.
+
+        Args:
+            name: of the tool.
+            arguments: JSON text.
+        """
+        tool = self._tools.get(name)
+        if tool is None or tool.foresees is None or self.fault(name, arguments) is not None:
+            # The call itself tells what is wrong.
+            return Prospect()
+        return await _tried(tool, tool.foresees, arguments)
+
+
+async def _tried(
+    tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str
+) -> ResultT | ToolOutput:
+    """What a tool gives, or why it gives nothing, for the model."""
+    try:
+        async with asyncio.timeout(tool.timeout_seconds):
+            return await work(arguments)
+    except ValidationError as error:
+        return ToolOutput(f"The arguments are not valid: {validation_facts(error)}.", ran=False)
+    except NoResult as why:
+        return ToolOutput(capped(str(why), tool.output_characters), ran=False)
+    except TimeoutError:
+        return ToolOutput(
+            f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.",
+            failure=AgentexError(),
+        )
+    except AgentexError as error:
+        return ToolOutput(f"The tool {tool.name} failed: {error.code.message}.", failure=error)
+    # A tool's fault must not end the run; the model is told and may go another way.
+    except Exception as error:  # noqa: BLE001
+        _log.error("tool.failed", tool=tool.name, error=type(error).__name__)
+        return ToolOutput(f"The tool {tool.name} failed.", failure=AgentexError())
 
 
 def current_call_id() -> str:

@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skill_use import shelf as shelves
 from agents.skill_use.shelf import ActiveSkill, SkillShelf
+from agents.skill_use.stages import told_stage
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
-from agents.tools.skill_texts import told_error
+from agents.tools.skill_texts import no_result
 from core.accounts.permissions import Permission
 from core.tool_policies import ToolPolicy
+from skills.cards import plain
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -24,7 +26,9 @@ class CompleteArguments(BaseModel):
 
     index: int = Field(ge=1, description="The step's number in the skill's list of steps.")
     evidence: str = Field(
-        default="", max_length=2000, description="What was done, in one sentence."
+        default="",
+        max_length=2000,
+        description="What was done, in one sentence; a skill that shows one step at a time needs it.",
     )
     name: str = Field(
         default="", max_length=200, description="The skill's name, where several are loaded."
@@ -44,7 +48,7 @@ def tools(scope: ToolScope) -> list[Tool]:
         Tool(
             name=NAME,
             description="Report that a step of a loaded skill is done, so that the user sees how "
-            "far the work is. Gives the next step as JSON.",
+            "far the work is. Gives the next step.",
             parameters=arguments_schema(CompleteArguments),
             invoke=validated(CompleteArguments, complete),
             idempotent=True,
@@ -57,19 +61,39 @@ async def _complete(skills: SkillShelf, arguments: CompleteArguments) -> str:
     skill = _named(skills, arguments.name)
     if skill is None:
         keys = [one.key for one in skills.active]
-        return told_error("Name one of the loaded skills.", alike=keys)
+        raise no_result("Name one of the loaded skills.", alike=keys)
     if arguments.index > len(skill.steps):
-        return told_error(f"The skill {skill.key} has {len(skill.steps)} steps.")
+        raise no_result(f"The skill {skill.key} has {len(skill.steps)} steps.")
+    if skill.stages and (fault := _fault(skills, skill, arguments)):
+        raise no_result(fault)
     before = skills.done_steps(skill.ref.id)
-    skills.note_step(current_call_id(), skill.ref.id, arguments.index)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
         await skills.library.completed(skill.ref)
+    evidence = plain(arguments.evidence)
+    skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
     if not left:
         return json.dumps({"done": sorted(done), "all_done": True})
+    if skill.stages:
+        said = f"Step {arguments.index} of {len(skill.steps)} is done."
+        return f"{said}\n\n{told_stage(skill.stages, left[0])}"
     following = {"index": left[0], "title": skill.steps[left[0] - 1]}
     return json.dumps({"done": sorted(done), "next": following}, ensure_ascii=False)
+
+
+def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
+    """Why a strict skill does not take a report, for the model; None if it does."""
+    index, current = arguments.index, skills.current_step(skill.ref.id)
+    if current is None:
+        return f"All steps of {skill.key} are done."
+    if index != current:
+        return f"Step {current} of {skill.key} is the current one: carry it out and report it."
+    if not arguments.evidence:
+        return f"Say in evidence what was done in step {index}."
+    if skills.is_unseen(skill.ref.id):
+        return f"Step {index} was shown only now: carry it out, and report it in a later turn."
+    return None
 
 
 def _named(skills: SkillShelf, name: str) -> ActiveSkill | None:

@@ -3,12 +3,15 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.json_shapes import as_object
 from agents.skill_use import shelf as shelves
 from agents.skill_use.shelf import ActiveSkill, OfferedSkill, SkillShelf, dumped, held_skill
+from agents.skill_use.stages import stages_of, title_of
 from agents.tools.base import (
+    NoResult,
+    Prospect,
     Question,
     Tool,
     ToolScope,
@@ -17,10 +20,9 @@ from agents.tools.base import (
     validated,
 )
 from agents.tools.skill_inputs import Gathered, gather, requested_for, schema_of_missing
-from agents.tools.skill_texts import told_error, told_inputs, told_skill
+from agents.tools.skill_texts import no_result, told_inputs, told_skill
 from core.accounts.permissions import Permission
 from core.errors import (
-    AgentexError,
     PermissionDenied,
     SkillFileNotFound,
     SkillNotFound,
@@ -29,7 +31,6 @@ from core.errors import (
 from core.tool_policies import ToolPolicy
 from skills.cards import plain
 from skills.catalogue import OpenedSkill
-from skills.models import Step
 
 NAME = shelves.LOAD
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -38,7 +39,6 @@ GONE = (SkillNotFound, SkillVersionNotFound, SkillFileNotFound, PermissionDenied
 # A skill's text has a limit of its own, and half of one can't be followed.
 _OUTPUT_CHARACTERS = 400_000
 _LONGEST_NAME = 200
-_LONGEST_TITLE = 200
 _NEEDS = (
     "The skill “{name}” needs: {inputs}.",
     "技能“{name}”需要以下信息：{inputs}。",
@@ -88,7 +88,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             output_characters=_OUTPUT_CHARACTERS,
             idempotent=True,
             in_order=True,
-            asks=_asking(skills),
+            foresees=_foreseeing(skills),
         )
     ]
 
@@ -106,57 +106,61 @@ def _parameters(skills: SkillShelf) -> dict[str, JsonValue]:
     return {**schema, "properties": {**properties, "name": name}}
 
 
-def _asking(skills: SkillShelf) -> Callable[[str], Awaitable[Question | None]]:
-    async def asks(text: str) -> Question | None:
-        try:
-            found = await _find(skills, LoadArguments.model_validate_json(text or "{}"))
-        except (ValidationError, AgentexError):
-            # The call itself tells what is wrong.
-            return None
-        if isinstance(found, str) or found.gathered.faults or not found.gathered.missing:
-            return None
+def _foreseeing(skills: SkillShelf) -> Callable[[str], Awaitable[Prospect]]:
+    async def foresees(text: str) -> Prospect:
+        found = await _find(skills, LoadArguments.model_validate_json(text or "{}"))
         if skills.is_active(found.active.ref.id):
-            return None
+            return Prospect()
+        skill = dumped(held_skill(found.active))
+        if not found.gathered.missing:
+            return Prospect(skill=skill)
         schema = schema_of_missing(found.opened.parsed.input_schema, found.gathered.missing)
         names = ("、" if skills.is_chinese else ", ").join(found.gathered.missing)
         message = _NEEDS[skills.is_chinese].format(name=found.active.name, inputs=names)
-        skill = dumped(held_skill(found.active))
-        return Question("input_required", message, schema, fills="inputs", skill=skill)
+        return Prospect(Question("input_required", message, schema, fills="inputs"), skill)
 
-    return asks
+    return foresees
 
 
-async def _find(skills: SkillShelf, arguments: LoadArguments) -> _Found | str:
-    """What is to be loaded, or what is told instead.
+async def _find(skills: SkillShelf, arguments: LoadArguments) -> _Found:
+    """What is to be loaded.
 
     Raises:
+        NoResult: there is no such skill, no room for it, or the model gave a wrong input.
         AgentexError: it can't be read at this moment.
     """
     offered = skills.find(arguments.name)
     if offered is None:
-        return no_skill(skills, arguments.name)
+        raise no_skill(skills, arguments.name)
     try:
         opened = await skills.library.open(offered.ref.id, offered.ref.version)
     except GONE:
-        return no_skill(skills, arguments.name)
+        raise gone(skills, offered, arguments.name) from None
     active = _active(offered, opened, chosen=skills.is_chosen(offered.ref.id))
     schema = opened.parsed.input_schema
-    requested = requested_for(offered.key, schema, skills.inputs)
+    names = (offered.ref.id, offered.key, offered.key.rpartition("/")[2])
+    requested = requested_for(names, schema, skills.inputs)
     found = _Found(active, opened, gather(schema, requested, arguments.inputs))
-    if not skills.is_active(active.ref.id) and skills.lacks_room_for(
-        active.tokens, chosen=active.chosen
-    ):
+    if not skills.is_active(active.ref.id) and skills.lacks_room_for(active):
         names = ", ".join(one.key for one in skills.active) or "none"
-        return told_error(
+        raise no_result(
             f"No room: a run works by at most {shelves.MOST_ACTIVE} loaded skills with about "
             f"{shelves.MOST_TOKENS} tokens together. Loaded: {names}. Go on with these."
         )
+    if found.gathered.faults:
+        raise no_result(f"The inputs are not valid: {'; '.join(found.gathered.faults)}.")
     return found
 
 
-def no_skill(skills: SkillShelf, name: str) -> str:
+def no_skill(skills: SkillShelf, name: str) -> NoResult:
     """What is told of a name that is no skill's, or of one that the run's owner may not use."""
-    return told_error(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+    return no_result(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+
+
+def gone(skills: SkillShelf, offered: OfferedSkill, name: str) -> NoResult:
+    """The same of one that the run's owner may not use any more: it is not suggested again."""
+    skills.forget(offered)
+    return no_skill(skills, name)
 
 
 def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> ActiveSkill:
@@ -166,31 +170,22 @@ def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> Acti
         offered.ref,
         plain(parsed.name),
         parsed.tools,
-        tuple(map(_title, parsed.steps)),
+        tuple(map(title_of, parsed.steps)),
         parsed.token_estimate,
         chosen,
+        stages_of(parsed),
     )
-
-
-def _title(step: Step) -> str:
-    """A step in one line."""
-    first = step.instruction.strip().split("\n", 1)[0]
-    return plain(step.title or first)[:_LONGEST_TITLE]
 
 
 async def _load(skills: SkillShelf, arguments: LoadArguments) -> str:
     found = await _find(skills, arguments)
-    if isinstance(found, str):
-        return found
     gathered, active = found.gathered, found.active
-    if gathered.faults:
-        return told_error(f"The inputs are not valid: {'; '.join(gathered.faults)}.")
     if skills.is_active(active.ref.id):
         # What was left out of this call stands above, too.
         inputs = f"\n\n{told_inputs(gathered.values)}" if arguments.inputs else ""
         return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     if gathered.missing:
-        return told_error(f"Inputs are missing: {', '.join(gathered.missing)}.")
-    skills.note_loaded(current_call_id(), active)
+        raise no_result(f"Inputs are missing: {', '.join(gathered.missing)}.")
     await skills.library.loaded(active.ref, active.key, chosen=active.chosen)
+    skills.note_loaded(current_call_id(), active)
     return told_skill(active, found.opened, gathered.values)

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.skill_use import shelf as shelves
 from agents.skill_use.shelf import SkillShelf
-from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from agents.tools.load_skill import GONE, no_skill
-from agents.tools.skill_texts import told_error
+from agents.tools.base import NoResult, Tool, ToolScope, arguments_schema, validated
+from agents.tools.load_skill import GONE, gone, no_skill
+from agents.tools.skill_texts import no_result
 from core.accounts.permissions import Permission
 from core.errors import SkillFileNotFound
 from core.tool_policies import ToolPolicy
@@ -62,30 +62,30 @@ def tools(scope: ToolScope) -> list[Tool]:
 async def _read(skills: SkillShelf, arguments: ReadFileArguments) -> str:
     offered = skills.find(arguments.name)
     if offered is None:
-        return no_skill(skills, arguments.name)
+        raise no_skill(skills, arguments.name)
     ref = offered.ref
     try:
         content = await skills.library.read_file(ref.id, arguments.path, ref.version)
     except SkillFileNotFound:
-        return await _no_file(skills, arguments)
+        raise await _no_file(skills, arguments) from None
     except GONE:
-        return no_skill(skills, arguments.name)
+        raise gone(skills, offered, arguments.name) from None
     try:
         text = content.decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        return told_error(f"The file is no text: it has {len(content)} bytes and can't be read.")
+        raise no_result(f"The file is no text: it has {len(content)} bytes and can't be read.")
     return _page(content, arguments)
 
 
-async def _no_file(skills: SkillShelf, arguments: ReadFileArguments) -> str:
+async def _no_file(skills: SkillShelf, arguments: ReadFileArguments) -> NoResult:
     offered = skills.find(arguments.name)
     if offered is None:
         return no_skill(skills, arguments.name)
     opened = await skills.library.open(offered.ref.id, offered.ref.version)
     paths = [one.path for one in opened.files]
-    return told_error("The skill has no such file.", alike=shelves.alike_of(arguments.path, paths))
+    return no_result("The skill has no such file.", alike=shelves.alike_of(arguments.path, paths))
 
 
 def _page(content: bytes, arguments: ReadFileArguments) -> str:

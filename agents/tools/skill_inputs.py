@@ -1,6 +1,6 @@
 """The inputs that a skill declares: from the request, from the model, else their defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -57,12 +57,20 @@ def gather(
 
 
 def requested_for(
-    key: str, schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
+    names: Sequence[str], schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
-    """What a request's ``skill_inputs`` say for one skill: under its key, else by their names."""
-    own = inputs.get(key)
-    is_own = isinstance(own, dict) and key not in as_object(schema.get("properties"))
-    return {**inputs, **as_object(own)} if is_own else dict(inputs)
+    """What a request's ``skill_inputs`` say for one skill.
+
+    Args:
+        names: what the skill may be called there: its id, its key, its slug; the first one counts.
+        schema: of its inputs.
+        inputs: the request's, by the names of inputs, or under a name of the skill.
+    """
+    declared = as_object(schema.get("properties"))
+    for name in names:
+        if isinstance(own := inputs.get(name), dict) and name not in declared:
+            return {**inputs, **own}
+    return dict(inputs)
 
 
 def schema_of_missing(

@@ -1,0 +1,88 @@
+"""The steps of a strict skill: told one at a time, each with the tools that it leaves."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from skills.cards import plain
+from skills.models import ParsedSkill, Step
+from skills.stepwise import is_strict
+
+_LONGEST_TITLE = 200
+# Nothing in a skill's text may end what it stands in, or begin another one.
+_OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of a strict skill.
+
+    Attributes:
+        title: In one line.
+        text: What to do, markdown as written.
+        tools: Those of the skill's that it names; None where it names none.
+    """
+
+    title: str
+    text: str
+    tools: tuple[str, ...] | None
+
+
+def stages_of(parsed: ParsedSkill) -> tuple[Stage, ...]:
+    """The steps of a strict skill; none of any other."""
+    if not is_strict(parsed):
+        return ()
+    return tuple(
+        Stage(title_of(step), step.instruction, _tools_of(step, parsed)) for step in parsed.steps
+    )
+
+
+def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
+    if not step.tools:
+        return None
+    return tuple(one for one in step.tools if parsed.tools is None or is_named(parsed.tools, one))
+
+
+def title_of(step: Step) -> str:
+    """A step in one line."""
+    first = step.instruction.strip().split("\n", 1)[0]
+    return plain(step.title or first)[:_LONGEST_TITLE]
+
+
+def is_enforceable(tool: str) -> bool:
+    """Whether an entry of allowed tools names tools; one of their arguments, ``Tool(x:*)``, does not."""
+    return "(" not in tool and "*" not in tool.removesuffix("*")
+
+
+def is_named(entries: Iterable[str], tool: str) -> bool:
+    """Whether one of some allowed tools, each of which may end with ``*``, names a tool."""
+    return any(
+        tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
+        for entry in entries
+        if is_enforceable(entry)
+    )
+
+
+def untagged(text: str) -> str:
+    """A skill's text without the tags between which such texts stand."""
+    return _OWN_TAGS.sub("&lt;", text)
+
+
+def told_stage(stages: tuple[Stage, ...], index: int) -> str:
+    """A step for the model.
+
+    Args:
+        stages: all of the skill's.
+        index: which, from 1.
+    """
+    stage = stages[index - 1]
+    head = f'<skill_step index="{index}" of="{len(stages)}" title={quoteattr(stage.title)}>'
+    tools = ""
+    if stage.tools is not None:
+        names = untagged(", ".join(stage.tools)) or "none"
+        tools = f"Allowed tools in this step: {names}; calls of others are refused. "
+    return (
+        f"{head}\n{untagged(stage.text)}\n</skill_step>\n\n{tools}Do this step alone. Then report "
+        f"it to complete_step with index {index} and, as evidence, what was done."
+    )
