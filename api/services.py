@@ -28,7 +28,7 @@ from agents.runs.limits import RunLimits, limits_of
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
-from agents.skill_use.choosing import SkillUse
+from agents.skill_use.offering import SkillUse
 from api.figures import SystemFigures
 from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
@@ -88,6 +88,7 @@ class Services:
     memories: Memories
     mcp: McpService
     distiller: Distiller
+    skills: SkillUse
     previews: SplitPreviewer
     feeds: ProgressFeeds
     attachments: Attachments
@@ -144,6 +145,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
             asyncio.create_task(_sweep("accounts", partial(finish, services.database))),
             asyncio.create_task(services.distiller.run()),
+            asyncio.create_task(services.skills.offers.run()),
             asyncio.create_task(services.open_streams.watch()),
             asyncio.create_task(
                 _follow_signing_keys(services.database, keys, services.authenticator)
@@ -198,6 +200,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         memories=memories,
         mcp=mcp,
         distiller=Distiller(database, memories, models),
+        skills=skills,
         previews=SplitPreviewer(settings),
         attachments=attachments,
         models=models,

@@ -1,8 +1,6 @@
 """Skills as answers show them."""
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
@@ -10,6 +8,7 @@ from pydantic import BaseModel
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from api.skill_reporting import SkillReporter
 from core.accounts.access import Access, Action
 from core.accounts.models import User
 from core.settings import Settings
@@ -17,7 +16,6 @@ from skills import entries, publishing, reading, usage
 from skills.catalogue import FileEntry, files_of
 from skills.listing import Listed
 from skills.models import Diagnostic, ParsedSkill, Severity, SkillReport
-from skills.parsing import parse
 from skills.reading import Seen
 from skills.tables import SkillVersion
 from skills.usage import Usage
@@ -37,8 +35,8 @@ class SkillAnswer(BaseModel):
     """A skill in a list.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
-    that the caller gets, ``valid`` whether it has no errors. ``trusted`` is false for an imported
-    skill that its owner has not reviewed; agents are not offered it until then.
+    that the caller gets, ``valid`` whether it has no errors. ``trusted`` is false while that version
+    is an import that the skill's owner has not approved; agents are not given it until then.
     """
 
     id: str
@@ -64,7 +62,8 @@ class SkillDetail(SkillAnswer):
     """A skill with the version that the caller gets.
 
     ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``pending_version``
-    waits for a review before others are served it.
+    waits for a review: before agents use it, or before others are served it. ``usage`` is that of
+    the versions that the caller may read.
     """
 
     content: str
@@ -125,7 +124,11 @@ class ReportAnswer(BaseModel):
 
 
 class VersionAnswer(BaseModel):
-    """A version in a list; sizes in bytes."""
+    """A version in a list; sizes in bytes.
+
+    ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.
+    Who only reads the skill is told neither ``review_note`` nor authors other than its owner.
+    """
 
     version: int
     content_sha256: str
@@ -138,6 +141,7 @@ class VersionAnswer(BaseModel):
     publishable: bool
     portable: bool
     restored_from: int | None
+    unread: bool
     review: str
     review_note: str
     reviewed_at: datetime | None
@@ -154,14 +158,6 @@ class VersionDetail(VersionAnswer):
     parser_version: str
 
 
-@dataclass(frozen=True)
-class Described:
-    """What a version holds beside its row."""
-
-    content: str
-    report: SkillReport
-
-
 def short(listed: Listed) -> SkillAnswer:
     """A skill of a list as an answer."""
     return SkillAnswer.model_validate(_fields(listed.seen, listed.owner))
@@ -172,7 +168,8 @@ def _fields(seen: Seen, owner: str) -> dict[str, object]:
     return {
         **skill.model_dump(include=set(SkillAnswer.model_fields) - {"version", "valid"}),
         "version": seen.version,
-        # Others are only served what has no errors.
+        # Others are only served what is read and has no errors.
+        "trusted": skill.trusted if seen.version == skill.version else True,
         "valid": skill.loads if seen.version == skill.version else True,
         "owner": SkillOwner(id=skill.owner_id, username=owner),
         "access": seen.access,
@@ -180,27 +177,34 @@ def _fields(seen: Seen, owner: str) -> dict[str, object]:
     }
 
 
-async def detail(session: AsyncSession, seen: Seen) -> SkillDetail:
+async def detail(session: AsyncSession, seen: Seen, reporter: SkillReporter) -> SkillDetail:
     """A skill with the version that the caller gets."""
-    return SkillDetail.model_validate(await _detailed(session, seen))
+    return SkillDetail.model_validate(await _detailed(session, seen, reporter))
 
 
-async def saved(session: AsyncSession, seen: Seen, *, is_new: bool) -> SavedSkill:
-    """A skill after a change."""
-    fields = await _detailed(session, seen)
+async def saved(
+    session: AsyncSession, seen: Seen, reporter: SkillReporter, *, is_new: bool
+) -> SavedSkill:
+    """A skill after a change, which made a version or none."""
+    fields = await _detailed(session, seen, reporter)
     return SavedSkill.model_validate(fields | {"is_new_version": is_new})
 
 
-async def _detailed(session: AsyncSession, seen: Seen) -> dict[str, object]:
+async def _detailed(
+    session: AsyncSession, seen: Seen, reporter: SkillReporter
+) -> dict[str, object]:
     skill = seen.skill
     version = await reading.version_of(session, seen)
-    described = await describe(session, version)
+    content = await reading.content_of(session, version)
+    report = await reporter.of_version(session, version, content)
     names = await usernames(session, [skill.owner_id])
-    counted = usage.total((await usage.usage_by_version(session, skill.id)).values())
-    report = described.report
+    uses = await usage.usage_by_version(session, skill.id)
+    if not seen.sees_all:
+        shown = {one.version for one in await reading.list_versions(session, seen)}
+        uses = {number: use for number, use in uses.items() if number in shown}
     return {
         **_fields(seen, names.get(skill.owner_id, "")),
-        "content": described.content,
+        "content": content.decode(),
         "content_sha256": version.content_sha256,
         "files": files_of(version),
         "valid": report.valid,
@@ -210,17 +214,8 @@ async def _detailed(session: AsyncSession, seen: Seen) -> dict[str, object]:
         "pending_version": await publishing.pending_version(session, seen),
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,
-        "usage": counted,
+        "usage": usage.total(uses.values()),
     }
-
-
-async def describe(session: AsyncSession, version: SkillVersion) -> Described:
-    """What a version says, judged as of today."""
-    content = await reading.content_of(session, version)
-    files = ["SKILL.md", *(file.path for file in files_of(version))]
-    # Large ones take longer than an event loop may stand still.
-    report = await asyncio.to_thread(parse, content, files=files)
-    return Described(content.decode(), report)
 
 
 async def usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
@@ -229,16 +224,29 @@ async def usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]
     return dict((await session.exec(query)).all())
 
 
-def version_fields(
-    version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
+async def versions_shown(
+    session: AsyncSession, seen: Seen, versions: Sequence[SkillVersion]
+) -> list[dict[str, object]]:
+    """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
+    names = await usernames(session, [row.author_id for row in versions if row.author_id])
+    uses = await usage.usage_by_version(session, seen.skill.id)
+    return [_version_fields(seen, row, names, uses) for row in versions]
+
+
+def _version_fields(
+    seen: Seen, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
 ) -> dict[str, object]:
-    """A version as :class:`VersionAnswer` shows it."""
+    author_id, note = version.author_id, version.review_note
+    if not seen.sees_all:
+        # With whom a skill is shared, and what its owner is told, is theirs to know.
+        author_id, note = author_id if author_id == seen.skill.owner_id else None, ""
     author = None
-    if version.author_id in names:
-        author = SkillOwner(id=version.author_id or "", username=names[version.author_id or ""])
+    if author_id in names:
+        author = SkillOwner(id=author_id or "", username=names[author_id or ""])
     shown = set(VersionAnswer.model_fields) - {"files", "author", "usage"}
     return {
         **version.model_dump(include=shown),
+        "review_note": note,
         "files": files_of(version),
         "author": author,
         "usage": uses.get(version.version, Usage()),
@@ -246,8 +254,8 @@ def version_fields(
 
 
 def etag(seen: Seen) -> str:
-    """What a change of a skill is tied to with ``If-Match``: the number of its version."""
-    return f'"{seen.version}"'
+    """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
+    return f'"{seen.version}.{seen.skill.revision}"'
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -9,9 +9,8 @@ from fastapi import Depends, Header
 from core.errors import InvalidRequest
 from skills.writing import Base
 
-_VERSION = re.compile(r"[0-9]{1,9}")
+_TAG = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_HOW = 'Send the ETag of a read, such as "3", or *'
 
 
 @dataclass(frozen=True)
@@ -30,24 +29,41 @@ class GivenBase:
             return self.base
         if self.base.version not in {None, version}:
             raise InvalidRequest("base_version", "The header If-Match names another version")
-        return Base(version, self.base.sha256)
+        return Base(version, self.base.revision, self.base.file_sha256)
 
 
 async def _base_given(
+    if_match: Annotated[str, Header(description="The `ETag` of a read of the skill.")] = "",
+) -> GivenBase:
+    tag = _tag(if_match)
+    if tag is None:
+        return GivenBase(Base())
+    if found := _TAG.fullmatch(tag):
+        return GivenBase(Base(version=int(found[1]), revision=int(found[2])))
+    raise InvalidRequest("If-Match", 'Send the ETag of a read of the skill, such as "3.7", or *')
+
+
+async def _base_of_file_given(
     if_match: Annotated[
-        str, Header(description="The `ETag` of a read: the version, or the content's SHA-256.")
+        str, Header(description="The `ETag` of a read of the file, or of the skill.")
     ] = "",
 ) -> GivenBase:
+    tag = _tag(if_match)
+    if tag is not None and _DIGEST.fullmatch(tag):
+        return GivenBase(Base(file_sha256=tag))
+    return await _base_given(if_match)
+
+
+def _tag(if_match: str) -> str | None:
+    """What stands between the quotation marks, nothing where there are none; None for any state."""
     tag = if_match.strip()
     if tag in {"", "*"}:
-        return GivenBase(Base())
-    value = tag[1:-1] if len(tag) > 1 and tag[0] == tag[-1] == '"' else ""
-    if _VERSION.fullmatch(value):
-        return GivenBase(Base(version=int(value)))
-    if _DIGEST.fullmatch(value):
-        return GivenBase(Base(sha256=value))
-    raise InvalidRequest("If-Match", _HOW)
+        return None
+    return tag[1:-1] if len(tag) > 1 and tag[0] == tag[-1] == '"' else ""
 
 
 BaseGiven = Annotated[GivenBase, Depends(_base_given)]
 """What the header ``If-Match`` says."""
+
+BaseOfFileGiven = Annotated[GivenBase, Depends(_base_of_file_given)]
+"""The same where one file of a skill is changed."""

@@ -19,16 +19,17 @@ from api.dependencies import (
     requires,
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
-from api.errors import error_body, error_responses
+from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import stream
 from api.negotiation import EVENT_STREAM
+from api.progress_events import Progress, event, told
 from api.services import Services
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, ErrorCode, NoQuestions
+from core.errors import ErrorCode, NoQuestions
 from kb_service import knowledge_bases, questions
 from kb_service.evaluation import records
 from kb_service.evaluation.measure import (
@@ -184,7 +185,7 @@ async def evaluate_knowledge_base(
     task = _Task(services, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
-        return stream(_told(_events(task, asked), language))
+        return stream(told(_events(task, asked), language))
     results: list[QuestionResult] = []
     async for result in ask_all(task.ask, asked):
         results.append(result)
@@ -228,33 +229,13 @@ def _whole(row: Evaluation, earlier: Evaluation | None) -> WholeEvaluationAnswer
 
 async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator[bytes]:
     results: list[QuestionResult] = []
-    told = 0.0
+    said = 0.0
     async for result in ask_all(task.ask, asked):
         results.append(result)
-        if time.monotonic() - told >= _PROGRESS_SECONDS:
-            told = time.monotonic()
-            yield _event("progress", Progress(done=len(results), total=len(asked)))
-    yield _event("result", await _keep(task, results))
-
-
-async def _told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
-    """The events; what goes wrong after the first byte can only be told as one more."""
-    try:
-        async for event in events:
-            yield event
-    except AgentexError as error:
-        yield _event("error", error_body(error.code, error.details, language=language))
-
-
-class Progress(BaseModel):
-    """How many questions have been asked."""
-
-    done: int
-    total: int
-
-
-def _event(name: str, value: BaseModel) -> bytes:
-    return f"event: {name}\ndata: {value.model_dump_json()}\n\n".encode()
+        if time.monotonic() - said >= _PROGRESS_SECONDS:
+            said = time.monotonic()
+            yield event("progress", Progress(done=len(results), total=len(asked)))
+    yield event("result", await _keep(task, results))
 
 
 @router.get(

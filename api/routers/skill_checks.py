@@ -1,25 +1,26 @@
 """What is found in skills: validation, fixes, reviews (seed 002, section 8.6)."""
 
-import asyncio
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends
 from pydantic import AfterValidator, Field
 
-from api.dependencies import CurrentPrincipal, CurrentSettings, Writing, requires
+from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
-from api.skill_answers import ReportAnswer, SavedSkill, SkillDetail, detail, etag, limits_of, saved
+from api.skill_answers import ReportAnswer, SavedSkill, SkillDetail, detail
 from api.skill_bases import BaseGiven
+from api.skill_changes import Changing
+from api.skill_reporting import CurrentReporter
 from core.accounts.permissions import Permission
+from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from kb_service.text.storable import refuse_half_characters
 from skills import fixing, publishing
 from skills.fixing import Place
-from skills.library import Desk
-from skills.parsing import parse
-from skills.publishing import Decision
+from skills.library import Update
+from skills.publishing import Decision, Ruling
 from skills.writing import LONGEST_NOTE, Change
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
@@ -34,6 +35,11 @@ class ValidateBody(Body):
     """A content to be judged; nothing of it is kept."""
 
     content: AnyText = Field(examples=["# SKILL: 测试\\n\\n## 描述\\n..."])
+    skill_id: Text | None = Field(
+        default=None,
+        max_length=200,
+        description="Whose content it is: it is not compared with that skill",
+    )
 
 
 class FixPlace(Body):
@@ -53,66 +59,69 @@ class FixBody(Body):
 
 
 class ReviewBody(Body):
-    """What a review came to, and why."""
+    """What a review came to, and why.
+
+    ``version`` is the one that was read, refused if another one waits by now; an approval names it.
+    """
 
     decision: Literal["approve", "reject"]
+    version: int | None = Field(default=None, ge=1, le=2**31 - 1)
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
 
 @router.post("/validate", dependencies=[View], responses=error_responses(ErrorCode.INVALID_REQUEST))
 async def validate_skill(
-    body: ValidateBody, _principal: CurrentPrincipal
+    body: ValidateBody, reporter: CurrentReporter, session: Reading
 ) -> Envelope[ReportAnswer]:
     """What a content says and what is wrong with it, each with line, column and, where there is one, a fix.
 
     `valid`: it loads here. `portable`: it passes the open standard's own rules, which never make a
-    skill invalid.
+    skill invalid. Tools and other skills that it is judged by are those of the caller's agents.
     """
-    # Large ones take longer than an event loop may stand still.
-    report = await asyncio.to_thread(parse, body.content.encode())
+    report = await reporter.report(session, body.content.encode(), skill_id=body.skill_id)
     return Envelope(data=ReportAnswer.of(report))
 
 
 @router.post("/{skill_id}/apply-fix", dependencies=[Write], responses=error_responses(*CHANGING))
-async def apply_fixes(  # noqa: PLR0913 - what the framework hands over
-    skill_id: Text,
-    body: FixBody,
-    response: Response,
-    base: BaseGiven,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
+async def apply_fixes(
+    skill_id: Text, body: FixBody, base: BaseGiven, reporter: CurrentReporter, changing: Changing
 ) -> Envelope[SavedSkill]:
     """Apply fixes to the newest version, as a new one. Only the spans that they name change."""
     places = None
     if body.fixes is not None:
         places = [Place(one.code, one.line, one.column) for one in body.fixes]
     change = Change(body.change_note, base.with_version(body.base_version))
-    desk = Desk(work, principal, limits_of(settings))
-    seen, is_new = await fixing.apply(desk, skill_id, places, change)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+    update = Update(fixing.fixed(places, reporter.of_version), change=change)
+    return Envelope(data=await changing.update(skill_id, update))
 
 
 @router.post(
     "/{skill_id}/review",
     dependencies=[Write],
     responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
         ErrorCode.READ_ONLY,
         ErrorCode.OWNER_ONLY,
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.SKILL_NOT_PENDING,
+        ErrorCode.SKILL_CHANGED,
     ),
 )
 async def review_skill(
-    skill_id: Text, body: ReviewBody, principal: CurrentPrincipal, work: Writing
+    skill_id: Text,
+    body: ReviewBody,
+    principal: CurrentPrincipal,
+    reporter: CurrentReporter,
+    services: CurrentServices,
 ) -> Envelope[SkillDetail]:
-    """Decide about an imported skill of one's own, or as an administrator about a public one's version.
+    """Decide about what one has imported, or as an administrator about a public skill's version.
 
-    An imported skill is not offered to agents and not shared until its owner approves it. A version
-    of a public skill that widens its tools or adds findings of security is not served to others
-    until an administrator approves it.
+    An imported version is given to no agent and served to nobody until the skill's owner approves
+    it. A version of a public skill that widens its tools or adds findings of security is not served
+    to others until an administrator approves it.
     """
-    decision = Decision(body.decision)
-    seen = await publishing.review(work, principal, skill_id, decision, body.note)
-    return Envelope(data=await detail(work.session, seen))
+    ruling = Ruling(Decision(body.decision), body.version, body.note)
+    async with unit_of_work(services.database) as work:
+        seen = await publishing.review(work, principal, skill_id, ruling)
+    async with services.database.reading() as session:
+        return Envelope(data=await detail(session, seen, reporter))

@@ -1,5 +1,6 @@
 """Skills as files (seed 002, section 8.7)."""
 
+import asyncio
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from skills import exports, reading
 from skills.judging import digest
-from skills.packages.exporting import ExportProfile, ExportSource
+from skills.packages.exporting import ExportProfile
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -76,7 +77,7 @@ async def export_skill(  # noqa: PLR0913 - one for each query parameter
     row = await reading.version_of(session, seen, version)
     if format == "agent-skill":
         made = await exports.one(await exports.source_of(session, seen, row), profile)
-        return _zip(made.content, attachment(made.slug, made.slug, ".zip"))
+        return await _zip(made.content, attachment(made.slug, made.slug, ".zip"))
     headers = {
         "Content-Disposition": attachment(seen.skill.slug, seen.skill.name, ".md"),
         "ETag": f'"{row.content_sha256}"',
@@ -96,15 +97,16 @@ async def export_skills(
 ) -> Response:
     """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
     ids = list(dict.fromkeys(body.ids))
-    sources: list[ExportSource] = []
-    for skill_id in ids:
-        seen = await reading.get(session, principal, skill_id)
-        row = await reading.version_of(session, seen)
-        sources.append(await exports.source_of(session, seen, row))
+    skills = {skill_id: await reading.get(session, principal, skill_id) for skill_id in ids}
+    rows = {key: await reading.version_of(session, seen) for key, seen in skills.items()}
+    exports.check_size(rows)
+    sources = [await exports.source_of(session, skills[key], row) for key, row in rows.items()]
     content = await exports.many(ids, sources, body.profile)
-    return _zip(content, attachment("skills", "skills", ".zip"))
+    return await _zip(content, attachment("skills", "skills", ".zip"))
 
 
-def _zip(content: bytes, disposition: str) -> Response:
-    headers = {"Content-Disposition": disposition, "ETag": f'"{digest(content)}"'}
+async def _zip(content: bytes, disposition: str) -> Response:
+    # Hashing takes longer than an event loop may stand still.
+    etag = await asyncio.to_thread(digest, content)
+    headers = {"Content-Disposition": disposition, "ETag": f'"{etag}"'}
     return Response(content, media_type=ZIP, headers=headers)

@@ -6,23 +6,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 
-from api.dependencies import (
-    CurrentPrincipal,
-    CurrentSettings,
-    Reading,
-    Writing,
-    requires,
-)
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
-from api.skill_answers import SavedSkill, etag, limits_of, saved
-from api.skill_bases import BaseGiven
+from api.skill_answers import SavedSkill
+from api.skill_bases import BaseOfFileGiven
+from api.skill_changes import Changing
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
-from skills import library, reading
-from skills.catalogue import FileEntry, files_of
-from skills.library import Desk, FileEdit
+from skills import reading
+from skills.catalogue import FileEntry, bytes_of, files_of
+from skills.library import Update
+from skills.revisions import FileEdit, with_file
 from skills.writing import LONGEST_NOTE, Change
 
 router = APIRouter(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
@@ -35,8 +31,9 @@ BaseVersion = Annotated[int | None, Query(description="The version that was read
 _MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
 _BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}}
+# Of the type that its name says.
 _DOWNLOAD: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The file's bytes", "content": {"application/octet-stream": _BYTES}}
+    200: {"description": "The file's bytes", "content": {"*/*": _BYTES}}
 }
 
 
@@ -76,7 +73,7 @@ async def read_skill_file(
     seen = await reading.get(session, principal, skill_id)
     row = await reading.version_of(session, seen, version)
     entry = reading.file_entry(row, file_path)
-    content = await reading.bytes_of(session, skill_id, entry.sha256)
+    content = await bytes_of(session, skill_id, entry.sha256)
     return Response(
         content,
         media_type=mimetypes.guess_type(entry.path)[0] or "application/octet-stream",
@@ -95,23 +92,24 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     file_path: FilePath,
     request: Request,
     response: Response,
-    base: BaseGiven,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
+    base: BaseOfFileGiven,
+    changing: Changing,
     change_note: Note = "",
     base_version: BaseVersion = None,
 ) -> Envelope[SavedSkill]:
     """Put a file beside the content, or other bytes in its place: as a new version.
 
-    The body is the file. Larger ones than a request may have come with an import.
+    The body is the file. Larger ones than a request may have come with an import. With `If-Match`
+    it is refused if the file, or the skill, is not as it was read.
     """
-    edit = FileEdit(file_path, await request.body())
-    change = Change(change_note, base.with_version(base_version))
-    desk = Desk(work, principal, limits_of(settings))
-    seen, is_new = await library.change_file(desk, skill_id, edit, change)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+    content = await request.body()
+    given = base.with_version(base_version)
+    edit = FileEdit(file_path, content, given.file_sha256)
+    update = Update(with_file(edit), change=Change(change_note, given))
+    answer = await changing.update(skill_id, update)
+    (entry,) = (file for file in answer.files if file.path == file_path)
+    response.headers["ETag"] = f'"{entry.sha256}"'
+    return Envelope(data=answer)
 
 
 @router.delete(
@@ -122,17 +120,13 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
 async def delete_skill_file(  # noqa: PLR0913 - what the framework hands over
     skill_id: Text,
     file_path: FilePath,
-    response: Response,
-    base: BaseGiven,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
+    base: BaseOfFileGiven,
+    changing: Changing,
     change_note: Note = "",
     base_version: BaseVersion = None,
 ) -> Envelope[SavedSkill]:
     """Remove a file: as a new version."""
-    change = Change(change_note, base.with_version(base_version))
-    desk = Desk(work, principal, limits_of(settings))
-    seen, is_new = await library.change_file(desk, skill_id, FileEdit(file_path, None), change)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+    given = base.with_version(base_version)
+    edit = FileEdit(file_path, None, given.file_sha256)
+    update = Update(with_file(edit), change=Change(change_note, given))
+    return Envelope(data=await changing.update(skill_id, update))

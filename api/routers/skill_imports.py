@@ -1,6 +1,7 @@
 """Skills from files: SKILL.md, and archives with one or many."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -12,11 +13,9 @@ from api.errors import error_body, error_responses
 from api.skill_answers import limits_of
 from api.uploads import SentFile, each_file
 from core.accounts.permissions import Permission
-from core.database.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import ErrorCode, FileTooLarge, InvalidRequest
-from skills import imports
+from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest, SkillsFull
+from skills import import_plans, imports
 from skills.imports import ConflictPolicy, Imported, Incoming, Outcome
-from skills.library import Desk
 from skills.models import Diagnostic
 from skills.packages.importing import PackagedSkill, read_package
 from skills.packages.manifests import DEFAULT_LIMITS
@@ -69,35 +68,58 @@ class ImportAnswer(BaseModel):
     ignored: list[str]
 
 
-class _DryRunOver(Exception):
-    """Ends the transaction of a dry run, so that nothing of it stays."""
-
-
 class _Received:
-    """What the files of a request hold."""
+    """What the files of a request hold, unpacked, in memory.
 
-    def __init__(self) -> None:
+    Args:
+        most_skills: what comes beyond is refused; nobody may have more.
+    """
+
+    def __init__(self, most_skills: int) -> None:
         self.incoming: list[Incoming] = []
         self.ignored: list[str] = []
-        self._bytes = 0
+        self._most_skills = most_skills
+        self._skills = 0
+        self._sent_bytes = 0
+        self._held_bytes = 0
 
     async def take(self, sent: SentFile) -> None:
         """Read one file; what is wrong with it is told in the answer."""
         name = sent.file.filename or ""
-        self._bytes += sent.file.size or 0
-        if sent.is_too_large or self._bytes > _MOST_BYTES:
+        self._sent_bytes += sent.file.size or 0
+        if sent.is_too_large or max(self._sent_bytes, self._held_bytes) > _MOST_BYTES:
             limit = DEFAULT_LIMITS.total_bytes if sent.is_too_large else _MOST_BYTES
-            nothing = PackagedSkill("", b"")
-            self.incoming.append(Incoming(name, nothing, error=FileTooLarge(max_bytes=limit)))
+            self._refuse(name, error=FileTooLarge(max_bytes=limit))
             return
         content = await sent.file.read()
         read = await asyncio.to_thread(read_package, content, name)
         if read.problems:
-            nothing = PackagedSkill("", b"", problems=read.problems)
-            self.incoming.append(Incoming(name, nothing))
+            self._refuse(name, problems=read.problems)
         for one in read.skills:
+            if error := self._room_for(one):
+                # Told once of a file: there can be thousands behind this one.
+                self._refuse(name, error=error)
+                break
             self.incoming.append(await imports.prepare(name, one))
         self.ignored += read.ignored
+
+    def _room_for(self, one: PackagedSkill) -> AgentexError | None:
+        """Count a skill; gives why there is no room for it."""
+        self._skills += 1
+        self._held_bytes += len(one.content) + sum(len(file.content) for file in one.files)
+        if self._skills > self._most_skills:
+            return SkillsFull(limit=self._most_skills)
+        return FileTooLarge(max_bytes=_MOST_BYTES) if self._held_bytes > _MOST_BYTES else None
+
+    def _refuse(
+        self,
+        name: str,
+        *,
+        problems: Sequence[PackageProblem] = (),
+        error: AgentexError | None = None,
+    ) -> None:
+        nothing = PackagedSkill("", b"", problems=tuple(problems))
+        self.incoming.append(Incoming(name, nothing, error=error))
 
 
 @router.post(
@@ -119,27 +141,22 @@ async def import_skills(  # noqa: PLR0913 - what the framework hands over
     """Import skills from `.md`, `.zip` and `.skill` files, many at once.
 
     Each skill has its own outcome: one that is refused does not stop the others. New skills are
-    private, and agents are not offered them until their owner has reviewed them.
+    private, and agents are not offered them until their owner has reviewed them. What is too much
+    for one request is refused: bytes, which count as they are unpacked, and skills.
     """
-    received = _Received()
+    limits = limits_of(settings)
+    received = _Received(limits.skills)
     await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
         raise InvalidRequest("file", "Send at least one part named file, with a file name")
     language = request.headers.get("accept-language", "")
-    items: list[ImportItem] = []
-
-    async def take(work: UnitOfWork) -> None:
-        desk = Desk(work, principal, limits_of(settings))
-        results = await imports.take_all(desk, received.incoming, on_conflict)
-        items.extend(_item(one, language, dry_run=dry_run) for one in results)
-        if dry_run:
-            raise _DryRunOver
-
-    try:
-        async with unit_of_work(services.database) as work:
-            await take(work)
-    except _DryRunOver:
-        pass
+    incoming, database = received.incoming, services.database
+    if dry_run:
+        async with database.reading() as session:
+            results = await import_plans.plan(session, principal, limits, incoming, on_conflict)
+    else:
+        results = await imports.take_all(database, principal, limits, incoming, on_conflict)
+    items = [_item(one, language, dry_run=dry_run) for one in results]
     return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
@@ -164,7 +181,7 @@ def _skill(one: Imported, *, dry_run: bool) -> ImportedSkill | None:
     if one.seen is None:
         return None
     row = one.seen.skill
-    is_new = dry_run and one.outcome is Outcome.CREATED
+    is_planned = dry_run and one.outcome is Outcome.CREATED
     return ImportedSkill(
-        id=None if is_new else row.id, slug=row.slug, name=row.name, version=row.version
+        id=None if is_planned else row.id, slug=row.slug, name=row.name, version=row.version
     )

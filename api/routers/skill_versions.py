@@ -3,10 +3,10 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 
-from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING, SAVING, SkillFields
@@ -15,20 +15,17 @@ from api.skill_answers import (
     SkillDetail,
     VersionAnswer,
     VersionDetail,
-    detail,
-    etag,
-    limits_of,
-    saved,
-    usernames,
-    version_fields,
+    versions_shown,
 )
 from api.skill_bases import BaseGiven
+from api.skill_changes import Changing
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
-from skills import comparing, library, reading, snapshots, usage
+from skills import comparing, reading, snapshots
 from skills.comparing import FileChange
 from skills.differences import SkillDifference
-from skills.library import Desk
+from skills.library import Update
+from skills.revisions import restored
 from skills.writing import LONGEST_NOTE, Change
 
 router = APIRouter(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
@@ -90,9 +87,8 @@ async def list_skill_versions(
     """
     seen = await reading.get(session, principal, skill_id)
     versions = await reading.list_versions(session, seen)
-    names = await usernames(session, [row.author_id for row in versions if row.author_id])
-    uses = await usage.usage_by_version(session, skill_id)
-    items = [VersionAnswer.model_validate(version_fields(row, names, uses)) for row in versions]
+    shown = await versions_shown(session, seen, versions)
+    items = [VersionAnswer.model_validate(fields) for fields in shown]
     return Envelope(data=VersionList(items=items, total=len(items)))
 
 
@@ -103,10 +99,9 @@ async def read_skill_version(
     """One version with its content, as it was parsed when it was written."""
     seen = await reading.get(session, principal, skill_id)
     row = await reading.version_of(session, seen, number_of(version))
-    names = await usernames(session, [row.author_id] if row.author_id else [])
-    uses = await usage.usage_by_version(session, skill_id)
     content = await reading.content_of(session, row)
-    fields = version_fields(row, names, uses) | {
+    (shown,) = await versions_shown(session, seen, [row])
+    fields = shown | {
         "content": content.decode(),
         "parsed": snapshots.from_json(row.parsed),
         "parser_version": row.parser_version,
@@ -145,22 +140,14 @@ async def compare_skill_versions(
     dependencies=[Write],
     responses=error_responses(*CHANGING, ErrorCode.SKILL_VERSION_NOT_FOUND),
 )
-async def restore_skill_version(  # noqa: PLR0913 - what the framework hands over
-    skill_id: Text,
-    version: Number,
-    body: RestoreBody,
-    response: Response,
-    base: BaseGiven,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
+async def restore_skill_version(
+    skill_id: Text, version: Number, body: RestoreBody, base: BaseGiven, changing: Changing
 ) -> Envelope[SavedSkill]:
     """Make an older version, with its files, the newest again: as a new version."""
-    desk = Desk(work, principal, limits_of(settings))
-    change = Change(body.change_note, base.with_version(body.base_version))
-    seen, is_new = await library.restore(desk, skill_id, number_of(version), change)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+    number = number_of(version)
+    given = base.with_version(body.base_version)
+    change = Change(body.change_note, given, restored_from=number)
+    return Envelope(data=await changing.update(skill_id, Update(restored(number), change=change)))
 
 
 @router.post(
@@ -168,14 +155,6 @@ async def restore_skill_version(  # noqa: PLR0913 - what the framework hands ove
     dependencies=[Write],
     responses=error_responses(*SAVING, *_MISSING, ErrorCode.SKILLS_FULL),
 )
-async def fork_skill(
-    skill_id: Text,
-    body: ForkBody,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
-) -> Envelope[SkillDetail]:
+async def fork_skill(skill_id: Text, body: ForkBody, changing: Changing) -> Envelope[SkillDetail]:
     """Make a private skill of one's own from one that the caller may read, with its files."""
-    desk = Desk(work, principal, limits_of(settings))
-    seen = await library.fork(desk, skill_id, body.version, body.entry())
-    return Envelope(data=await detail(work.session, seen))
+    return Envelope(data=await changing.fork(skill_id, body.version, body.entry()))

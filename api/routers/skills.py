@@ -7,8 +7,6 @@ from pydantic import Field
 
 from api.dependencies import (
     CurrentPrincipal,
-    CurrentServices,
-    CurrentSettings,
     Reading,
     Writing,
     paging,
@@ -22,20 +20,20 @@ from api.skill_answers import (
     SkillDetail,
     detail,
     etag,
-    limits_of,
-    saved,
     short,
 )
 from api.skill_bases import BaseGiven
+from api.skill_changes import Changing
+from api.skill_reporting import CurrentReporter
 from core.accounts.permissions import Permission
 from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from skills import library, listing, reading
 from skills.entries import MOST_TAGS, Entry
 from skills.judging import judge
-from skills.library import Desk, Update, Wanted
+from skills.library import Update, Wanted
 from skills.listing import SkillFilter
+from skills.revisions import with_content
 from skills.writing import LONGEST_NOTE, Change
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
@@ -108,7 +106,8 @@ async def _filter(
         Text | None, Query(max_length=200, description="Words that must all be found")
     ] = None,
     pending: Annotated[
-        bool, Query(description="Public ones that wait for a review, for administrators")
+        bool,
+        Query(description="One's own that wait for a review, for administrators public ones, too"),
     ] = False,
 ) -> SkillFilter:
     return SkillFilter(include_public, category, tag, q, pending)
@@ -127,60 +126,46 @@ async def list_skills(
 
 
 @router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
-async def create_skill(
-    body: NewSkillBody,
-    response: Response,
-    principal: CurrentPrincipal,
-    services: CurrentServices,
-    settings: CurrentSettings,
-) -> Envelope[SkillDetail]:
+async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[SkillDetail]:
     """Save a skill; the bytes are kept as they are, whatever is found in them.
 
     Only a content that no text can be read from is refused. One with errors is kept for its owner,
     but agents are not offered it and it can't be shared.
     """
     wanted = Wanted(await judge(body.content.encode()), body.entry(), Change(body.change_note))
-    async with unit_of_work(services.database) as work:
-        seen = await library.create(Desk(work, principal, limits_of(settings)), wanted)
-        answer = await detail(work.session, seen)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=answer)
+    return Envelope(data=await changing.create(wanted))
 
 
 @router.get(
     "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
 )
 async def read_skill(
-    skill_id: Text, response: Response, principal: CurrentPrincipal, session: Reading
+    skill_id: Text,
+    response: Response,
+    principal: CurrentPrincipal,
+    reporter: CurrentReporter,
+    session: Reading,
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
     seen = await reading.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
-    return Envelope(data=await detail(session, seen))
+    return Envelope(data=await detail(session, seen, reporter))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))
-async def change_skill(  # noqa: PLR0913 - what the framework hands over
-    skill_id: Text,
-    body: SkillBody,
-    response: Response,
-    base: BaseGiven,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    work: Writing,
+async def change_skill(
+    skill_id: Text, body: SkillBody, base: BaseGiven, changing: Changing
 ) -> Envelope[SavedSkill]:
     """Change a skill. Other content becomes its next version, the same bytes make none.
 
-    With `If-Match` (the `ETag` of a read) or `base_version` it is refused if somebody changed the
-    skill meanwhile. Who may change a skill writes versions; slug, publication and use are its owner's.
+    With `If-Match` (the `ETag` of a read) it is refused if somebody changed anything of the skill
+    meanwhile, with `base_version` if somebody wrote a version. Who may change a skill writes
+    versions; slug, publication and use are its owner's.
     """
     change = Change(body.change_note, base.with_version(body.base_version))
-    content = None if body.content is None else body.content.encode()
-    desk = Desk(work, principal, limits_of(settings))
-    update = Update(content, entry=body.entry(), change=change)
-    seen, is_new = await library.update(desk, skill_id, update)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=await saved(work.session, seen, is_new=is_new))
+    revise = None if body.content is None else with_content(body.content.encode())
+    update = Update(revise, body.entry(), change)
+    return Envelope(data=await changing.update(skill_id, update))
 
 
 @router.delete(
