@@ -102,13 +102,6 @@ class ApiClient:
             raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=wanted, ids=ids)
         return found[0]
 
-    async def get_knowledge_base(self, knowledge_base_id: str) -> KnowledgeBaseRecord:
-        """One knowledge base by its id."""
-        return self._read(
-            KnowledgeBaseRecord,
-            await self._call("GET", f"/api/v1/knowledge-bases/{knowledge_base_id}"),
-        )
-
     async def create_knowledge_base(self, body: JsonObject) -> KnowledgeBaseRecord:
         """Create a knowledge base; its record may carry notices."""
         return self._read(

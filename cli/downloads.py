@@ -1,10 +1,12 @@
-"""Files that the server makes, written so that a broken one never looks like a whole one."""
+"""Files written so that a broken one never looks like a whole one."""
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from cli import messages
@@ -19,7 +21,7 @@ def require_free(file: Path, *, force: bool) -> None:
     Raises:
         CommandFailed: the file is there, or its folder can't be looked into.
     """
-    with _writing(file):
+    with writing(file):
         is_there = file.exists()
     if is_there and not force:
         raise CommandFailed(InvalidRequest("file", str(file)), messages.FILE_THERE, path=file)
@@ -43,27 +45,55 @@ async def download(
         CommandFailed: it can't be written there.
     """
     digest, size = hashlib.sha256(), 0
-    # A name of nobody else's: what another one left or is about to write is not touched.
-    partial = file.with_name(f".agentex-{uuid4().hex}.part")
-    with _writing(file):
-        try:
-            with partial.open("xb") as target:
-                async with client.stream("GET", path) as response:
-                    async for block in response.aiter_bytes():
-                        target.write(block)
-                        digest.update(block)
-                        size += len(block)
-                        told(size)
-                target.flush()
-                os.fsync(target.fileno())
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+    with _replacing(file) as target:
+        async with client.stream("GET", path) as response:
+            async for block in response.aiter_bytes():
+                target.write(block)
+                digest.update(block)
+                size += len(block)
+                told(size)
     return size, digest.hexdigest()
 
 
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file; one that is there keeps its rights, and a link leads where it led.
+
+    Raises:
+        CommandFailed: it can't be written there.
+    """
+    with _replacing(file) as target:
+        target.write(content)
+
+
 @contextmanager
-def _writing(file: Path) -> Generator[None]:
+def _replacing(file: Path) -> Generator[BinaryIO]:
+    """What is written here takes the file's place once all went well."""
+    place = Path(os.path.realpath(file))
+    # A name of nobody else's: what another one left or is about to write is not touched.
+    partial = place.with_name(f".agentex-{uuid4().hex}.part")
+    with writing(file):
+        try:
+            is_there = place.exists()
+            # Nobody reads meanwhile what only some may read.
+            partial.touch(0o600 if is_there else 0o666, exist_ok=False)
+            with partial.open("wb") as target:
+                yield target
+                target.flush()
+                os.fsync(target.fileno())
+            if is_there:
+                shutil.copymode(place, partial)
+            partial.replace(place)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(file: Path) -> Generator[None]:
+    """Turns what this machine refuses to write into what the command says.
+
+    Raises:
+        CommandFailed: the file can't be written.
+    """
     try:
         yield
     except OSError as error:

@@ -4,20 +4,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import JsonValue, TypeAdapter
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from cli import messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.files import CountedFile
+from cli.following import followed
 from cli.kb import WantedArgument
 from cli.messages import PATH_MISSING, Message
 from cli.output import Output
-from cli.problems import CommandFailed, ExitCode, ServerRefused
+from cli.problems import CommandFailed, ExitCode
 from cli.records import JsonObject, Record
-from core.errors import InvalidRequest, ServerUnreachable
-from core.sse import read_events
+from core.errors import InvalidRequest
 
 _FIGURES = {
     "recall_1": messages.EVAL_RECALL_1,
@@ -28,7 +26,6 @@ _FIGURES = {
 }
 _TIMES = {"p50_ms": messages.EVAL_P50, "p95_ms": messages.EVAL_P95}
 _LISTED = 20
-_JSON = TypeAdapter[JsonValue](JsonValue)
 
 
 class _Change(Record):
@@ -118,29 +115,7 @@ async def _save(
 
 async def _measure(output: Output, client: ApiClient, kb_id: str) -> _Evaluation:
     path = f"/api/v1/knowledge-bases/{kb_id}/evaluations"
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn())
-    with Progress(
-        *columns, console=output.remarks, transient=True, disable=not output.lively
-    ) as progress:
-        task = progress.add_task(output.render(messages.EVAL_ASKING), total=None)
-        async with client.stream("POST", path, body={}) as response:
-            async for event in read_events(response.aiter_bytes()):
-                value = _JSON.validate_json(event.data)
-                match event.event, value:
-                    case "progress", {"done": int(done), "total": int(total)}:
-                        progress.update(task, completed=done, total=total)
-                    case "error", {"code": int(code), "message": str(text)}:
-                        raise ServerRefused(code, text, _details(value))
-                    case "result", _:
-                        return client.read(_Evaluation, value)
-                    case _:
-                        pass
-    raise CommandFailed(ServerUnreachable(), messages.EVAL_CUT)
-
-
-def _details(value: JsonValue) -> dict[str, JsonValue]:
-    details = value.get("details") if isinstance(value, dict) else None
-    return details if isinstance(details, dict) else {}
+    return client.read(_Evaluation, await followed(output, client, path, {}))
 
 
 async def _compare(client: ApiClient, kb_id: str, measured: _Evaluation) -> _Comparison | None:

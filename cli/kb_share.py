@@ -12,9 +12,9 @@ from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.kb import WantedArgument
 from cli.messages import Message
 from cli.output import Output
-from cli.problems import ExitCode, ServerRefused
+from cli.problems import CommandFailed, ExitCode, ServerRefused
 from cli.records import JsonObject, Record
-from core.errors import ErrorCode
+from core.errors import ErrorCode, InvalidRequest
 
 _ATTEMPTS = 10
 
@@ -92,14 +92,25 @@ def share(
     chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
+        access = access_of(write=write, remove=remove)
         base = await client.find_knowledge_base(wanted)
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
-        access = None if remove else "write" if write else "read"
         shares = await share_with(client, path, chosen, access)
         show_shares(output, shares, messages.KB_SHARED_WITH_NOBODY, base.name)
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
+
+
+def access_of(*, write: bool, remove: bool) -> str | None:
+    """What those who are named get; ``None``: it is taken back from them.
+
+    Raises:
+        CommandFailed: both are asked for.
+    """
+    if write and remove:
+        raise CommandFailed(InvalidRequest("remove", "with write"), messages.GIVE_OR_TAKE)
+    return None if remove else "write" if write else "read"
 
 
 async def share_with(

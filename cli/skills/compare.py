@@ -12,7 +12,7 @@ from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.output import Output, printable
 from cli.problems import CommandFailed, ExitCode
 from cli.skills import said
-from cli.skills.places import LocalSkill, find_skill
+from cli.skills.places import LocalSkill, find_each
 from cli.skills.validate import judge
 from core.errors import InvalidRequest
 from skills.models import ParsedSkill
@@ -42,7 +42,7 @@ def diff(
     def work() -> ExitCode:
         from skills.differences import compare_skills, compare_text  # noqa: PLC0415
 
-        old, new = find_skill(before), find_skill(after)
+        old, new = find_each([before, after])
         text = compare_text(old.content, new.content, (old.shown, new.shown))
         change = compare_skills(_parsed(old), _parsed(new))
         for line in text.splitlines():

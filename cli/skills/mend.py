@@ -3,18 +3,20 @@
 import difflib
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
+from cli.downloads import write_whole
 from cli.output import Output, printable
 from cli.problems import CommandFailed, ExitCode
 from cli.records import JsonObject
 from cli.skills import said
 from cli.skills.places import LocalSkill, find_skills
-from cli.skills.validate import PathsArgument, judge
+from cli.skills.validate import PathsArgument, argument, judge, shown
 from core.errors import InvalidRequest
 from skills.models import Diagnostic
 
@@ -27,6 +29,9 @@ def fix(
     codes: Annotated[
         list[str] | None, typer.Option("--code", metavar="CODE", help="Only these; repeatable.")
     ] = None,
+    portable: Annotated[
+        bool, typer.Option("--portable", help="Mend what the open standard would refuse, too.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
     ] = False,
@@ -37,45 +42,67 @@ def fix(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        wanted = _known(codes or ())
-        items = [_fix_one(output, one, wanted, dry_run=dry_run) for one in find_skills(paths)]
+        wish = _Wish(_wanted(codes or (), portable=portable), portable, dry_run)
+        items = [_fix_one(output, one, wish) for one in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
 
     leave(output, work)
 
 
-def _known(codes: Sequence[str]) -> frozenset[str]:
+@dataclass(frozen=True)
+class _Wish:
+    """What is to be mended, whether the open standard counts, and whether it is only shown."""
+
+    codes: frozenset[str]
+    portable: bool
+    dry_run: bool
+
+
+def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     from skills.diagnostics import RULES  # noqa: PLC0415
 
-    wanted = frozenset(code.upper() for code in codes)
-    for code in sorted(wanted - RULES.keys()):
+    named = frozenset(code.upper() for code in codes)
+    for code in sorted(named - RULES.keys()):
         raise CommandFailed(InvalidRequest("code", code), said.NO_SUCH_CODE, code=code)
-    return wanted
+    return named or frozenset(
+        code for code, rule in RULES.items() if portable or not rule.portability
+    )
 
 
-def _fix_one(
-    output: Output, skill: LocalSkill, wanted: Collection[str], *, dry_run: bool
-) -> JsonObject:
-    mended, applied, left = _mended(skill, wanted)
+def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
+    mended, applied, found = _mended(skill, wish.codes)
+    left = len(shown(found, with_standard=wish.portable))
     # What came from standard input goes to standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:
         sys.stdout.buffer.write(mended)
+    path = skill.path if applied and not wish.dry_run else None
+    if path is not None:
+        write_whole(path, mended)
     if not applied:
         say(said.NOTHING_TO_FIX, path=skill.shown)
-    elif skill.path is not None and dry_run:
+    elif skill.path is not None and wish.dry_run:
         _show_change(output, skill, mended)
     else:
-        _write(skill, mended)
         say(said.FIXED, path=skill.shown, count=len(applied), codes=", ".join(applied))
     if left:
-        say(said.LEFT, path=skill.shown, count=left)
-    return {"path": skill.shown, "fixed": [*applied], "left": left, "written": not dry_run}
+        named = argument(skill.shown, with_standard=wish.portable)
+        say(said.LEFT, path=skill.shown, count=left, named=named)
+    told: JsonObject = {
+        "path": skill.shown,
+        "fixed": [*applied],
+        "left": left,
+        "written": path is not None,
+    }
+    # It stands nowhere else.
+    return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
 
 
-def _mended(skill: LocalSkill, wanted: Collection[str]) -> tuple[bytes, list[str], int]:
-    """The bytes with all mends, the codes that were mended, and how many findings stay."""
+def _mended(
+    skill: LocalSkill, wanted: Collection[str]
+) -> tuple[bytes, list[str], Sequence[Diagnostic]]:
+    """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
     from skills.editing import NotEditable, apply  # noqa: PLC0415
 
     content, applied = skill.content, list[str]()
@@ -83,7 +110,7 @@ def _mended(skill: LocalSkill, wanted: Collection[str]) -> tuple[bytes, list[str
     for _ in range(_MOST_ROUNDS):
         now = LocalSkill(skill.shown, content, skill.path, skill.folder, skill.files)
         found = judge(now).diagnostics
-        fixes = [one for one in found if one.fix and (not wanted or one.code in wanted)]
+        fixes = [one for one in found if one.fix and one.code in wanted]
         if not fixes:
             break
         # One at a time where two touch: the next round finds the other one.
@@ -99,7 +126,7 @@ def _mended(skill: LocalSkill, wanted: Collection[str]) -> tuple[bytes, list[str
         if after == content:
             break
         content = after
-    return content, applied, len(found)
+    return content, applied, found
 
 
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:
@@ -107,19 +134,3 @@ def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in difflib.unified_diff(old, new, skill.shown, skill.shown, lineterm=""):
         output.print(Text(printable(line), style=styles.get(line[:1], "")))
-
-
-def _write(skill: LocalSkill, mended: bytes) -> None:
-    if skill.path is None:
-        return
-    partial = skill.path.with_name(f".{skill.path.name}.part")
-    try:
-        partial.write_bytes(mended)
-        partial.replace(skill.path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        problem = InvalidRequest("path", "not writable")
-        reason = error.strerror or ""
-        raise CommandFailed(
-            problem, said.FILE_UNWRITABLE, path=skill.path, reason=reason
-        ) from error

@@ -1,9 +1,10 @@
 """``agentex skill import`` and ``export``: skills between files and a server."""
 
+import os
 import tempfile
-import zipfile
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,15 +19,17 @@ from cli.downloads import download, require_free
 from cli.files import CountedFile
 from cli.messages import PATH_MISSING, Language
 from cli.output import Output
-from cli.problems import CommandFailed, ExitCode
+from cli.problems import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
 from cli.records import JsonObject, Record
 from cli.skills import said
 from cli.skills.group import app
 from cli.skills.library import PATH, WantedArgument, find
-from cli.skills.places import beside
+from cli.skills.places import beside, reading
 from core.errors import InvalidRequest
 
 _TAKEN = ("created", "new_version")
+_TOLD = ("error", "warning")
+_PACKAGES = (".zip", ".skill")
 
 
 class OnConflict(StrEnum):
@@ -56,6 +59,10 @@ class _Problem(Record):
     message_zh: str = ""
 
 
+class _Finding(Record):
+    severity: str
+
+
 class _Error(Record):
     message: str = ""
 
@@ -65,6 +72,7 @@ class _Item(Record):
     folder: str = ""
     outcome: str
     skill: _Imported | None = None
+    diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
     problems: list[_Problem] = Field(default_factory=list[_Problem])
     error: _Error | None = None
 
@@ -91,23 +99,18 @@ async def import_skills(
     ] = False,
 ) -> ExitCode:
     """Import skills; until you approve one, agents are not offered it."""
+    _check(paths)
     query = urlencode({"on_conflict": on_conflict.value, "dry_run": str(dry_run).lower()})
-    items: list[_Item] = []
-    for path in paths:
-        with _packed(path) as (content, name):
-            answer = await client.send_file(f"{PATH}/import?{query}", content, name, {})
-        items += client.read(_Answer, answer).items
-    output.emit({"dry_run": dry_run, "items": [one.to_json() for one in items]})
-    columns = (said.FILE, said.OUTCOME, said.SKILL)
-    output.table(columns, [_row(output, one) for one in items])
-    for one in items:
-        for text in _reasons(output, one):
-            output.print(f"{one.folder or one.file}: {text}", "red")
+    refusals: list[Problem] = []
+    items = await _send(output, client, paths, query, refusals)
     if approve and not dry_run:
-        for one in items:
-            if one.skill is not None and one.skill.id and one.outcome in _TAKEN:
-                body: JsonObject = {"decision": "approve"}
-                await client.call("POST", f"{PATH}/{one.skill.id}/review", body=body)
+        items = [await _approve(output, client, one, refusals) for one in items]
+    _show(output, items, dry_run=dry_run)
+    for skill in map(_taken, items):
+        if skill is not None and not (approve or dry_run):
+            output.remark(said.REVIEW_NEXT, slug=skill.slug)
+    if refusals:
+        return exit_code(refusals[0].code)
     is_whole = all(one.outcome != "refused" for one in items)
     return ExitCode.OK if is_whole else ExitCode.FAILED
 
@@ -122,47 +125,132 @@ async def export(
         typer.Argument(help="Where to write it: report.md as stored, report.zip as a package."),
     ],
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
-    profile: Annotated[Profile, typer.Option(help="Whom a package is for.")] = Profile.PORTABLE,
+    profile: Annotated[
+        Profile | None, typer.Option(help="Whom a package is for; by default everybody.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,
 ) -> ExitCode:
     """Write a skill into a file: byte for byte, or as a package that other products read."""
+    is_package = file.suffix.lower() in _PACKAGES
+    if profile is not None and not is_package:
+        raise CommandFailed(InvalidRequest("profile", "no package"), said.PROFILE_UNUSED, path=file)
     require_free(file, force=force)
     row = await find(client, wanted)
     query: dict[str, str] = {} if version is None else {"version": str(version)}
-    if file.suffix.lower() in (".zip", ".skill"):
-        query |= {"format": "agent-skill", "profile": profile.value}
+    if is_package:
+        query |= {"format": "agent-skill", "profile": (profile or Profile.PORTABLE).value}
     size, digest = await download(client, f"{PATH}/{row.id}/export?{urlencode(query)}", file)
     output.say(said.EXPORTED, name=row.name, path=file, size=size)
     output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
     return ExitCode.OK
 
 
+def _check(paths: Sequence[Path]) -> None:
+    """Before anything is sent."""
+    for path in paths:
+        with reading(path):
+            is_there = path.is_dir() or path.is_file()
+        if not is_there:
+            raise CommandFailed(InvalidRequest("path", str(path)), PATH_MISSING, path=str(path))
+
+
 @contextmanager
 def _packed(path: Path) -> Generator[tuple[CountedFile, str]]:
     """A file as it is, or a folder as a package of its name."""
-    if path.is_dir():
-        folder = path.resolve()
-        with tempfile.TemporaryDirectory() as place:
-            file = Path(place, f"{folder.name}.zip")
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name in beside(folder):
-                    archive.write(folder / name, f"{folder.name}/{name}")
-            with CountedFile(file, lambda _: None) as content:
-                yield content, file.name
-        return
-    if not path.is_file():
-        raise CommandFailed(InvalidRequest("path", str(path)), PATH_MISSING, path=str(path))
-    with CountedFile(path, lambda _: None) as content:
+    with ExitStack() as stack:
+        if path.is_dir():
+            folder = path.resolve()
+            place = stack.enter_context(tempfile.TemporaryDirectory())
+            path = Path(place, f"{folder.name}.zip")
+            path.write_bytes(_package(folder))
+        with reading(path):
+            content = stack.enter_context(CountedFile(path, lambda _: None))
         yield content, path.name
 
 
-def _row(output: Output, one: _Item) -> tuple[str, str, str]:
+def _package(folder: Path) -> bytes:
+    from skills.models import SkillFile  # noqa: PLC0415
+    from skills.packages.archives import write_archive  # noqa: PLC0415
+
+    files: list[SkillFile] = []
+    for name in beside(folder):
+        file = folder / name
+        is_within = Path(os.path.realpath(file)).is_relative_to(folder)
+        # What stands elsewhere was not named, and may be nothing to send away.
+        if file.is_symlink() and (not is_within or file.is_dir()):
+            raise CommandFailed(InvalidRequest("path", "a link"), said.LINK_LEAVES, path=file)
+        with reading(file):
+            files.append(SkillFile(f"{folder.name}/{name}", file.read_bytes()))
+    return write_archive(files)
+
+
+async def _send(
+    output: Output,
+    client: ApiClient,
+    paths: Sequence[Path],
+    query: str,
+    refusals: list[Problem],
+) -> list[_Item]:
+    """What became of each; of several, one that fails does not keep the others from being told."""
+    items: list[_Item] = []
+    for path in paths:
+        try:
+            with _packed(path) as (content, name):
+                answer = await client.send_file(f"{PATH}/import?{query}", content, name, {})
+            items += client.read(_Answer, answer).items
+        except (CommandFailed, ServerRefused) as problem:
+            if len(paths) == 1:
+                raise
+            refusals.append(problem)
+            items.append(_failed(output, problem, _Item(file=str(path), outcome="failed")))
+    return items
+
+
+async def _approve(output: Output, client: ApiClient, one: _Item, refusals: list[Problem]) -> _Item:
+    skill = _taken(one)
+    if skill is None:
+        return one
+    body: JsonObject = {"decision": "approve", "version": skill.version}
+    try:
+        await client.call("POST", f"{PATH}/{skill.id}/review", body=body)
+    except ServerRefused as problem:
+        refusals.append(problem)
+        return _failed(output, problem, one)
+    return one
+
+
+def _taken(one: _Item) -> _Imported | None:
+    return one.skill if one.outcome in _TAKEN else None
+
+
+def _failed(output: Output, problem: Problem, one: _Item) -> _Item:
+    told = _Error.model_validate(to_json(problem, output.language))
+    return one.model_copy(update={"error": told})
+
+
+def _show(output: Output, items: list[_Item], *, dry_run: bool) -> None:
+    output.emit({"dry_run": dry_run, "items": [one.to_json() for one in items]})
+    columns = (said.FILE, said.OUTCOME, said.SKILL, said.PROBLEMS)
+    output.table(columns, [_row(output, one) for one in items])
+    for one in items:
+        for text in _reasons(output, one):
+            output.print(f"{one.folder or one.file}: {text}", "red")
+
+
+def _row(output: Output, one: _Item) -> tuple[str, str, str, str]:
     outcome = said.OUTCOMES.get(one.outcome)
     skill = f"{one.skill.slug} ({one.skill.version})" if one.skill else ""
     word = output.render(outcome) if outcome else one.outcome
-    return "/".join(part for part in (one.file, one.folder) if part), word, skill
+    place = "/".join(part for part in (one.file, one.folder) if part)
+    return place, word, skill, _counted(output, one)
+
+
+def _counted(output: Output, one: _Item) -> str:
+    found = Counter(finding.severity for finding in one.diagnostics)
+    named = (f"{output.render(said.SEVERITIES[key])}: {found[key]}" for key in _TOLD if found[key])
+    return ", ".join(named) or "-"
 
 
 def _reasons(output: Output, one: _Item) -> Iterator[str]:

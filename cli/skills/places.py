@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from cli.problems import CommandFailed
 from cli.skills import said
@@ -39,24 +41,75 @@ class LocalSkill:
 def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
     """The skills at some paths: a file, a skill's folder, a folder of such folders, or ``-``.
 
+    One that two paths lead to comes once.
+
     Raises:
         CommandFailed: there is none at one of them, or it can't be read.
     """
-    if paths.count(STDIN) > 1:
-        raise CommandFailed(InvalidRequest("path", "named twice"), said.STDIN_ONCE)
-    return [skill for path in paths for skill in _at(path)]
+    _check_input(paths)
+    found = (skill for path in paths for skill in _at(path))
+    once: dict[Path | None, LocalSkill] = {}
+    for skill in found:
+        once.setdefault(skill.path and skill.path.resolve(), skill)
+    return [*once.values()]
 
 
-def find_skill(path: str) -> LocalSkill:
-    """The one skill at a path.
+def find_each(paths: Sequence[str]) -> list[LocalSkill]:
+    """The one skill at each of some paths, as many as paths.
 
     Raises:
-        CommandFailed: there is none, there are several, or it can't be read.
+        CommandFailed: there is none at one of them, there are several, or it can't be read.
     """
-    found = find_skills([path])
-    if len(found) != 1:
-        raise CommandFailed(InvalidRequest("path", "several skills"), said.NO_SKILL, path=path)
-    return found[0]
+    _check_input(paths)
+    return [_only(path) for path in paths]
+
+
+@contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Turns what this machine refuses to read into what the command says.
+
+    Raises:
+        CommandFailed: the path can't be looked at or read.
+    """
+    try:
+        yield
+    except OSError as error:
+        told = {"path": error.filename or path, "reason": error.strerror or ""}
+        problem = InvalidRequest("path", "not readable")
+        raise CommandFailed(problem, said.FILE_UNREADABLE, **told) from error
+
+
+def beside(folder: Path) -> Iterator[str]:
+    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own.
+
+    A folder that is a link is not entered: it comes like a file.
+
+    Raises:
+        CommandFailed: it can't be read, or has more files than a skill has.
+    """
+    count = 0
+    with reading(folder):
+        for place, folders, names in os.walk(folder, onerror=_refuse):
+            links = {name for name in folders if Path(place, name).is_symlink()}
+            folders[:] = sorted(set(folders) - _IGNORED)
+            for name in sorted({*names, *links} - _IGNORED):
+                count += 1
+                if count > _MOST_FILES:
+                    problem = InvalidRequest("path", "too many files")
+                    raise CommandFailed(problem, said.TOO_MANY_FILES, path=folder, most=_MOST_FILES)
+                yield Path(place, name).relative_to(folder).as_posix()
+
+
+def _check_input(paths: Sequence[str]) -> None:
+    if paths.count(STDIN) > 1:
+        raise CommandFailed(InvalidRequest("path", "named twice"), said.STDIN_ONCE)
+
+
+def _only(path: str) -> LocalSkill:
+    first, *others = _at(path)
+    if others:
+        raise CommandFailed(InvalidRequest("path", "several skills"), said.SEVERAL, path=path)
+    return first
 
 
 def _at(given: str) -> Iterator[LocalSkill]:
@@ -64,10 +117,10 @@ def _at(given: str) -> Iterator[LocalSkill]:
         yield LocalSkill(STDIN, sys.stdin.buffer.read())
         return
     path = Path(given)
-    if path.is_file():
-        yield _read(path)
-        return
-    found = list(_within(path)) if path.is_dir() else []
+    with reading(path):
+        is_folder = path.is_dir()
+        # Also what is no regular file, such as the pipe of a shell's <(command).
+        found = [*_within(path)] if is_folder else [path] if path.exists() else []
     if not found:
         problem = InvalidRequest("path", "no skill")
         raise CommandFailed(problem, said.NO_SKILL, path=given)
@@ -75,7 +128,7 @@ def _at(given: str) -> Iterator[LocalSkill]:
 
 
 def _within(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         file = next((name for name in _NAMES if name in names), None)
         if file is not None:
             yield Path(place, file)
@@ -84,26 +137,21 @@ def _within(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(set(folders) - _IGNORED)
 
 
+def _refuse(error: OSError) -> NoReturn:
+    raise error
+
+
 def _read(path: Path) -> LocalSkill:
-    try:
+    with reading(path):
         content = path.read_bytes()
-    except OSError as error:
-        problem = InvalidRequest("path", "not readable")
-        reason = error.strerror or ""
-        raise CommandFailed(problem, said.FILE_UNREADABLE, path=path, reason=reason) from error
     if path.name not in _NAMES:
-        return LocalSkill(str(path), content, path)
-    folder = path.resolve().parent
-    return LocalSkill(str(path), content, path, folder.name, tuple(beside(folder)))
+        return LocalSkill(_shown(path), content, path)
+    # Where it stands, also if it is a link to a file elsewhere.
+    folder = path.parent.resolve()
+    files = tuple(beside(folder))
+    return LocalSkill(_shown(path), content, path, _shown(Path(folder.name)), files)
 
 
-def beside(folder: Path) -> Iterable[str]:
-    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own."""
-    count = 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(set(folders) - _IGNORED)
-        for name in sorted(set(names) - _IGNORED):
-            count += 1
-            if count > _MOST_FILES:
-                return
-            yield Path(place, name).relative_to(folder).as_posix()
+def _shown(path: Path) -> str:
+    """A path as text that can be written anywhere: a name may have bytes that are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")

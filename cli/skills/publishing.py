@@ -1,5 +1,7 @@
 """``agentex skill publish``, ``share`` and ``review``: who may see and use a skill."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -7,11 +9,11 @@ from pydantic import Field
 
 from cli.client import ApiClient
 from cli.command import client_command
-from cli.kb_share import RoleOption, UserOption, share_with, show_shares
+from cli.kb_share import RoleOption, UserOption, access_of, share_with, show_shares
 from cli.messages import Language
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, ServerRefused
-from cli.records import Record
+from cli.records import JsonObject, Record
 from cli.skills import said
 from cli.skills.group import app
 from cli.skills.library import PATH, SkillRecord, WantedArgument, find
@@ -33,6 +35,17 @@ class _Detail(SkillRecord):
     diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
 
 
+class _File(Record):
+    path: str
+    size: int
+
+
+class _Version(Record):
+    version: int
+    content: str
+    files: list[_File] = Field(default_factory=list[_File])
+
+
 @client_command(app)
 async def publish(
     output: Output,
@@ -45,7 +58,8 @@ async def publish(
     """Show a skill to everybody on the server; one with errors is refused, and they are listed."""
     row = await find(client, wanted)
     try:
-        answer = await client.call("PUT", f"{PATH}/{row.id}", body={"is_public": not withdraw})
+        with _naming_the_review(output, row):
+            answer = await client.call("PUT", f"{PATH}/{row.id}", body={"is_public": not withdraw})
     except ServerRefused as refused:
         if refused.code == int(ErrorCode.SKILL_NOT_PUBLISHABLE):
             await _show_findings(output, client, row)
@@ -70,9 +84,10 @@ async def share(
 ) -> ExitCode:
     """Share a skill with people or roles; without any, show with whom it is shared."""
     chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
+    access = access_of(write=write, remove=remove)
     row = await find(client, wanted)
-    access = None if remove else "write" if write else "read"
-    shares = await share_with(client, f"{PATH}/{row.id}/shares", chosen, access)
+    with _naming_the_review(output, row):
+        shares = await share_with(client, f"{PATH}/{row.id}/shares", chosen, access)
     show_shares(output, shares, said.SHARED_WITH_NOBODY, row.name)
     return ExitCode.OK
 
@@ -84,18 +99,58 @@ async def review(
     wanted: WantedArgument,
     approve: Annotated[bool, typer.Option("--approve", help="It may be used.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It may not.")] = False,
+    version: Annotated[
+        int | None, typer.Option(min=1, help="The version that you have read.")
+    ] = None,
     note: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> ExitCode:
-    """Decide about a skill that you imported, or as an administrator about a public one's version."""
-    if approve == reject:
+    """Show what waits for a review, or decide about it: an import, or a public skill's version."""
+    if approve and reject:
         raise CommandFailed(InvalidRequest("decision", "one of both"), said.ONE_DECISION)
     row = await find(client, wanted)
-    decision = "approve" if approve else "reject"
-    body = {"decision": decision, "note": note}
-    answer = await client.call("POST", f"{PATH}/{row.id}/review", body={**body})
+    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    # What was rejected before is decided about anew.
+    version = version or detail.pending_version or detail.version
+    if not approve and not reject:
+        return await _show_waiting(output, client, detail)
+    body: JsonObject = {
+        "decision": "approve" if approve else "reject",
+        "version": version,
+        "note": note,
+    }
+    answer = await client.call("POST", f"{PATH}/{row.id}/review", body=body)
     output.emit(client.read(_Detail, answer).to_json())
-    output.say(said.APPROVED if approve else said.REJECTED, name=row.name)
+    output.say(said.APPROVED if approve else said.REJECTED, name=row.name, version=version)
     return ExitCode.OK
+
+
+async def _show_waiting(output: Output, client: ApiClient, detail: _Detail) -> ExitCode:
+    """Print the version that waits, as it is stored, and how to decide about it."""
+    version = detail.pending_version
+    if version is None:
+        output.say(said.NOTHING_WAITS, name=detail.name)
+        output.emit({"id": detail.id, "pending_version": None})
+        return ExitCode.OK
+    path = f"{PATH}/{detail.id}/versions/{version}"
+    waiting = client.read(_Version, await client.call("GET", path))
+    output.emit(waiting.to_json())
+    output.print(waiting.content)
+    for file in waiting.files:
+        output.remark(said.FILE_BESIDE, path=file.path, size=file.size)
+    name = detail.slug if detail.access == "owner" else f"{detail.owner.username}/{detail.slug}"
+    output.remark(said.WAITS, name=name, version=version)
+    return ExitCode.OK
+
+
+@contextmanager
+def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
+    """Whoever is told that a skill has to be reviewed is told by what command."""
+    try:
+        yield
+    except ServerRefused as refused:
+        if refused.code == int(ErrorCode.SKILL_REVIEW_NEEDED):
+            output.remark(said.REVIEW_NEXT, slug=row.slug)
+        raise
 
 
 async def _show_findings(output: Output, client: ApiClient, row: SkillRecord) -> None:

@@ -13,9 +13,16 @@ FILE_UNREADABLE = Message(
     "{path} can't be read ({reason}). Check that you may read it.",
     "无法读取 {path}（{reason}）。请确认您有读取权限。",
 )
-FILE_UNWRITABLE = Message(
-    "{path} can't be written ({reason}). Check that you may write there.",
-    "无法写入 {path}（{reason}）。请确认您有写入权限。",
+SEVERAL = Message(
+    "There are several skills at {path}: name one.", "{path} 处有多个技能：请指定其中一个。"
+)
+TOO_MANY_FILES = Message(
+    "{path} has more than {most} files: put the skill into a folder of its own.",
+    "{path} 中的文件超过 {most} 个：请把技能放到单独的文件夹中。",
+)
+LINK_LEAVES = Message(
+    "{path} is a link that leads out of the skill's folder, or to a folder: put the files themselves there.",
+    "{path} 是指向技能文件夹之外或指向文件夹的链接：请在该处放置文件本身。",
 )
 FINDING = Message(
     "{path}:{line}:{column}: {severity} {code} {text}",
@@ -27,6 +34,7 @@ SEVERITIES = {
     "warning": Message("warning", "警告"),
     "info": Message("info", "提示"),
 }
+NOT_PORTABLE = Message("not portable", "不可移植")
 PASSED = Message("{path}: valid", "{path}：有效")
 PASSED_PORTABLE = Message("{path}: valid and portable", "{path}：有效且可移植")
 REFUSED = Message("{path}: refused", "{path}：未通过")
@@ -34,14 +42,15 @@ SUMMARY = Message(
     "{checked} checked, {refused} refused: {errors} errors, {warnings} warnings, {infos} hints",
     "共检查 {checked} 个，{refused} 个未通过：{errors} 个错误，{warnings} 个警告，{infos} 个提示",
 )
+AGAINST_STANDARD = Message("against the open standard: {count}", "不符合开放标准：{count} 处")
 FIX_WITH = Message(
     "{count} of these can be mended by: agentex skill fix {path}",
     "其中 {count} 处可用以下命令修复：agentex skill fix {path}",
 )
 SARIF_WRITTEN = Message("Report written to {path}.", "报告已写入 {path}。")
 MADE = Message(
-    "Made {path}. Fill it in, then check it with: agentex skill validate {path}",
-    "已创建 {path}。填写后请运行：agentex skill validate {path}",
+    "Made {path}. Fill it in, then check it with: agentex skill validate {named}",
+    "已创建 {path}。填写后请运行：agentex skill validate {named}",
 )
 NAME_UNUSABLE = Message(
     "A skill needs a name of 1 to 64 characters on one line.",
@@ -59,7 +68,10 @@ NOTHING_TO_FIX = Message(
     "{path}: nothing that can be mended by itself.", "{path}：没有可自动修复之处。"
 )
 FIXED = Message("{path}: {count} mended ({codes})", "{path}：已修复 {count} 处（{codes}）")
-LEFT = Message("{path}: {count} left to you", "{path}：还有 {count} 处需要您处理")
+LEFT = Message(
+    "{path}: {count} left to you; see agentex skill validate {named}",
+    "{path}：还有 {count} 处需要您处理，请运行 agentex skill validate {named} 查看",
+)
 NO_SUCH_CODE = Message(
     "There is no diagnostic {code}. The codes are listed in docs/skills.md.",
     "没有诊断代码 {code}。代码列表见 docs/skills.md。",
@@ -126,13 +138,23 @@ SKILL_AMBIGUOUS = Message(
 FILE = Message("FILE", "文件")
 OUTCOME = Message("OUTCOME", "结果")
 SKILL = Message("SKILL", "技能")
+PROBLEMS = Message("PROBLEMS", "问题")
+REVIEW_NEXT = Message(
+    "Agents are not given {slug} until you have read it (agentex skill review {slug}) and run: agentex skill review {slug} --approve",
+    "请用 agentex skill review {slug} 阅读 {slug}；在您运行 agentex skill review {slug} --approve 之前，它不会提供给智能体。",
+)
 OUTCOMES = {
     "created": Message("created", "已创建"),
     "new_version": Message("new version", "新版本"),
     "unchanged": Message("unchanged", "无变化"),
     "skipped": Message("skipped", "已跳过"),
     "refused": Message("refused", "未通过"),
+    "failed": Message("failed", "失败"),
 }
+PROFILE_UNUSED = Message(
+    "{path} is no package, so --profile has no effect: end the name with .zip or .skill, or leave the option out.",
+    "{path} 不是技能包，--profile 不起作用：请让文件名以 .zip 或 .skill 结尾，或去掉该选项。",
+)
 EXPORTED = Message(
     "{name} written to {path} ({size} bytes).", "{name} 已写入 {path}（{size} 字节）。"
 )
@@ -146,8 +168,14 @@ SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 未与任�
 ONE_DECISION = Message(
     "Give either --approve or --reject.", "请给出 --approve 或 --reject 其中之一。"
 )
-APPROVED = Message("{name} approved.", "{name} 已通过审核。")
-REJECTED = Message("{name} rejected.", "{name} 已被拒绝。")
+NOTHING_WAITS = Message("No version of {name} waits for a review.", "{name} 没有等待审核的版本。")
+FILE_BESIDE = Message("Beside it: {path} ({size} bytes)", "附带文件：{path}（{size} 字节）")
+WAITS = Message(
+    "This is version {version}. When you have read it and its files, run: agentex skill review {name} --version {version} --approve (or --reject)",
+    "这是版本 {version}。阅读正文和附带文件后请运行：agentex skill review {name} --version {version} --approve（或 --reject）",
+)
+APPROVED = Message("Version {version} of {name} approved.", "{name} 的版本 {version} 已通过审核。")
+REJECTED = Message("Version {version} of {name} rejected.", "{name} 的版本 {version} 已被拒绝。")
 NO_QUERIES = Message(
     'In {path} there is no list of {{"query": ..., "should_trigger": true or false}}.',
     '{path} 中没有由 {{"query": ..., "should_trigger": true 或 false}} 组成的列表。',
@@ -158,6 +186,17 @@ CHOSEN = Message("CHOSEN", "选中")
 QUERY = Message("QUERY", "请求")
 IS_RIGHT = Message("right", "正确")
 IS_WRONG = Message("wrong", "错误")
+OFFLINE_OR_MODEL = Message(
+    "Use --offline or --model, not both.", "--offline 与 --model 只能选一个。"
+)
+TRIED_BY = Message(
+    "{model} chose, asked {runs} times for each request; its tokens count as your usage.",
+    "由 {model} 选择，每个请求询问 {runs} 次；消耗的 token 计入您的用量。",
+)
+TRIED_OFFLINE = Message(
+    "Without a language model: shared words and closeness of meaning chose.",
+    "未使用语言模型：按共同的词语和语义相近程度选择。",
+)
 TRIGGERS = Message(
     "{name}, version {version}, among {neighbours} others: recall {recall}, precision {precision} of {queries} requests",
     "{name} 第 {version} 版，与 {neighbours} 个技能一起测试：{queries} 个请求，召回率 {recall}，精确率 {precision}",

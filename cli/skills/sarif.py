@@ -1,19 +1,21 @@
 """Findings as a SARIF 2.1.0 report (OASIS), which code hosts show beside the lines of a change."""
 
+import base64
 import importlib.metadata
 import json
+import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from cli.problems import CommandFailed
+from cli.downloads import writing
 from cli.records import JsonObject
-from cli.skills import said
-from cli.skills.places import STDIN, LocalSkill
-from core.errors import InvalidRequest
-from skills.models import Diagnostic, Fix, Severity, SkillReport
+from cli.skills.places import LocalSkill
+from skills.models import Diagnostic, Fix, Severity, SkillReport, TextEdit
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PLACE = re.compile(r"\{\w+\}")
@@ -28,12 +30,10 @@ def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -
     Raises:
         CommandFailed: the file can't be written.
     """
-    try:
-        file.write_text(json.dumps(to_sarif(reports), ensure_ascii=False, indent=1), "utf-8")
-    except OSError as error:
-        problem = InvalidRequest("sarif", "not writable")
-        reason = error.strerror or ""
-        raise CommandFailed(problem, said.FILE_UNWRITABLE, path=file, reason=reason) from error
+    text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
+    with writing(file):
+        # Not beside it first: it may be a pipe, such as /dev/stdout.
+        file.write_bytes(text.encode())
 
 
 def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
@@ -48,6 +48,7 @@ def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
     run: JsonObject = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
+        "defaultEncoding": "utf-8",
         "results": [_result(skill, one, codes.index(one.code)) for skill, one in found],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -66,7 +67,7 @@ def _rule(code: str) -> JsonObject:
 
 
 def _result(skill: LocalSkill, one: Diagnostic, rule: int) -> JsonObject:
-    uri = "stdin" if skill.shown == STDIN else Path(skill.shown).as_posix()
+    uri = _uri(skill)
     region: JsonObject = {
         "startLine": one.line,
         "startColumn": one.column,
@@ -81,17 +82,32 @@ def _result(skill: LocalSkill, one: Diagnostic, rule: int) -> JsonObject:
         "locations": [{"physicalLocation": place}],
     }
     if one.fix is not None:
-        result["fixes"] = [_fix(uri, one.fix)]
+        result["fixes"] = [_fix(uri, skill.content, one.fix)]
     return result
 
 
-def _fix(uri: str, fix: Fix) -> JsonObject:
-    replacements: list[JsonValue] = [
-        {
-            "deletedRegion": {"byteOffset": edit.start, "byteLength": edit.end - edit.start},
-            "insertedContent": {"text": edit.replacement},
-        }
-        for edit in fix.edits
-    ]
+def _uri(skill: LocalSkill) -> str:
+    if skill.path is None:
+        return "stdin"
+    # The bytes of the name, whatever they stand for.
+    return skill.path.as_uri() if skill.path.is_absolute() else quote(os.fsencode(skill.path))
+
+
+def _fix(uri: str, content: bytes, fix: Fix) -> JsonObject:
+    replacements: list[JsonValue] = [_replacement(content, edit) for edit in fix.edits]
     change: JsonObject = {"artifactLocation": {"uri": uri}, "replacements": replacements}
     return {"description": {"text": fix.title}, "artifactChanges": [change]}
+
+
+def _replacement(content: bytes, edit: TextEdit) -> JsonObject:
+    """One span: characters for a text, bytes where the mark that no character counts is in it (3.57.1)."""
+    mark = len(BOM_UTF8) if content.startswith(BOM_UTF8) else 0
+    if edit.start < mark:
+        bytewise: JsonObject = {"byteOffset": edit.start, "byteLength": edit.end - edit.start}
+        inserted = base64.b64encode(edit.replacement.encode()).decode()
+        return {"deletedRegion": bytewise, "insertedContent": {"binary": inserted}}
+    region: JsonObject = {
+        "charOffset": len(content[mark : edit.start].decode()),
+        "charLength": len(content[edit.start : edit.end].decode()),
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.replacement}}

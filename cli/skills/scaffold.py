@@ -1,6 +1,7 @@
 """``agentex skill new``: a folder with a SKILL.md to fill in."""
 
 import json
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
-from cli.downloads import require_free
+from cli.downloads import require_free, write_whole, writing
 from cli.messages import Language
 from cli.problems import CommandFailed, ExitCode
 from cli.skills import said
@@ -140,14 +141,12 @@ def new(
         text = _TEMPLATES[spelling, output.language].format(
             name=plain, slug=place.name, title=json.dumps(plain, ensure_ascii=False)
         )
-        try:
+        # Before anything is made: what is typed may be no text.
+        content = text.encode()
+        with writing(place):
             place.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8", newline="\n")
-        except OSError as error:
-            problem = InvalidRequest("dir", "not writable")
-            reason = error.strerror or ""
-            raise CommandFailed(problem, said.FILE_UNWRITABLE, path=file, reason=reason) from error
-        output.say(said.MADE, path=file)
+        write_whole(file, content)
+        output.say(said.MADE, path=file, named=shlex.quote(str(file)))
         output.emit({"path": str(file), "slug": place.name})
         return ExitCode.OK
 

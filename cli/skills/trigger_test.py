@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from cli.client import ApiClient
 from cli.command import client_command
+from cli.following import followed
 from cli.messages import PATH_MISSING
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
@@ -41,6 +42,8 @@ class _Rates(Record):
 
 class _Report(Record):
     version: int
+    model: str | None = None
+    runs: int = 1
     neighbours: int
     all: _Rates
     answers: list[_Answer]
@@ -62,32 +65,33 @@ async def try_triggers(
         ),
     ],
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, max=10, help="How often a model is asked each; 3.")
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no language model, which costs nothing.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Id of the model to ask; your default if absent.")
+    ] = None,
     least: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Exit code 1 where recall or precision is less."),
     ] = None,
 ) -> ExitCode:
     """Ask which requests would choose a skill among all those that your agents may use."""
+    if offline and model:
+        raise CommandFailed(InvalidRequest("model", "with --offline"), said.OFFLINE_OR_MODEL)
     queries = _read(file)
     row = await find(client, wanted)
     asked: list[JsonValue] = [one.model_dump() for one in queries]
-    body: JsonObject = {"queries": asked}
-    if version is not None:
-        body["version"] = version
-    answer = await client.call("POST", f"{PATH}/{row.id}/trigger-test", body=body)
+    options = {"version": version, "runs": runs, "model_id": model}
+    body: JsonObject = {"queries": asked, "by": "offline" if offline else "auto"}
+    body |= {name: value for name, value in options.items() if value is not None}
+    answer = await followed(output, client, f"{PATH}/{row.id}/trigger-test", body)
     report = client.read(_Report, answer)
-    output.emit(report.to_json())
-    output.table((said.RIGHT, said.SCORE, said.CHOSEN, said.QUERY), _rows(output, report))
+    _tell(output, row.name, report)
     rates = report.all
-    output.say(
-        said.TRIGGERS,
-        name=row.name,
-        version=report.version,
-        recall=_percent(rates.recall),
-        precision=_percent(rates.precision),
-        queries=rates.queries,
-        neighbours=report.neighbours,
-    )
     measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
     is_enough = least is None or (bool(measured) and min(measured) >= least)
     return ExitCode.OK if is_enough else ExitCode.FAILED
@@ -108,6 +112,25 @@ def _read(file: Path) -> list[_Query]:
         raise CommandFailed(problem, said.NO_QUERIES, path=file) from error
     # By language, as the starters have them.
     return read if isinstance(read, list) else [one for part in read.values() for one in part]
+
+
+def _tell(output: Output, name: str, report: _Report) -> None:
+    output.emit(report.to_json())
+    output.table((said.RIGHT, said.SCORE, said.CHOSEN, said.QUERY), _rows(output, report))
+    rates = report.all
+    output.say(
+        said.TRIGGERS,
+        name=name,
+        version=report.version,
+        recall=_percent(rates.recall),
+        precision=_percent(rates.precision),
+        queries=rates.queries,
+        neighbours=report.neighbours,
+    )
+    if report.model is None:
+        output.remark(said.TRIED_OFFLINE)
+    else:
+        output.remark(said.TRIED_BY, model=report.model, runs=report.runs)
 
 
 def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str, str]]:

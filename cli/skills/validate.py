@@ -1,7 +1,8 @@
 """``agentex skill validate``: tell what is wrong with SKILL files and where, without a server."""
 
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
-from cli.messages import Language
+from cli.messages import Language, Message
 from cli.output import Output
 from cli.problems import ExitCode
 from cli.records import JsonObject
@@ -66,7 +67,7 @@ def validate(
             passes = passes and not (strict and Severity.WARNING in worst)
             checked.append(Checked(skill, report, passes))
             show(output, checked[-1], with_standard=portable)
-        _sum_up(output, checked)
+        _sum_up(output, checked, with_standard=portable)
         if sarif is not None:
             write_sarif(sarif, [(one.skill, one.report) for one in checked])
             output.remark(said.SARIF_WRITTEN, path=sarif)
@@ -85,20 +86,18 @@ def judge(skill: LocalSkill) -> SkillReport:
     return parse(skill.content, folder=skill.folder, files=skill.files)
 
 
-def show(output: Output, checked: Checked, *, with_standard: bool = True) -> None:
+def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
-    shown, report = checked.skill.shown, checked.report
-    for one in report.diagnostics:
-        if _is_standards(one) and not with_standard:
-            continue
+    path, report = checked.skill.shown, checked.report
+    for one in shown(report.diagnostics, with_standard=with_standard):
         is_chinese = output.language is Language.ZH
         output.print(
             output.render(
                 said.FINDING,
-                path=shown,
+                path=path,
                 line=one.line,
                 column=one.column,
-                severity=output.render(said.SEVERITIES[one.severity]),
+                severity=output.render(_weight(one)),
                 code=one.code,
                 text=one.message_zh if is_chinese else one.message,
             ),
@@ -108,9 +107,9 @@ def show(output: Output, checked: Checked, *, with_standard: bool = True) -> Non
             title = one.fix.title_zh if is_chinese else one.fix.title
             output.print(output.render(said.FIXABLE, title=title), "dim")
     if not checked.passes:
-        output.say(said.REFUSED, path=shown)
+        output.say(said.REFUSED, path=path)
     else:
-        output.say(said.PASSED_PORTABLE if report.portable else said.PASSED, path=shown)
+        output.say(said.PASSED_PORTABLE if report.portable else said.PASSED, path=path)
 
 
 def to_json(checked: Checked) -> JsonObject:
@@ -141,15 +140,30 @@ def _finding(one: Diagnostic) -> JsonObject:
     }
 
 
+def _weight(one: Diagnostic) -> Message:
+    return said.NOT_PORTABLE if _is_standards(one) else said.SEVERITIES[one.severity]
+
+
 def _is_standards(one: Diagnostic) -> bool:
-    """Whether it tells about the open standard only."""
+    """Whether a finding tells about the open standard only."""
     from skills.diagnostics import RULES  # noqa: PLC0415
 
     return RULES[one.code].portability
 
 
-def _sum_up(output: Output, checked: Sequence[Checked]) -> None:
-    found = [one for each in checked for one in each.report.diagnostics]
+def shown(found: Iterable[Diagnostic], *, with_standard: bool) -> list[Diagnostic]:
+    """Those of some findings that concern who asks."""
+    return [one for one in found if with_standard or not _is_standards(one)]
+
+
+def argument(path: str, *, with_standard: bool) -> str:
+    """A path as the next command gets it, with the option that these findings belong to."""
+    return f"--portable {shlex.quote(path)}" if with_standard else shlex.quote(path)
+
+
+def _sum_up(output: Output, checked: Sequence[Checked], *, with_standard: bool) -> None:
+    all_found = (one for each in checked for one in each.report.diagnostics)
+    found = shown(all_found, with_standard=with_standard)
     counts = Counter(one.severity for one in found if not _is_standards(one))
     output.say(
         said.SUMMARY,
@@ -159,7 +173,10 @@ def _sum_up(output: Output, checked: Sequence[Checked]) -> None:
         warnings=counts[Severity.WARNING],
         infos=counts[Severity.INFO],
     )
+    if with_standard:
+        output.say(said.AGAINST_STANDARD, count=sum(map(_is_standards, found)))
     fixable = sum(one.fix is not None for one in found)
     if fixable:
         path = checked[0].skill.shown if len(checked) == 1 else "PATH"
-        output.hint(said.FIX_WITH, count=fixable, path=path)
+        named = argument(path, with_standard=with_standard)
+        output.hint(said.FIX_WITH, count=fixable, path=named)
