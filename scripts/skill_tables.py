@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from skills.diagnostics import RULES
 from skills.diagnostics.rule import Rule
+from skills.entries import DIFFERS, DIFFERS_SAID
 from skills.grammar.param_types import NAMES
 from skills.grammar.synonyms import STRONG, WEAK
 from skills.models import Severity, SkillFormat
@@ -45,7 +46,9 @@ def types() -> str:
 
 def findings() -> str:
     """What is noticed in Markdown, one row per message; a code's other messages stand below its first."""
-    return _HEAD + "".join(_row(rule, *said) for rule in RULES.values() for said in _said(rule))
+    # Of the library alone: the parser knows no catalogue.
+    rules = (*RULES.values(), Rule(DIFFERS, Severity.INFO, DIFFERS_SAID))
+    return _HEAD + "".join(_row(rule, *said) for rule in rules for said in _said(rule))
 
 
 def _said(rule: Rule) -> list[tuple[str, tuple[str, str]]]:

@@ -88,6 +88,7 @@ class HeldModel:
     name = provider = "held"
     is_extractive = False
     sees_images = False
+    context_window = 128_000
 
     def __init__(self, *pieces: str) -> None:
         self.asked = asyncio.Event()
@@ -132,6 +133,7 @@ class AskingModel:
     name = provider = "asking"
     is_extractive = False
     sees_images = False
+    context_window = 128_000
 
     def __init__(self, *, is_silent: bool) -> None:
         self._is_silent = is_silent

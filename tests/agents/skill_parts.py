@@ -52,7 +52,7 @@ class InMemoryLibrary:
             raise SkillFileNotFound(field="path")
         return self.files[path]
 
-    async def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
         self.told.append(("offered", *(one.id for one in skills)))
 
     async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:

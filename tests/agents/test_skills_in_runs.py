@@ -10,8 +10,8 @@ from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
 from agents.models.port import Message, ToolCall
-from agents.skill_use.choosing import MOST_LISTED, SkillUse
-from agents.skill_use.library import SkillVersionRef
+from agents.skill_use.library import SkillVersionRef, TaskOfOwner
+from agents.skill_use.offering import MOST_LISTED, SkillUse
 from agents.skill_use.shelf import MOST_TOKENS, ActiveSkill, dumped
 from agents.strategies.base import StrategyInput
 from agents.strategies.exchange import LEFT_OUT, fitted_into
@@ -21,6 +21,7 @@ from agents.tools.skill_inputs import gather, requested_for
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
+from skills.selection import SkillSelector
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -36,7 +37,6 @@ LOAD_REPORT = ["load_skill", {"name": "daily-report", "inputs": {"team": "Relay"
 SEARCH = ["search_knowledge_base", {"query": "port"}]
 CLOCK = ["current_time", {}]
 NARROW = REVIEW.replace("Code review", "Narrow") + "\n## Tools\n\n- none\n"
-SEARCHING = REVIEW.replace("Code review", "Searching") + "\n## Tools\n\n- `search_knowledge_base`\n"
 
 
 def asked(server: Any, client: Any, shelf: Any, *rounds: Any, chosen: int = 0) -> StrategyInput:
@@ -69,7 +69,7 @@ async def test_run_taken_up_anywhere_loads_no_skill_twice_and_ends_alike(server,
     whole = Process(asked(server, client, shelf_of(library), *rounds), "react", [])
     expected = await whole.drive()
     verify(expected, thread_id=THREAD, run_id=RUN)
-    assert [kind for kind, *_ in library.told] == ["loaded", "denied", "completed"]
+    assert [kind for kind, *_ in library.told] == ["offered", "loaded", "denied", "completed"]
 
     for cut in range(1, len(whole.batches)):
         past = whole.batches[:cut]
@@ -199,8 +199,13 @@ def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
     assert gather(schema, {"team": 7}, {}).missing == ("team",)
     assert gather(schema, {}, {"team": 7}).faults
     own = {"daily-report": {"team": "own"}, "team": "all"}
-    assert requested_for("daily-report", schema, own)["team"] == "own"
-    assert requested_for("code-review", schema, own)["team"] == "all"
+    assert requested_for(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
+    assert requested_for(["id", "code-review"], schema, own)["team"] == "all"
+    assert requested_for(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
+        **own,
+        "id": {"team": "id"},
+        "team": "own",
+    }
 
 
 async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(server, client):
@@ -209,7 +214,7 @@ async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(serv
     first, second = await results(asked(server, client, shelf_of(library), [LOAD_REPORT], [again]))
     assert first.startswith("<skill_content")
     assert second == "The skill daily-report is loaded already: its text stands above."
-    assert library.told == [("loaded", "daily-report")]
+    assert library.told[1:] == [("loaded", "daily-report")]
 
 
 @pytest.mark.parametrize("agent_type", ["agentic_rag", "plan_execute", "reflexion", "worker"])
@@ -285,8 +290,34 @@ async def test_skills_are_ranked_by_their_words_while_the_engine_gives_no_answer
             await put_skill(work, owner.id, chore)
         await put_skill(work, owner.id, REVIEW)
     request = asking("Please review this code.")
-    shelf = await SkillUse(database, BrokenEncoder()).shelf(owner.id, "task", request)
+    task = TaskOfOwner("task", owner.id)
+    use = SkillUse(database, BrokenEncoder())
+    shelf = await use.shelf(task, request, context_window=128_000)
     assert shelf is not None
     assert "code-review" in shelf.index.slugs
     assert shelf.index.omitted == 1
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
+
+
+class FailingSelector(SkillSelector):
+    async def rank(self, query: str) -> Any:
+        raise EngineUnavailable
+
+
+async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
+    shelf = shelf_of(InMemoryLibrary(REVIEW, REPORT))
+    shelf._selector = FailingSelector([])
+    assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
+
+
+async def test_index_takes_its_share_of_what_the_model_reads(database: Database):
+    async with unit_of_work(database) as work:
+        owner = await add_user(work)
+        for number in range(12):
+            chore = f"# SKILL: Chore {number}\n\n## Description\n\n{'A chore. ' * 40}\n"
+            await put_skill(work, owner.id, chore)
+    task, use = TaskOfOwner("task", owner.id), SkillUse(database)
+    for window, most in ((32_768, 2_621), (8_192, 655), (1_000_000, 8_000)):
+        shelf = await use.shelf(task, asking("Hello"), context_window=window)
+        assert shelf is not None
+        assert most / 2 < len(shelf.index.text) <= most

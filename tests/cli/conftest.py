@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from core.settings import get_settings
 from tests.fixtures.contract_server import API_KEY, Contract, contract_server
+from tests.fixtures.environment import forget_settings
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,14 @@ def server() -> Iterator[Contract]:
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An account on this machine with nothing stored; gives its configuration folder."""
-    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
-        monkeypatch.delenv(name)
     config = tmp_path / "config"
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("AGENTEX_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.chdir(tmp_path)
-    get_settings.cache_clear()
-    yield config / "agentex"
-    get_settings.cache_clear()
+    with forget_settings(monkeypatch):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        monkeypatch.setenv("AGENTEX_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("LC_ALL", "C.UTF-8")
+        monkeypatch.chdir(tmp_path)
+        yield config / "agentex"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import select
 
 from core.database.engine import Database
 from migrations.apply import _config, main, migrate
 from migrations.level import level, revisions
 from migrations.tables import all_tables
+from skills.tables import SkillVersion
 from tests.fixtures.bare_rows import add_document
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
+LONG_AGO = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def tables_of(connection: Connection) -> set[str]:
@@ -138,6 +143,78 @@ async def test_keys_of_names_that_look_alike_are_made_anew(empty_database_url: s
         await database.close()
     # Of two that look alike already, both stay as they are.
     assert keys == names | {"рома": "poma"}
+
+
+async def insert(connection: AsyncConnection, table: str, /, **row: object) -> None:
+    """A row as an older version of the tables has it."""
+    values = ", ".join(f":{name}" for name in row)
+    await connection.execute(
+        text(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({values})'), row
+    )
+
+
+async def add_owner_of_before(connection: AsyncConnection) -> None:
+    await insert(
+        connection, "role", id="r", name="user", display_name="x", permissions="[]", built_in=True
+    )
+    names = dict.fromkeys(("id", "username", "username_key", "email", "email_key"), "u")
+    rights = {"role_id": "r", "status": "active", "granted": "[]", "revoked": "[]"}
+    memories = {"use_memories": True, "remember_after_runs": False}
+    moment = {"created_at": LONG_AGO}
+    await insert(connection, "user", **names, password_hash="", **rights, **memories, **moment)
+
+
+async def add_skill_of_before(connection: AsyncConnection, slug: str, *, trusted: bool) -> None:
+    texts = dict.fromkeys(("name", "name_key", "description", "category", "category_key"), "")
+    lists = {"tags": "[]", "own_fields": "[]"}
+    flags = {"is_public": False, "enabled": True, "loads": True, "trusted": trusted}
+    said = {"version": 2, "origin": "imported", "created_at": LONG_AGO, "updated_at": LONG_AGO}
+    key = {"id": slug, "owner_id": "u", "slug": slug}
+    await insert(connection, "skill", **key, **texts, **lists, **flags, **said)
+
+
+async def add_version_of_before(connection: AsyncConnection, skill_id: str, **said: object) -> None:
+    empty = ("content_sha256", "name", "description", "category", "change_note", "review_note")
+    lists = dict.fromkeys(("files", "tags", "triggers", "not_for", "findings"), "[]")
+    flags = dict.fromkeys(("valid", "publishable", "portable"), True)
+    rest = {"size": 0, "parsed": "{}", "parser_version": "1", "created_at": LONG_AGO}
+    texts = dict.fromkeys(empty, "")
+    row = {"skill_id": skill_id, **texts, **lists, **flags, **rest, **said}
+    await insert(connection, "skill_version", **row)
+
+
+async def test_versions_of_skills_keep_their_meaning(empty_database_url: str):
+    database = Database(empty_database_url)
+    # Version, review, whether others were served it; the last skill alone is read.
+    versions = {
+        "brought": [(1, "none", False), (2, "rejected", False)],
+        "again": [(1, "approved", False), (2, "none", False)],
+        "open": [(1, "none", True), (2, "none", False)],
+        "read": [(1, "none", True), (2, "pending", False)],
+    }
+    try:
+        async with database.engine.begin() as connection:
+            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "0021"))
+            await add_owner_of_before(connection)
+            for slug, kept in versions.items():
+                await add_skill_of_before(connection, slug, trusted=slug == "read")
+                for number, review, served in kept:
+                    said = {"version": number, "review": review}
+                    said["published_at"] = LONG_AGO if served else None
+                    await add_version_of_before(connection, slug, **said)
+        await migrate(database)
+        async with database.reading() as session:
+            rows = (await session.exec(select(SkillVersion))).all()
+        async with database.engine.begin() as connection:
+            await connection.run_sync(lambda sync: command.downgrade(_config(sync), "0021"))
+        await migrate(database)
+    finally:
+        await database.close()
+    unread = {(row.skill_id, row.version) for row in rows if row.unread}
+    assert unread == {("brought", 1), ("brought", 2), ("again", 2), ("open", 2)}
+    public = {(row.skill_id, row.version) for row in rows if row.public_at == row.published_at}
+    assert len(public) == len(rows)
+    assert sum(row.public_at is not None for row in rows) == 2
 
 
 async def test_restricted_documents_are_not_opened_by_going_back(database: Database):

@@ -3,20 +3,22 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from core.settings import Settings, get_settings, override_settings
+from tests.fixtures.environment import forget_settings
 
 
 @pytest.fixture(autouse=True)
-def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No setting from this machine: no variable, no ``.env``."""
-    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
-        monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    with forget_settings(monkeypatch):
+        yield
 
 
 def test_nothing_set_gives_the_embedded_shape(tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import stat
 import struct
 import zipfile
@@ -11,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from cli.main import app
 from core.errors import ErrorCode
-from core.settings import get_settings
 from tests.fixtures.client import Api, check_error, check_success, eventually
+from tests.fixtures.commands import commands_of
 from tests.fixtures.made_files import MADE, zipped
 from tests.fixtures.server import Server, one_shape
 
@@ -225,21 +222,15 @@ def test_command_line_ingests_an_archive(
 ):
     path = tmp_path / "Papers.zip"
     path.write_bytes(zipped({"part/guide.md": GUIDE, "run.exe": b"MZ\x90\x00"}))
-    for name in [name for name in os.environ if name.startswith("AGENTEX_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AGENTEX_URL", f"http://{server.settings.host}:{server.settings.port}")
-    monkeypatch.setenv("AGENTEX_API_KEY", someone.post("/users/me/api-keys", {"name": "k"})["key"])
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    get_settings.cache_clear()
-    for counts in ({"completed": 1, "skipped": 1}, {"present": 1, "skipped": 1}):
-        said = CliRunner().invoke(app, ["ingest", str(path), "--kb", kb, "--json"])
-        assert said.exit_code == 0, said.output
-        answer = json.loads(said.stdout)
-        assert answer["counts"] == counts
+    with commands_of("ingest", server, someone, tmp_path, monkeypatch) as ingest:
+        for counts in ({"completed": 1, "skipped": 1}, {"present": 1, "skipped": 1}):
+            said = ingest(str(path), "--kb", kb, "--json")
+            assert said.exit_code == 0, said.output
+            answer = json.loads(said.stdout)
+            assert answer["counts"] == counts
     files = {file["path"]: file for file in answer["files"]}
     assert files[f"{path}/part/guide.md"]["name"] == "Papers.zip › part › guide.md"
     assert "not supported" in files[f"{path}/run.exe"]["reason"]
-    get_settings.cache_clear()
 
 
 def test_metadata_of_an_archive_is_that_of_each_document(someone: Api, kb: str):

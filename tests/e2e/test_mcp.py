@@ -255,6 +255,18 @@ def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_sent(
     assert len(outside.calls) == before
 
 
+def test_tools_of_ones_own_connections_are_known_where_a_skill_is_validated(
+    user: Api, other: Api, outside: McpServers
+):
+    skill = "# SKILL: x\n\n## Description\n\nAdds.\n\n## Steps\n\n1. Tool: `mcp__tools__add`\n"
+    made = user.post(PATH, body(outside))
+    user.get(f"{PATH}/{made['id']}/tools")
+
+    for caller, is_known in ((user, True), (other, False)):
+        found = caller.post("/skills/validate", {"content": skill})["diagnostics"]
+        assert is_known is ("SK043" not in {one["code"] for one in found})
+
+
 def test_owner_chooses_policies_for_the_tools_of_their_connections(
     modelled: Server, user: Api, outside: McpServers, scripted: ModelServer
 ):

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from tests.fixtures.client import Api
+from tests.fixtures.environment import without_settings
 from tests.fixtures.processes import (
     ROOT,
     is_running,
@@ -66,7 +67,6 @@ class Serving:
 def serving(folder: Path, *options: str) -> Generator[Serving]:
     output = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.out")
     command = [sys.executable, "-m", "cli.main", "serve", "--data-dir", str(folder), *options]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTEX_")}
     cache = {name: os.environ[name] for name in ("AGENTEX_CACHE_DIR",) if name in os.environ}
     with output.open("w") as file:
         process = subprocess.Popen(
@@ -74,7 +74,7 @@ def serving(folder: Path, *options: str) -> Generator[Serving]:
             stdout=file,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            env={**kept, **cache},
+            env={**without_settings(os.environ), **cache},
             cwd=ROOT,
             text=True,
         )
@@ -126,11 +126,10 @@ def test_first_start_shows_the_password_and_the_address(server: Serving, folder:
 def test_client_finds_the_server_and_logs_in_by_itself(
     server: Serving, folder: Path, tmp_path: Path
 ):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTEX_")}
     config = {"XDG_CONFIG_HOME": str(tmp_path), "AGENTEX_DATA_DIR": str(folder)}
     said = subprocess.run(
         [sys.executable, "-m", "cli.main", "login", "--json"],
-        env={**kept, **config},
+        env={**without_settings(os.environ), **config},
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,6 +1,7 @@
 """``agentex skill`` against the real product: from a folder on this machine to others' agents."""
 
 import json
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,8 +48,13 @@ def test_folder_becomes_a_skill_that_agents_get_once_it_is_reviewed(skill: Comma
     assert detail["content"].encode() == (folder / "SKILL.md").read_bytes()
     assert [file["path"] for file in detail["files"]] == ["references/style.md"]
     assert skill("list").stdout.splitlines()[1].split("\t")[-1] == "not reviewed"
-    assert skill("review", "daily-report").exit_code == 2
-    assert skill("review", "Daily Report", "--approve").exit_code == 0
+    shown = skill("review", "daily-report")
+    assert (shown.exit_code, "# SKILL: Daily report" in shown.stdout) == (0, True)
+    assert "references/style.md" in shown.stderr
+    assert "agentex skill review daily-report --version 1 --approve" in shown.stderr
+    assert skill("review", "daily-report", "--approve", "--reject").exit_code == 2
+    assert "Version 1" in skill("review", "Daily Report", "--approve").stdout
+    assert "No version" in skill("review", "daily-report").stdout
     assert author.get(f"/skills/{row['id']}")["trusted"]
 
 
@@ -66,6 +72,35 @@ def test_changed_folder_becomes_the_next_version(skill: Command, author: Api):
     assert "-- Be brief." in skill("diff", str(folder), "old.md").stdout
 
 
+def test_import_onto_a_public_skill_is_shown_and_approved_as_it_was_read(
+    skill: Command, author: Api
+):
+    folder = made(skill)
+    skill("import", str(folder), "--approve")
+    skill("publish", "daily-report")
+    for rule in ("- Be brief.\n", "- Be long.\n"):
+        with (folder / "SKILL.md").open("a") as file:
+            file.write(rule)
+        skill("import", str(folder), "--on-conflict", "new_version")
+    assert "- Be long." in skill("review", "daily-report").stdout
+    stale = skill("review", "daily-report", "--version", "2", "--approve")
+    assert (stale.exit_code, "version: 3" in stale.stderr) == (1, True)
+    assert not author.get("/skills")["items"][0]["trusted"]
+    assert "版本 3" in skill("review", "daily-report", "--approve", "--lang", "zh").stdout
+    assert author.get("/skills")["items"][0]["trusted"]
+    # Others count the public skills of this server.
+    skill("publish", "daily-report", "--withdraw")
+
+
+def test_unread_import_is_not_published_and_the_review_is_named(skill: Command, embedded: Server):
+    skill("import", str(made(skill)))
+    reader = embedded.person()
+    for command in (("publish",), ("share", "--user", reader.name)):
+        refused = skill(command[0], "daily-report", *command[1:])
+        assert refused.exit_code == 1
+        assert "agentex skill review daily-report --approve" in refused.stderr
+
+
 def test_package_that_leaves_and_comes_back_is_the_same(skill: Command, author: Api):
     folder = made(skill)
     skill("import", str(folder))
@@ -79,15 +114,18 @@ def test_package_that_leaves_and_comes_back_is_the_same(skill: Command, author: 
     assert [item["outcome"] for item in back["items"]] == ["unchanged"]
 
 
-def test_published_skill_is_everybodys_until_it_is_withdrawn(skill: Command, embedded: Server):
+def test_published_skill_is_everybodys_until_it_is_withdrawn(
+    skill: Command, author: Api, embedded: Server
+):
     skill("import", str(made(skill)), "--approve")
     reader = embedded.person()
     assert skill("publish", "daily-report").exit_code == 0
     (seen,) = [
         one
         for one in reader.get("/skills", include_public=True, page_size=100)["items"]
-        if one["slug"] == "daily-report" and one["access"] != "owner"
-    ][-1:]
+        if one["owner"]["username"] == author.name
+    ]
+    assert seen["slug"] == "daily-report"
     assert reader.get(f"/skills/{seen['id']}")["name"] == "Daily report"
     assert skill("publish", "daily-report", "--withdraw").exit_code == 0
     assert reader.request("GET", f"/skills/{seen['id']}").status_code == 404
@@ -117,7 +155,96 @@ def test_refused_file_names_its_reason(skill: Command, tmp_path: Path):
     refused = skill("import", "evil.zip")
     assert refused.exit_code == 1
     assert "refused" in refused.stdout
+    Path("title.md").write_text("# Title\n\ntext\n")
+    faulty = skill("import", "title.md")
+    assert "created\ttitle (1)\terror: 2" in faulty.stdout
+    assert "agentex skill review title --approve" in faulty.stderr
     assert skill("import", "nowhere.md").exit_code == 2
+
+
+def test_folder_is_packed_whatever_its_files_are_dated(skill: Command, author: Api):
+    """Also as some tools for reproducible builds date them: before the first year of zip."""
+    folder = made(skill)
+    os.utime(folder / "SKILL.md", (0, 0))
+    done = skill("import", str(folder))
+    assert done.exit_code == 0, done.output
+    assert author.get("/skills")["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("../secret.txt", "leads out of the skill's folder"),
+        ("../elsewhere", "leads out of the skill's folder"),
+        ("missing.md", "can't be read"),
+    ],
+)
+def test_link_out_of_the_folder_or_to_nothing_is_not_packed(
+    skill: Command, author: Api, target: str, words: str
+):
+    folder = made(skill)
+    Path("secret.txt").write_text("s3cret")
+    Path("elsewhere").mkdir()
+    Path("elsewhere", "more.md").write_text("s3cret")
+    (folder / "linked").symlink_to(target)
+    refused = skill("import", str(folder))
+    assert refused.exit_code == 2
+    assert words in refused.stderr
+    assert "linked" in refused.stderr
+    assert author.get("/skills")["total"] == 0
+
+
+def test_link_within_the_folder_is_packed_as_what_it_leads_to(skill: Command, author: Api):
+    folder = made(skill)
+    (folder / "references" / "again.md").symlink_to("style.md")
+    assert skill("import", str(folder)).exit_code == 0
+    (row,) = author.get("/skills")["items"]
+    files = author.get(f"/skills/{row['id']}")["files"]
+    assert [file["path"] for file in files] == ["references/again.md", "references/style.md"]
+
+
+def test_import_of_several_sends_nothing_before_it_knows_that_all_are_there(
+    skill: Command, author: Api
+):
+    folder = made(skill)
+    refused = skill("import", str(folder), "nowhere.md")
+    assert (refused.exit_code, "nowhere.md" in refused.stderr) == (2, True)
+    assert author.get("/skills")["total"] == 0
+
+
+def test_import_of_several_tells_which_one_failed(skill: Command, author: Api):
+    folder = made(skill)
+    Path("bad").mkdir()
+    Path("bad", "SKILL.md").symlink_to("/etc/hostname")
+    done = skill("import", "bad", str(folder))
+    assert done.exit_code == 2
+    assert "created\tdaily-report (1)" in done.stdout
+    assert "bad\tfailed" in done.stdout
+    assert "leads out of the skill's folder" in done.stdout
+    told = json.loads(skill("import", "bad", str(folder), "--json").stdout)
+    assert [item["outcome"] for item in told["items"]] == ["failed", "created"]
+    assert told["items"][0]["error"]["code"]
+
+
+def test_refused_approval_is_told_of_the_skill_that_was_imported(skill: Command, author: Api):
+    """Of two versions of one skill the older one waits no more."""
+    folder = made(skill)
+    Path("newer.md").write_text((folder / "SKILL.md").read_text() + "- Be brief.\n")
+    both = ("import", str(folder), "newer.md", "--on-conflict", "new_version", "--approve")
+    older, newer = json.loads(skill(*both, "--json").stdout)["items"]
+    assert (older["outcome"], bool(older["error"]["message"])) == ("created", True)
+    assert (newer["outcome"], newer["error"]) == ("new_version", None)
+
+
+def test_options_that_would_do_nothing_are_refused(skill: Command, author: Api):
+    skill("import", str(made(skill)))
+    refused = skill("export", "daily-report", "report.md", "--profile", "codex")
+    assert (refused.exit_code, Path("report.md").exists()) == (2, False)
+    assert "--profile" in refused.stderr
+    assert skill("export", "daily-report", "r.zip", "--profile", "codex").exit_code == 0
+    both = skill("share", "daily-report", "--role", "developer", "--remove", "--write")
+    assert both.exit_code == 2
+    assert "--remove" in both.stderr
 
 
 def test_unknown_skill_names_those_that_there_are(skill: Command, author: Api):

@@ -1,13 +1,18 @@
 """Skills as files: imported from archives, exported as folders of the open standard."""
 
+import asyncio
 import io
+import json
+import secrets
 import zipfile
 from typing import Any
 
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.made_files import zipped
-from tests.fixtures.server import one_shape
+from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import HIDDEN, PACKAGED, REPORT, REVIEW
 
 FACTORS = "| inch | 2.54 |\n"
@@ -24,6 +29,10 @@ def send(caller: Api, *files: tuple[str, bytes], **params: Any) -> dict[str, Any
     parts = [("file", (name, content)) for name, content in files]
     answer = caller.request("POST", "/skills/import", files=parts, params=params)
     return check_success(answer)
+
+
+def without_ids(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item | {"skill": item["skill"] | {"id": None}} for item in items]
 
 
 def outcomes(answer: dict[str, Any]) -> list[str]:
@@ -49,9 +58,10 @@ def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(
     shares = {"json": {"shares": [{"username": other.name}]}}
     user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", f"{path}/shares", **shares)
     other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", path)
+    approval = {"decision": "approve", "version": 1}
     assert user.post(f"{path}/review", {"decision": "reject"})["trusted"] is False
-    assert user.post(f"{path}/review", {"decision": "approve"})["trusted"] is True
-    again = {"json": {"decision": "approve"}}
+    assert user.post(f"{path}/review", approval)["trusted"] is True
+    again = {"json": approval}
     user.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{path}/review", **again)
     assert user.put(path, {"is_public": True})["is_public"] is True
     assert other.get(path)["content"] == PACKAGED
@@ -78,6 +88,66 @@ def test_dry_run_tells_the_same_and_keeps_nothing(user: Api):
     assert [one["skill"] and one["skill"]["id"] for one in dry["items"]] == [None] * 3
     assert user.get("/skills")["total"] == 0
     assert outcomes(send(user, *files)) == outcomes(dry)
+
+
+def test_dry_run_tells_what_each_conflict_would_come_to(user: Api):
+    changed = REPORT.replace("Daily", "Nightly") + "\n3. Send it\n"
+    user.post("/skills", {"content": REPORT})
+    texts = {"a": REPORT, "b": changed.replace("Nightly", "Daily"), "c": changed, "d": changed}
+    archive = ("many.zip", zipped({f"{name}/SKILL.md": text for name, text in texts.items()}))
+    for policy, wanted in (
+        ("skip", ["skipped", "skipped", "created", "skipped"]),
+        ("new_version", ["unchanged", "new_version", "unchanged", "unchanged"]),
+        ("new", ["created"] * 4),
+    ):
+        told, done = (
+            send(user, archive, dry_run=dry, on_conflict=policy)["items"] for dry in (True, False)
+        )
+        assert [item["outcome"] for item in done] == wanted
+        assert without_ids(told) == without_ids(done)
+
+
+@one_shape
+def test_dry_run_waits_for_nobody_who_writes(server: Server, user: Api):
+    async def plan(database: Database) -> dict[str, Any]:
+        async with unit_of_work(database):
+            return await asyncio.to_thread(send, user, ("a.md", REPORT.encode()), dry_run=True)
+
+    assert outcomes(server.work(plan)) == ["created"]
+
+
+@one_shape
+def test_others_write_while_many_skills_are_taken_in(server: Server, user: Api):
+    answer = send(user, ("many.zip", zipped({f"s{n}/SKILL.md": PACKAGED for n in range(45)})))
+    assert outcomes(answer) == ["created"] * 45
+    assert len({item["skill"]["slug"] for item in answer["items"]}) == 45
+    rows = server.sql(
+        "SELECT details FROM audit_entry WHERE action = 'skills.imported' AND actor_id = :id",
+        id=user.user_id,
+    )
+    assert sorted(json.loads(row["details"])["skills"] for row in rows) == [5, 20, 20]
+
+
+@one_shape
+def test_import_counts_bytes_as_they_are_unpacked(user: Api):
+    # Not so much repetition that it would look like an attack.
+    notes = b"".join(secrets.token_bytes(40) + bytes(2008) for _ in range(11 * 1024))
+    files = [(f"{n}.zip", zipped({"SKILL.md": PACKAGED, "notes.txt": notes})) for n in range(4)]
+    assert sum(len(content) for _, content in files) < 4 * 2**20
+    answer = send(user, *files, dry_run=True)
+    assert outcomes(answer) == ["created", "created", "refused", "refused"]
+    for item in answer["items"][2:]:
+        assert item["error"]["code"] == int(ErrorCode.FILE_TOO_LARGE)
+
+
+@one_shape
+def test_import_takes_no_more_skills_than_one_person_may_have(user: Api):
+    user.post("/skills", {"content": REPORT})
+    many = zipped({f"s{n:04}/SKILL.md": "# SKILL: Daily report\n" for n in range(1010)})
+    answer = send(user, ("many.zip", many), dry_run=True, on_conflict="skip")
+    assert outcomes(answer) == ["skipped"] * 1000 + ["refused"]
+    error = answer["items"][-1]["error"]
+    assert (error["code"], error["details"]) == (int(ErrorCode.SKILLS_FULL), {"limit": 1000})
 
 
 def test_conflict_policy_says_what_becomes_of_a_taken_slug(user: Api):
@@ -132,13 +202,26 @@ def test_several_skills_are_exported_as_one_archive_or_none(user: Api, other: Ap
     assert (problem["code"], problem["skill_id"]) == ("not_valid", broken)
 
 
+@one_shape
+def test_too_much_for_one_archive_is_refused_before_it_is_read(server: Server, user: Api):
+    ids = [user.post("/skills", {"content": content})["id"] for content in (REPORT, REVIEW)]
+    for skill_id in ids:
+        size = {"size": 150 * 2**20, "id": skill_id}
+        server.sql("UPDATE skill_version SET size = :size WHERE skill_id = :id", **size)
+    details = user.refused(
+        ErrorCode.SKILL_NOT_EXPORTABLE, "POST", "/skills/export", json={"ids": ids}
+    )
+    (problem,) = details["problems"]
+    assert (problem["code"], problem["skill_id"]) == ("too_large", ids[1])
+
+
 def test_import_of_many_versions_onto_a_public_skill_waits_for_a_review(user: Api, other: Api):
     made = user.post("/skills", {"content": REPORT, "is_public": True})
     path = f"/skills/{made['id']}"
     changed = ("report.md", REPORT.encode() + b"\n3. Send it\n")
     send(user, changed, on_conflict="new_version")
     mine = user.get(path)
-    assert (mine["version"], mine["pending_version"], mine["trusted"]) == (2, 2, True)
+    assert (mine["version"], mine["pending_version"], mine["trusted"]) == (2, 2, False)
     assert (other.get(path)["version"], other.get(path)["content"]) == (1, REPORT)
 
 

@@ -20,7 +20,7 @@ from tests.fixtures.agents import (
     verified_run,
 )
 from tests.fixtures.apis import Apis, same_caller
-from tests.fixtures.client import Api
+from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
 from tests.fixtures.skill_files import FILES, REPORT, REVIEW, add_skill_to, write_skill
@@ -76,8 +76,14 @@ def system_of(scripted: ModelServer, turn: int = 0) -> str:
 
 
 def usage_of(server: Server, skill_id: str) -> dict[str, int]:
+    """The counters, once the offer is written down, which happens beside runs."""
     query = "SELECT offered, loaded, completed, denied FROM skill_usage WHERE skill_id = :id"
-    return server.sql(query, id=skill_id)[0]
+
+    def written() -> dict[str, int] | None:
+        rows = server.sql(query, id=skill_id)
+        return rows[0] if rows and rows[0]["offered"] else None
+
+    return eventually(written)
 
 
 @pytest.fixture
@@ -213,11 +219,66 @@ def test_slash_and_session_choose_a_skill_in_the_pinned_version(
     # What names no skill is just a message.
     assert results_of(checked(person, asking(said="/no-such Look."))) == []
 
+    # With five others it is one too many.
+    five = [
+        write_skill(modelled, person.user_id, REVIEW.replace("Code review", f"Other {number}"))
+        for number in range(5)
+    ]
+    body = asking(said="/code-review Look.", props={"skill_ids": five})
+    refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+    assert refused["error"] == "6 skills with the one of the message, at most 5"
+
     pin = [{"id": skill_id, "version": 1}]
     session = person.post("/sessions", {"config": {"skill_ids": pin}})
     assert session["config"]["skill_ids"] == pin
     asked = asking(chosen=1, thread_id=session["id"])
     assert 'version="1"' in results_of(checked(person, asked))[0]
+
+
+def test_slash_names_the_skill_that_the_index_names(
+    modelled: Server, person: Api, scripted: ModelServer
+):
+    """Of two people's skills of one slug the first owner's by name has it, whichever is older."""
+    later, earlier = sorted((modelled.person(), modelled.person()), key=lambda one: one.name)[::-1]
+    for owner in (later, earlier):
+        content = REVIEW.replace("Code review", "Common").replace(
+            "the code.", f"what {owner.name} wrote."
+        )
+        skill_id = write_skill(modelled, owner.user_id, content)
+        owner.put(f"/skills/{skill_id}/shares", {"shares": [{"username": person.name}]})
+    events = checked(person, asking(chosen=1, said="/common Look at this."))
+    assert f"what {earlier.name} wrote." in results_of(events)[0]
+    named = f'<skill name="{later.name}/common">'
+    assert '<skill name="common">' in system_of(scripted)
+    assert named in system_of(scripted)
+
+
+def test_message_tells_which_version_was_worked_by(modelled: Server, person: Api):
+    skill_id = write_skill(modelled, person.user_id, REVIEW)
+    body = asking([["load_skill", {"name": "code-review"}]])
+    checked(person, body)
+    last = person.get(f"/sessions/{body['threadId']}/messages")["items"][-1]
+    (used,) = last["metadata"]["skills"]
+    (row,) = modelled.sql("SELECT * FROM run_skill WHERE skill_id = :id", id=skill_id)
+    assert {name: used[name] for name in ("id", "version", "sha256", "slug", "chosen")} == {
+        "id": skill_id,
+        "version": 1,
+        "sha256": row["content_sha256"],
+        "slug": "code-review",
+        "chosen": False,
+    }
+    checked(person, other := asking())
+    last = person.get(f"/sessions/{other['threadId']}/messages")["items"][-1]
+    assert "skills" not in last["metadata"]
+
+
+def test_who_switched_loading_off_is_shown_no_index(
+    modelled: Server, person: Api, report: str, scripted: ModelServer
+):
+    person.put("/users/me/tool-policies", {"policies": {"load_skill": "never"}})
+    checked(person, asking())
+    assert "available_skills" not in system_of(scripted)
+    assert "load_skill" not in offered(scripted, 0)
 
 
 def test_foreign_skill_is_as_absent_as_one_that_never_was(modelled: Server, person: Api):
@@ -226,7 +287,8 @@ def test_foreign_skill_is_as_absent_as_one_that_never_was(modelled: Server, pers
     for skill_id in (foreign, str(uuid4()), "no-such"):
         body = run_body("Hello", forwarded_props={"skill_ids": [skill_id]})
         refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
-        assert refused == {"field": "forwardedProps.skill_ids", "error": "no such id"}
+        fault = {"error": "no such id", "value": skill_id}
+        assert refused == {"field": "forwardedProps.skill_ids", **fault}
         config = {"config": {"skill_ids": [skill_id]}}
         refused = person.refused(ErrorCode.INVALID_REQUEST, "POST", "/sessions", json=config)
         assert refused == {"field": "config.skill_ids", "error": "no such id"}
@@ -344,6 +406,7 @@ def test_run_goes_on_with_its_skill_after_each_process_was_killed(
     question = body["messages"][0]
     question["content"] = question["content"].replace("#rounds", "#held-rounds")
     waits = checked(person, body)
+    assert usage_of(first, skill_id)["offered"] == 1
     alone.kill(first)
 
     # Another process is given the input, and dies with the skill loaded.

@@ -79,6 +79,18 @@ def test_shared_reader_reads_writer_writes_and_owner_decides(
     third.refused(ErrorCode.SKILL_NOT_FOUND, "PUT", skill, json={"content": REPORT})
 
 
+@one_shape
+def test_how_much_its_owner_keeps_is_told_to_nobody_else(server: Server, user: Api, other: Api):
+    path = f"/skills/{user.post('/skills', {'content': REPORT})['id']}"
+    share(user, path, {"username": other.name, "access": "write"})
+    full = {"size": 600 * 2**20, "id": path.removeprefix("/skills/")}
+    server.sql("UPDATE skill_blob SET size = :size WHERE skill_id = :id", **full)
+    body = {"json": {"content": REVIEW}}
+    assert other.refused(ErrorCode.QUOTA_EXCEEDED, "PUT", path, **body) == {}
+    mine = user.refused(ErrorCode.QUOTA_EXCEEDED, "PUT", path, **body)
+    assert mine["used_bytes"] > mine["limit_bytes"]
+
+
 def test_role_that_a_skill_is_shared_with_reads_it(user: Api, other: Api, skill: str):
     share(user, skill, {"role": "user"})
     assert other.get(skill)["content"] == REPORT
@@ -121,10 +133,11 @@ def test_riskier_version_of_a_public_skill_is_served_after_a_review(
     assert (shown["version"], shown["name"], shown["pending_version"]) == (1, "Daily report", None)
     for path in (f"{skill}/versions/2", f"{skill}/export?version=2", f"{skill}/files?version=2"):
         other.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", path)
-    approve = {"decision": "approve", "note": "looked at it"}
+    approve = {"decision": "approve", "version": 2, "note": "looked at it"}
     user.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{skill}/review", json=approve)
     other.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{skill}/review", json=approve)
-    other.refused(ErrorCode.PERMISSION_DENIED, "GET", "/skills", params={"pending": True})
+    assert skill in listed(user, pending=True)
+    assert skill not in listed(other, pending=True)
     assert skill in listed(admin, pending=True)
     assert admin.get(f"{skill}/versions/2")["content"] == renamed
     admin.post(f"{skill}/review", approve)

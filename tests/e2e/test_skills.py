@@ -92,6 +92,28 @@ def test_8_6_validation_of_a_content(someone: Api, server: Server):
     assert server.count("skill", owner_id=someone.user_id) == 0
 
 
+WRONG_TOOL = CREATED["content"] + "\n\n## 步骤\n\n1. 使用工具：`search_knowledge_bas`\n"
+
+
+def codes(report: dict) -> set[str]:
+    return {one["code"] for one in report["diagnostics"]}
+
+
+def test_validation_knows_the_tools_and_the_other_skills_of_the_caller(user: Api, other: Api):
+    made = user.post("/skills", {"content": WRONG_TOOL})
+
+    (found,) = [one for one in made["diagnostics"] if one["code"] == "SK043"]
+    assert found["fix"]["edits"][0]["replacement"] == "search_knowledge_base"
+    again = user.post("/skills/validate", {"content": WRONG_TOOL})
+    assert {"SK043", "SK062"} <= codes(again)
+    itself = user.post("/skills/validate", {"content": WRONG_TOOL, "skill_id": made["id"]})
+    assert "SK062" not in codes(itself) | codes(made)
+    # Nobody learns of a skill that they may not see.
+    assert "SK062" not in codes(other.post("/skills/validate", {"content": WRONG_TOOL}))
+    right = user.put(f"/skills/{made['id']}", {"content": WRONG_TOOL.replace("_bas`", "_base`")})
+    assert not {"SK043", "SK062"} & codes(right)
+
+
 def test_8_7_export_of_a_skill(user: Api):
     made = reviewing(user)
     answer = user.request("GET", f"/skills/{made['id']}/export")
@@ -142,12 +164,9 @@ def test_lost_update_is_refused_by_header_and_by_base_version(user: Api):
     late = user.request("PUT", path, json=other, headers={"If-Match": tag})
     assert check_error(late, ErrorCode.SKILL_CHANGED)["version"] == 2
     user.refused(ErrorCode.SKILL_CHANGED, "PUT", path, json=other | {"base_version": 1})
-    hashed = {"If-Match": f'"{made["content_sha256"]}"'}
-    stale = user.request("PUT", path, json=other, headers=hashed)
-    check_error(stale, ErrorCode.SKILL_CHANGED)
     assert user.get(path)["content"] == REPORT
     assert user.put(path, other | {"base_version": 2})["version"] == 3
-    for tag in ("3", '"x"', 'W/"3"'):
+    for tag in ("3", '"3"', '"x"', 'W/"3.3"', f'"{made["content_sha256"]}"'):
         options = {"json": {}, "headers": {"If-Match": tag}}
         user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, **options)
 

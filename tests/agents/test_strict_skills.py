@@ -1,0 +1,181 @@
+"""Strict skills inside runs: one step at a time, in order, each with its own tools."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agents.agui.verifier import verify
+from agents.models.port import Message, ToolCall
+from agents.skill_use.shelf import ActiveSkill, dumped
+from agents.skill_use.stages import Stage, told_stage
+from agents.strategies.exchange import fitted_into
+from agents.tools.base import ToolRules
+from skills.stepwise import body_without_steps, is_strict
+from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
+from tests.agents.strategy_runs import RUN, THREAD
+from tests.agents.test_skills_in_runs import CLOCK, SEARCH, asked, results
+from tests.agents.test_taking_up import Process, told
+from tests.fixtures.skill_files import CAREFUL
+
+pytestmark = pytest.mark.anyio
+
+LOAD = ["load_skill", {"name": "careful-search"}]
+# A call that was made is not made again alike.
+HERE, THERE = (["current_time", {"timezone": zone}] for zone in ("UTC", "Asia/Shanghai"))
+ALWAYS = {"load_skill", "read_skill_file", "complete_step"}
+STAGES = (
+    Stage("One", "Do one.", ("x",)),
+    Stage("Two", "Do two.", ("y",)),
+    Stage("Three", "", None),
+)
+
+
+def done(index: int, evidence: str = "Done.") -> list[Any]:
+    return ["complete_step", {"index": index, "evidence": evidence}]
+
+
+def active(**changes: Any) -> ActiveSkill:
+    found = shelf_of(InMemoryLibrary(CAREFUL)).find("careful-search")
+    assert found is not None
+    given = {"tools": None, "steps": ("One", "Two", "Three"), "tokens": 1, "chosen": False}
+    return ActiveSkill("careful-search", found.ref, "Careful", **{**given, **changes})
+
+
+def offered(request: Any) -> set[str]:
+    return {tool["function"]["name"] for tool in request.body["tools"]} - ALWAYS
+
+
+async def test_steps_are_shown_one_at_a_time_each_with_its_tools(server, client):
+    rounds = [[LOAD], [SEARCH, CLOCK, done(1)], [HERE, SEARCH], [done(2)], [THERE], [done(3)]]
+    shelf = shelf_of(InMemoryLibrary(CAREFUL))
+    given = asked(server, client, shelf, *rounds)
+    loaded, early, clock, second, late, found, third, free, last = await results(given)
+
+    assert "Ask which day it is." in loaded
+    assert "Be brief." in loaded
+    for later in ("Look up", "Write it", "Search", '"title"'):
+        assert later not in loaded, later
+    assert early.startswith("The tool search_knowledge_base is not allowed by the active skill")
+    assert "weekday" in clock
+    assert second.startswith('Step 1 of 3 is done.\n\n<skill_step index="2" of="3" title="Search">')
+    assert "Look up the port." in second
+    assert "Write it" not in second
+    assert late.startswith("The tool current_time is not allowed")
+    assert "passages" in found
+    assert "Write it down." in third
+    assert "weekday" in free
+    assert json.loads(last) == {"done": [1, 2, 3], "all_done": True}
+    every, *strict = [offered(request) for request in server.requests]
+    assert strict == [{"current_time"}, *[{"search_knowledge_base"}] * 2, *[every] * 3]
+
+
+async def test_report_out_of_order_or_unseen_or_bare_is_not_taken(server, client):
+    rounds = [[LOAD, done(1)], [done(2)], [done(1, " ")], [done(1), done(2)], [done(1, "Again.")]]
+    given = asked(server, client, shelf_of(InMemoryLibrary(CAREFUL)), *rounds)
+    _, unseen, skipped, bare, second, hasty, again = await results(given)
+    assert "Step 1 was shown only now" in unseen
+    assert "Step 1 of careful-search is the current one" in skipped
+    assert "Say in evidence" in bare
+    assert second.startswith("Step 1 of 3 is done.")
+    assert "Step 2 was shown only now" in hasty
+    assert "Step 2 of careful-search is the current one" in again
+
+
+async def test_strict_run_is_taken_up_at_its_step_whatever_became_of_the_skill(server, client):
+    rounds = [[LOAD], [SEARCH, done(1, "It is Monday.")], [CLOCK, SEARCH], [done(2)], [done(3)]]
+    whole = Process(asked(server, client, shelf_of(InMemoryLibrary(CAREFUL)), *rounds), "react", [])
+    expected = await whole.drive()
+    verify(expected, thread_id=THREAD, run_id=RUN)
+    assert "It is Monday." in told(expected)
+    for cut in range(1, len(whole.batches)):
+        past = whole.batches[:cut]
+        library = InMemoryLibrary(CAREFUL)
+        shelf = shelf_of(library)
+        if any("skill_note" in effect.outcome for batch in past for effect in batch.effects):
+            library.skills.clear()
+        log = await Process(asked(server, client, shelf, *rounds), "react", past).drive()
+        verify(log, thread_id=THREAD, run_id=RUN)
+        assert told(log) == told(expected), cut
+
+
+async def test_strict_skill_that_waits_leaves_the_tools_of_its_first_step(server, client):
+    given = asked(server, client, shelf_of(InMemoryLibrary(CAREFUL)), [LOAD, SEARCH, CLOCK])
+    refused, clock = await results(replace(given, rules=ToolRules({"load_skill": "ask"})))
+    assert refused.startswith("The tool search_knowledge_base is not allowed")
+    assert "weekday" in clock
+
+
+def test_current_step_stands_in_every_exchange_of_the_run():
+    shelf = shelf_of(InMemoryLibrary(CAREFUL))
+    load = ToolCall("a", "load_skill", "{}")
+    shelf.apply(
+        load, f"Text.\n\n{told_stage(STAGES, 1)}", {"loaded": dumped(active(stages=STAGES))}
+    )
+
+    def shown() -> str:
+        return shelf.exchange_for([Message("system", ""), Message("user", "Go")])[-1].content
+
+    assert "Do one." in shown()
+    for index, seen in ((1, "Do two."), (2, 'title="Three"'), (3, "All steps are done.")):
+        report = {"id": "careful-search", "index": index, "evidence": "E"}
+        shelf.apply(ToolCall("b", "complete_step", "{}"), "", {"step": report})
+        assert shown().startswith("Text.")
+        assert seen in shown()
+        assert "Do one." not in shown()
+
+
+def test_step_that_a_report_gave_is_never_left_out():
+    messages = [Message("user", "Go")]
+    for name, text in (("complete_step", "s" * 90), ("a", "b" * 90), ("a", "c" * 90)):
+        call = ToolCall(f"{name}{len(messages)}", name, "{}")
+        messages += [
+            Message("assistant", tool_calls=(call,)),
+            Message("tool", text, tool_call_id=call.id),
+        ]
+    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    assert fitted[0] == "s" * 90
+
+
+@pytest.mark.parametrize(
+    ("tools", "stage", "allowed"),
+    [
+        (None, ("x",), {"x"}),
+        (("x", "y"), ("x",), {"x"}),
+        (("x", "y"), None, {"x", "y"}),
+        (None, None, {"x", "y"}),
+        (("x",), (), set()),
+    ],
+)
+def test_step_narrows_what_the_skill_allows(tools, stage, allowed):
+    shelf = shelf_of(InMemoryLibrary(CAREFUL))
+    skill = active(tools=tools, stages=(Stage("One", "", stage),), steps=("One",))
+    shelf.apply(ToolCall("a", "load_skill", "{}"), "", {"loaded": dumped(skill)})
+    assert {tool for tool in ("x", "y") if shelf.refusal(tool) is None} == allowed
+
+
+FREE = "---\nname: a\ndescription: d\n{}---\n\nBefore.\n\n# A\n\nText.\n\n## Steps\n\n1. One\n\n## End\n\nE\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "strict"),
+    [
+        (CAREFUL, True),
+        (CAREFUL.replace("strict: true", "strict: no"), False),
+        (CAREFUL.replace("## Metadata\n\n- strict: true", "## 元数据\n\n- 严格：是"), True),
+        (FREE.format("metadata:\n  strict: 'true'\n"), True),
+        (FREE.format("strict: true\n"), True),
+        (FREE.format(""), False),
+        ("# SKILL: A\n\n## Description\n\nD\n\n## Metadata\n\n- strict: true\n", False),
+    ],
+)
+def test_author_asks_for_it_among_the_metadata(content, strict):
+    assert is_strict(read(content)) is strict
+
+
+def test_sections_of_steps_are_left_out_and_nothing_else():
+    body = body_without_steps(read(FREE.format("")))
+    assert body.rstrip("\n") == "\nBefore.\n\n# A\n\nText.\n\n## End\n\nE"
+    text = body_without_steps(read(CAREFUL))
+    assert text == CAREFUL[: CAREFUL.index("## Steps")] + "## Rules\n\n- Be brief."
