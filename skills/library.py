@@ -6,12 +6,12 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Access, Action, Principal
+from core.accounts.access import Access, Action, Principal, check_access
 from core.accounts.share_lists import note_public
 from core.accounts.sharing import forget_shares
 from core.audit import AuditAction, Target, note
 from core.database.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, SkillChanged, SkillsFull, SkillSlugTaken
+from core.errors import InvalidRequest, SkillNotFound, SkillsFull, SkillSlugTaken
 from kb_service.documents.quota import take_turn
 from skills import entries, publishing, reading, writing
 from skills.entries import Entry
@@ -238,10 +238,10 @@ async def update(
     """
     work, principal, limits = desk.work, desk.principal, desk.limits
     session, entry = work.session, wanted.entry
-    seen = await _taken(session, principal, skill_id)
+    seen = await reading.take(session, principal, skill_id, Action.WRITE)
     skill = seen.skill
     if _decides(skill, entry):
-        seen = await reading.hold(session, principal, skill_id, Action.MANAGE)
+        check_access(seen.access, Action.MANAGE, SkillNotFound)
     writing.check_base(skill, wanted.change.base)
     newest = await publishing.version_at(session, skill, skill.version)
     if prepared is None or prepared.version != newest.version:
@@ -258,17 +258,6 @@ async def update(
     if judged is not None:
         await writing.check_room(session, principal, skill, limits)
     return replace(seen, is_reviewer=reading.is_reviewer(principal, skill)), judged
-
-
-async def _taken(session: AsyncSession, principal: Principal, skill_id: str) -> Seen:
-    """A skill to be changed, held; its owner's turn comes first, as wherever both are taken."""
-    seen = await reading.get(session, principal, skill_id, Action.WRITE)
-    owner_id = seen.skill.owner_id
-    await take_turn(session, owner_id)
-    seen = await reading.hold(session, principal, skill_id, Action.WRITE)
-    if seen.skill.owner_id != owner_id:
-        raise SkillChanged(version=seen.skill.version)
-    return seen
 
 
 async def _drafted(

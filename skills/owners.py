@@ -1,6 +1,6 @@
 """What becomes of somebody's skills when their owner goes."""
 
-from sqlalchemy import func
+from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -9,7 +9,7 @@ from core.database.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from skills import entries, library
 from skills.slugs import free_slug
-from skills.tables import Skill
+from skills.tables import Skill, SkillTriggerTest
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
@@ -24,6 +24,8 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     A slug that the heir has given already gets a number behind it.
     """
     session = work.session
+    # Owners come before skills wherever both are taken.
+    await take_turn(session, owner_id)
     # What the heir makes meanwhile must not get the same slug.
     await take_turn(session, heir_id)
     taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
@@ -41,11 +43,12 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
 
 
 async def erase(work: UnitOfWork, owner_id: str) -> None:
-    """Delete all skills of somebody; doing it twice is one."""
-    # Their owner comes before skills wherever both are taken.
+    """Delete all skills of somebody, and the trigger tests that they made; doing it twice is one."""
     await take_turn(work.session, owner_id)
     for skill in await _held(work.session, owner_id):
         await library.erase(work, skill)
+    tests = delete(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)
+    await work.session.exec(tests)
 
 
 async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:

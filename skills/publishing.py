@@ -180,13 +180,14 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
         OwnerOnly: the same, and the caller may change the skill.
         PermissionDenied: the caller is no administrator.
         SkillNotPending: nothing waits.
-        SkillChanged: another version waits than the one that was read; the details name it.
+        SkillChanged: another version waits than the one that was read; the details name it. Or it has
+            got another owner meanwhile.
     """
     approved = ruling.decision is Decision.APPROVE
     if approved and ruling.version is None:
         raise InvalidRequest("version", "Name the version that you have read")
     session = work.session
-    seen = await reading.hold(session, principal, skill_id, Action.READ)
+    seen = await reading.take(session, principal, skill_id, Action.READ)
     skill = seen.skill
     version = await _decided(session, principal, seen, ruling.version)
     is_for_all = skill.is_public and not version.unread

@@ -12,7 +12,8 @@ from sqlmodel.sql.expression import SelectOfScalar
 from core.accounts.access import Access, Action, Principal
 from core.accounts.permissions import Permission
 from core.accounts.sharing import accesses, admit
-from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors import SkillChanged, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from kb_service.documents.quota import take_turn
 from skills import states
 from skills.catalogue import FileEntry, bytes_of, files_of
 from skills.models import SkillFile
@@ -72,6 +73,24 @@ async def hold(session: AsyncSession, principal: Principal, skill_id: str, actio
         .execution_options(populate_existing=True)
     )
     return await _seen(session, principal, (await session.exec(query)).first(), action)
+
+
+async def take(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+    """The same, after its owner's turn.
+
+    What refers to accounts while it holds a skill waits for who deletes its owner, and they wait for
+    the skill: the account comes first wherever both are taken.
+
+    Raises:
+        SkillChanged: it has got another owner meanwhile.
+        AgentexError: as :func:`hold`.
+    """
+    owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
+    await take_turn(session, owner_id)
+    seen = await hold(session, principal, skill_id, action)
+    if seen.skill.owner_id != owner_id:
+        raise SkillChanged(version=seen.version)
+    return seen
 
 
 async def _seen(

@@ -10,7 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.paging import Page, paged
 from core.database.unit_of_work import UnitOfWork
-from skills.tables import SkillTriggerTest
+from kb_service.documents.quota import take_turn
+from skills.tables import Skill, SkillTriggerTest
 from skills.trigger_tests import TriggerReport
 
 MOST_KEPT = 50
@@ -30,15 +31,24 @@ class TestListing:
 
 async def keep(
     work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport
-) -> SkillTriggerTest:
+) -> SkillTriggerTest | None:
     """Keep what a test gave.
 
     Args:
-        work: the transaction; the skill must be there.
+        work: the transaction.
         skill_id: of the skill.
         user_id: of who made the test.
         report: what it gave.
+
+    Returns:
+        The test; None where the skill was deleted meanwhile.
     """
+    # Accounts come before skills wherever both are taken, here because the row refers to both.
+    await take_turn(work.session, user_id)
+    present = select(Skill.id).where(Skill.id == skill_id)
+    present = present.with_for_update(read=True, key_share=True)
+    if (await work.session.exec(present)).first() is None:
+        return None
     row = SkillTriggerTest(
         skill_id=skill_id,
         user_id=user_id,

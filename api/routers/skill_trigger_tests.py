@@ -27,7 +27,7 @@ from core.database.paging import Page
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest
 from skills import reading, trigger_records, trigger_tests
-from skills.tables import Skill, SkillTriggerTest
+from skills.tables import SkillTriggerTest
 from skills.trigger_tests import TriggerReport
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
@@ -168,9 +168,7 @@ async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
         answers, model = trials.answers(queries), test.chosen.model.name
         report = trigger_tests.report(field, answers, model=model, runs=test.runs)
     async with unit_of_work(services.database) as work:
-        # Whoever lost the skill meanwhile keeps nothing.
-        if await work.session.get(Skill, field.tested.id) is not None:
-            await trigger_records.keep(work, field.tested.id, field.reader_id, report)
+        await trigger_records.keep(work, field.tested.id, field.reader_id, report)
     yield report
 
 
