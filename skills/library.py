@@ -112,9 +112,9 @@ async def create(desk: Desk, wanted: Wanted) -> Seen:
     session.add(skill)
     await session.flush()
     version = await writing.append(work, principal, skill, wanted.judged, wanted.change)
-    await entries.set_fields(work, skill, version, wanted.entry)
     if wanted.entry.is_public:
         await _set_public(work, skill, is_public=True)
+    await entries.set_fields(work, skill, version, wanted.entry)
     await writing.check_room(session, principal, skill, limits)
     return Seen(skill, Access.OWNER, reading.is_reviewer(principal, skill))
 
@@ -252,9 +252,10 @@ async def update(
     if entry.slug not in {None, skill.slug}:
         skill.slug = await _free_slug(session, skill, entry.slug or "")
     skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
-    await entries.set_fields(work, skill, await basis_of(session, skill), entry)
     if entry.is_public not in {None, skill.is_public}:
         await _set_public(work, skill, is_public=bool(entry.is_public))
+    # Once, when it is known whose words the catalogue shows.
+    await entries.set_fields(work, skill, await publishing.basis_of(session, skill), entry)
     if judged is not None:
         await writing.check_room(session, principal, skill, limits)
     return replace(seen, is_reviewer=reading.is_reviewer(principal, skill)), judged
@@ -277,14 +278,6 @@ def _decides(skill: Skill, entry: Entry) -> bool:
         or entry.slug not in {None, skill.slug}
         or entry.enabled not in {None, skill.enabled}
     )
-
-
-async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
-    """The version whose words the catalogue shows: the one that others are served, if they are."""
-    shown = skill.version
-    if skill.served_version is not None and await publishing.is_open(session, skill):
-        shown = skill.served_version
-    return await publishing.version_at(session, skill, shown)
 
 
 async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> None:

@@ -7,7 +7,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.accounts.sharing import forget_subject
 from core.database.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
-from skills import entries, library
+from skills import entries, library, publishing
 from skills.slugs import free_slug
 from skills.tables import Skill, SkillTriggerTest
 
@@ -38,7 +38,7 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
         taken.add(slug)
         skill.slug, skill.owner_id = slug, heir_id
         # A slug's words are words to find a skill by.
-        await entries.follow(work, skill, await library.basis_of(session, skill))
+        await entries.follow(work, skill, await publishing.basis_of(session, skill))
     await session.flush()
 
 

@@ -52,6 +52,14 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
     return (await session.exec(shares)).one() > 0
 
 
+async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
+    """The version whose words the catalogue shows: the one that others are served, if they are."""
+    shown = skill.version
+    if skill.served_version is not None and await is_open(session, skill):
+        shown = skill.served_version
+    return await version_at(session, skill, shown)
+
+
 async def require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
     """The newest version, if it may be shown to others.
 
@@ -71,6 +79,8 @@ async def require_publishable(session: AsyncSession, skill: Skill) -> SkillVersi
 async def open_up(work: UnitOfWork, skill: Skill) -> None:
     """Let others see a skill, or everybody; the caller has made it shared or public.
 
+    The catalogue follows by the caller's hand, as after :func:`settle`.
+
     Raises:
         SkillReviewNeeded: its newest version was imported, and its owner did not review it.
         SkillNotPublishable: the newest version has errors.
@@ -85,9 +95,7 @@ async def settle(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     One that nobody has read yet or that has errors is not served; one that widens tools or adds
     findings of security to a public skill waits for a review. Others keep what they had.
     """
-    if not await is_open(work.session, skill):
-        await entries.follow(work, skill, newest)
-    elif newest.publishable and not newest.unread:
+    if newest.publishable and not newest.unread and await is_open(work.session, skill):
         await _offer(work, skill, newest)
 
 
@@ -103,24 +111,23 @@ async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
         session.add(newest)
         is_held = True
     if not is_held:
-        await _serve(work, skill, newest)
+        _serve(work, skill, newest)
         return
     if known is None and skill.served_version is not None:
         known = await _version(session, skill, skill.served_version)
     if known is None:
         raise SkillReviewNeeded
     # Not what only some were served meanwhile: nobody has compared that.
-    await _serve(work, skill, known)
+    _serve(work, skill, known)
 
 
-async def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
+def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
     now = utc_now()
     skill.served_version = version.version
     version.published_at = version.published_at or now
     if skill.is_public:
         version.public_at = version.public_at or now
-    work.session.add(version)
-    await entries.follow(work, skill, version)
+    work.session.add_all((skill, version))
 
 
 async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | None:
@@ -198,7 +205,11 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
     skill.trusted = skill.trusted or (approved and version.version == skill.version)
     session.add_all((skill, version))
     if approved and version.publishable and await is_open(session, skill):
-        await (_serve if is_for_all else _offer)(work, skill, version)
+        if is_for_all:
+            _serve(work, skill, version)
+        else:
+            await _offer(work, skill, version)
+        await entries.follow(work, skill, await basis_of(session, skill))
     details = {"version": version.version, "decision": ruling.decision.value}
     note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
     return seen

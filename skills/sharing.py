@@ -8,7 +8,7 @@ from core.accounts.access import Action, Principal
 from core.accounts.share_lists import replace_list
 from core.accounts.sharing import Shared, Wanted, list_shares
 from core.database.unit_of_work import UnitOfWork
-from skills import publishing, reading
+from skills import entries, publishing, reading
 
 
 async def shares_of(session: AsyncSession, principal: Principal, skill_id: str) -> list[Shared]:
@@ -46,9 +46,13 @@ async def share(
         SkillNotPublishable: nobody saw it until now, and it has errors.
         SkillReviewNeeded: it was imported, and its owner did not review it.
     """
-    seen = await reading.hold(work.session, principal, skill_id, Action.MANAGE)
-    was_open = await publishing.is_open(work.session, seen.skill)
-    shares = await replace_list(work, seen.skill, wanted, version, publishing.ACTS)
-    if shares and not was_open:
-        await publishing.open_up(work, seen.skill)
+    session = work.session
+    skill = (await reading.hold(session, principal, skill_id, Action.MANAGE)).skill
+    was_open = await publishing.is_open(session, skill)
+    shares = await replace_list(work, skill, wanted, version, publishing.ACTS)
+    is_open = skill.is_public or bool(shares)
+    if is_open and not was_open:
+        await publishing.open_up(work, skill)
+    if is_open is not was_open:
+        await entries.follow(work, skill, await publishing.basis_of(session, skill))
     return shares

@@ -88,6 +88,11 @@ def test_editors_of_one_catalogue_entry_do_not_overwrite_each_other(user: Api):
     assert check_success(user.request("PUT", path, **again))["tags"] == ["two"]
     # Who says only which version was read guards the content.
     assert user.put(path, {"name": "Three", "base_version": 1})["name"] == "Three"
+    before = user.request("GET", path).headers["ETag"]
+    everything = {"content": REVIEW, "slug": "other", "is_public": True}
+    after = user.request("PUT", path, json=everything).headers["ETag"]
+    revisions = [int(one.strip('"').partition(".")[2]) for one in (before, after)]
+    assert revisions[1] == revisions[0] + 1
 
 
 def test_file_is_changed_only_by_who_read_it_as_it_is(user: Api):

@@ -182,8 +182,8 @@ def test_review_stands_while_a_skill_is_taken_back_and_published_anew(
     user.put(skill, {"content": WIDER.replace("Daily report", "Sent report")})
     if decision:
         decide(admin, skill, decision, 2)
-    for is_public in (False, True):
-        user.put(skill, {"is_public": is_public})
+    names = [user.put(skill, {"is_public": is_public})["name"] for is_public in (False, True)]
+    assert names == ["Sent report", "Daily report"]
     shown = other.get(skill)
     assert (shown["version"], shown["name"], numbers(other, skill)) == (1, "Daily report", [1])
     assert "send_mail" not in agents_get(other, skill)
@@ -197,14 +197,17 @@ def test_review_stands_while_a_skill_is_taken_back_and_published_anew(
 def test_rejected_version_is_not_served_to_whom_the_skill_is_shared_with_later(
     user: Api, other: Api, admin: Api, skill: str
 ):
-    user.put(skill, {"content": WIDER})
+    user.put(skill, {"content": WIDER.replace("Daily report", "Sent report")})
     decide(admin, skill, "reject", 2)
-    user.put(skill, {"is_public": False})
+    assert user.put(skill, {"is_public": False})["name"] == "Sent report"
     share(user, skill, {"username": other.name})
+    assert user.get(skill)["name"] == "Daily report"
     assert (other.get(skill)["version"], numbers(other, skill)) == (1, [1])
     assert "send_mail" not in agents_get(other, skill)
     # What others are served is the administrators' to decide, what one's own agents do is one's own.
     assert "send_mail" in agents_get(user, skill)
+    share(user, skill)
+    assert user.get(skill)["name"] == "Sent report"
 
 
 def test_tools_widened_for_some_are_reviewed_before_everybody_gets_them(
