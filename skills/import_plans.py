@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Access, Principal
-from core.errors import AgentexError, QuotaExceeded, SkillsFull
+from core.accounts.access import Principal
+from core.errors import AgentexError, QuotaExceeded, SkillNotFound, SkillsFull
 from skills import entries, publishing, snapshots, writing
-from skills.imports import ConflictPolicy, Imported, Incoming, Outcome
+from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome
 from skills.judging import Judged
-from skills.reading import Seen
 from skills.slugs import free_slug, placeholder_slug
 from skills.tables import Skill, SkillBlob
 from skills.writing import Limits
@@ -23,15 +22,21 @@ class _Kept:
 
     Args:
         skill: the row, which no session knows.
+        is_stored: whether it is there already.
         sha256: of the newest content.
         manifest: the newest files.
         blobs: the hashes of all bytes that it holds.
     """
 
     skill: Skill
+    is_stored: bool
     sha256: str
     manifest: list[dict[str, object]]
     blobs: set[str]
+
+    def told(self) -> ImportedSkill:
+        """What an import would leave of it at this place."""
+        return ImportedSkill.of(self.skill, is_stored=self.is_stored)
 
 
 async def plan(
@@ -51,7 +56,7 @@ async def plan(
         policy: what would be done where a slug is taken.
 
     Returns:
-        The outcomes, with rows that stand nowhere.
+        The outcomes; what they would make has no id.
     """
     owned = select(Skill.slug, Skill.id).where(Skill.owner_id == principal.user_id)
     slugs = dict((await session.exec(owned)).all())
@@ -86,6 +91,7 @@ class _Planning:
         """What would become of the next skill.
 
         Raises:
+            SkillNotFound: the one of its slug is deleted at this moment.
             QuotaExceeded: there would be no room for its bytes.
             SkillsFull: the caller would have as many as are allowed.
         """
@@ -94,26 +100,25 @@ class _Planning:
         if one.slug not in self._slugs or policy is ConflictPolicy.NEW:
             return Imported(one, Outcome.CREATED, self._create(one, one.judged))
         kept = await self._present(self._slugs[one.slug])
-        seen = Seen(kept.skill, Access.OWNER, is_reviewer=False)
         if policy is ConflictPolicy.SKIP:
-            return Imported(one, Outcome.SKIPPED, seen)
+            return Imported(one, Outcome.SKIPPED, kept.told())
         if (kept.sha256, kept.manifest) == (one.judged.sha256, one.judged.manifest):
-            return Imported(one, Outcome.UNCHANGED, seen)
+            return Imported(one, Outcome.UNCHANGED, kept.told())
         self._keep(kept, one.judged)
         if not await publishing.is_open(self._session, kept.skill):
             kept.skill.name = _name(kept.skill, one.judged)
-        return Imported(one, Outcome.NEW_VERSION, seen)
+        return Imported(one, Outcome.NEW_VERSION, kept.told())
 
-    def _create(self, one: Incoming, judged: Judged) -> Seen:
+    def _create(self, one: Incoming, judged: Judged) -> ImportedSkill:
         if len(self._slugs) >= self._limits.skills:
             raise SkillsFull(limit=self._limits.skills)
         skill = Skill(owner_id=self._principal.user_id, slug="", name="", name_key="")
-        kept = _Kept(skill, "", [], set())
+        kept = _Kept(skill, False, "", [], set())
         self._keep(kept, judged)
         skill.slug = free_slug(one.slug or placeholder_slug(skill.id), self._slugs)
         skill.name = _name(skill, judged)
         self._slugs[skill.slug], self._kept[skill.id] = skill.id, kept
-        return Seen(skill, Access.OWNER, is_reviewer=False)
+        return kept.told()
 
     def _keep(self, kept: _Kept, judged: Judged) -> None:
         blobs = writing.blobs_of(judged)
@@ -129,12 +134,14 @@ class _Planning:
     async def _present(self, skill_id: str) -> _Kept:
         if skill_id not in self._kept:
             session = self._session
-            found = await session.get_one(Skill, skill_id)
+            found = await session.get(Skill, skill_id)
+            if found is None:
+                raise SkillNotFound
             skill = Skill(**found.model_dump())
             newest = await publishing.version_at(session, skill, skill.version)
             hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
             blobs = set((await session.exec(hashes)).all())
-            self._kept[skill_id] = _Kept(skill, newest.content_sha256, newest.files, blobs)
+            self._kept[skill_id] = _Kept(skill, True, newest.content_sha256, newest.files, blobs)
         return self._kept[skill_id]
 
 

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from core.accounts.access import Principal
 from core.audit import AuditAction, note
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import AgentexError, DatabaseUnavailable
+from kb_service.documents.quota import take_turn
 from skills import library, reading
 from skills.judging import Judged, judge
 from skills.library import Desk, Provenance, Update, Wanted
 from skills.models import Diagnostic
 from skills.packages.importing import PackagedSkill
-from skills.reading import Seen
 from skills.revisions import with_all_of
 from skills.slugs import slug_of
-from skills.tables import SkillOrigin
+from skills.tables import Skill, SkillOrigin
 from skills.writing import Change, Limits
 
 _AT_ONCE = 20
@@ -70,19 +71,34 @@ class Incoming:
 
 
 @dataclass(frozen=True)
+class ImportedSkill:
+    """A skill of the caller's as it is when it was taken in; what only would be there has no id."""
+
+    id: str | None
+    slug: str
+    name: str
+    version: int
+
+    @classmethod
+    def of(cls, skill: Skill, *, is_stored: bool = True) -> Self:
+        """What a row says at this moment: later files of one import may change it again."""
+        return cls(skill.id if is_stored else None, skill.slug, skill.name, skill.version)
+
+
+@dataclass(frozen=True)
 class Imported:
     """What became of one skill.
 
     Args:
         incoming: the skill.
         outcome: see :class:`Outcome`.
-        seen: the caller's skill that it is now, or that was in its way.
+        skill: the caller's skill that it is now, or that was in its way.
         error: why it was refused.
     """
 
     incoming: Incoming
     outcome: Outcome
-    seen: Seen | None = None
+    skill: ImportedSkill | None = None
     error: AgentexError | None = None
 
     @property
@@ -142,6 +158,8 @@ async def take_all(
 async def _take_some(
     desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
 ) -> list[Imported]:
+    # Before slugs are looked up: of two imports at once the second finds what the first has made.
+    await take_turn(desk.work.session, desk.principal.user_id)
     results: list[Imported] = []
     for one in incoming:
         try:
@@ -164,12 +182,13 @@ async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
     present = await library.of_slug(session, principal, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
         origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
-        return Imported(
-            one, Outcome.CREATED, await library.create(desk, Wanted(one.judged, provenance=origin))
-        )
+        made = await library.create(desk, Wanted(one.judged, provenance=origin))
+        return Imported(one, Outcome.CREATED, ImportedSkill.of(made.skill))
     if policy is ConflictPolicy.SKIP:
-        return Imported(one, Outcome.SKIPPED, await reading.get(session, principal, present))
+        there = await reading.get(session, principal, present)
+        return Imported(one, Outcome.SKIPPED, ImportedSkill.of(there.skill))
     change = Change(is_unread=True)
     update = Update(with_all_of(one.judged), change=change)
     seen, is_new = await library.update(desk, present, update)
-    return Imported(one, Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED, seen)
+    outcome = Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED
+    return Imported(one, outcome, ImportedSkill.of(seen.skill))

@@ -15,7 +15,7 @@ from api.uploads import SentFile, each_file
 from core.accounts.permissions import Permission
 from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest, SkillsFull
 from skills import import_plans, imports
-from skills.imports import ConflictPolicy, Imported, Incoming, Outcome
+from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome
 from skills.models import Diagnostic
 from skills.packages.importing import PackagedSkill, read_package
 from skills.packages.manifests import DEFAULT_LIMITS
@@ -33,19 +33,11 @@ _FORM: dict[str, Any] = {
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-class ImportedSkill(BaseModel):
-    """A skill of the caller's after an import; in a dry run what it would be, without an id."""
-
-    id: str | None
-    slug: str
-    name: str
-    version: int
-
-
 class ImportItem(BaseModel):
     """What became of one skill of an uploaded file, or of a file that holds none.
 
-    ``folder`` is its place in the archive. ``problems`` and ``error`` say why it was refused.
+    ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
+    way; in a dry run what is not there has no id. ``problems`` and ``error`` say why it was refused.
     """
 
     file: str
@@ -156,32 +148,22 @@ async def import_skills(  # noqa: PLR0913 - what the framework hands over
             results = await import_plans.plan(session, principal, limits, incoming, on_conflict)
     else:
         results = await imports.take_all(database, principal, limits, incoming, on_conflict)
-    items = [_item(one, language, dry_run=dry_run) for one in results]
+    items = [_item(one, language) for one in results]
     return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
-def _item(one: Imported, language: str, *, dry_run: bool) -> ImportItem:
+def _item(one: Imported, language: str) -> ImportItem:
     report = None if one.incoming.judged is None else one.incoming.judged.report
     error = one.error
     return ImportItem(
         file=one.incoming.file,
         folder=one.incoming.packaged.folder,
         outcome=one.outcome,
-        skill=_skill(one, dry_run=dry_run),
+        skill=one.skill,
         valid=report is not None and report.valid,
         publishable=report is not None and report.publishable,
         portable=report is not None and report.portable,
         diagnostics=list(one.diagnostics),
         problems=list(one.incoming.packaged.problems),
         error=None if error is None else error_body(error.code, error.details, language=language),
-    )
-
-
-def _skill(one: Imported, *, dry_run: bool) -> ImportedSkill | None:
-    if one.seen is None:
-        return None
-    row = one.seen.skill
-    is_planned = dry_run and one.outcome is Outcome.CREATED
-    return ImportedSkill(
-        id=None if is_planned else row.id, slug=row.slug, name=row.name, version=row.version
     )

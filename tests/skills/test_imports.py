@@ -1,0 +1,79 @@
+"""Imports that go wrong half way, and plans of imports beside what others do."""
+
+import asyncio
+
+import pytest
+
+from core.accounts.access import Principal
+from core.accounts.models import User
+from core.accounts.permissions import DEFAULT_ROLE
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from skills import import_plans, imports
+from skills.imports import ConflictPolicy, ImportedSkill, Incoming, Outcome
+from skills.packages.importing import PackagedSkill
+from skills.writing import Limits
+from tests.fixtures.bare_rows import add_user
+from tests.fixtures.skill_texts import REPORT
+
+pytestmark = pytest.mark.anyio
+ROOM = Limits(skills=5, bytes=20_000)
+NEW_VERSION = ConflictPolicy.NEW_VERSION
+
+
+@pytest.fixture
+async def anna(database: Database) -> Principal:
+    async with unit_of_work(database) as work:
+        user: User = await add_user(work)
+    return Principal(user.id, user.username, DEFAULT_ROLE, frozenset())
+
+
+async def incoming(*texts: str) -> list[Incoming]:
+    return [
+        await imports.prepare("report.md", PackagedSkill("", text.encode(), files=()))
+        for text in texts
+    ]
+
+
+def without_ids(skills: list[ImportedSkill | None]) -> list[tuple[str, str, int] | None]:
+    return [one and (one.slug, one.name, one.version) for one in skills]
+
+
+async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database, anna: Principal):
+    texts = (REPORT, f"{REPORT}3. Send it\n", f"{REPORT}3. {'Send it. ' * 2000}\n", REPORT)
+    brought = await incoming(*texts)
+    async with database.reading() as session:
+        plan = await import_plans.plan(session, anna, ROOM, brought, NEW_VERSION)
+    done = await imports.take_all(database, anna, ROOM, brought, NEW_VERSION)
+    wanted = [Outcome.CREATED, Outcome.NEW_VERSION, Outcome.REFUSED, Outcome.NEW_VERSION]
+    assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
+    told = without_ids([one.skill for one in done])
+    assert told == without_ids([one.skill for one in plan])
+    assert [one and one[2] for one in told] == [1, 2, None, 3]
+    assert {one.skill.id for one in plan if one.skill} == {None}
+    assert len({one.skill.id for one in done if one.skill}) == 1
+
+
+async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
+    database: Database, anna: Principal
+):
+    other = REPORT.replace("Daily report", "Other report")
+    (there,) = await imports.take_all(database, anna, ROOM, await incoming(REPORT), NEW_VERSION)
+    brought = await incoming(REPORT, other, other)
+    async with database.reading() as session:
+        plan = await import_plans.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
+    assert [one.outcome for one in plan] == [Outcome.SKIPPED, Outcome.CREATED, Outcome.SKIPPED]
+    assert there.skill is not None
+    assert [one.skill and one.skill.id for one in plan] == [there.skill.id, None, None]
+
+
+async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
+    database: Database, anna: Principal
+):
+    texts = (REPORT, f"{REPORT}3. Send it\n")
+    both = [
+        imports.take_all(database, anna, ROOM, await incoming(text), NEW_VERSION) for text in texts
+    ]
+    done = [one for (one,) in await asyncio.gather(*both)]
+    assert {one.outcome for one in done} == {Outcome.CREATED, Outcome.NEW_VERSION}
+    assert {one.skill.slug for one in done if one.skill} == {"daily-report"}
