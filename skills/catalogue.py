@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sqlalchemy import ColumnElement, Integer, and_, case, literal, or_, true
 from sqlalchemy.orm import defer
@@ -15,41 +16,52 @@ from core.database.types import is_id
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.readers import Reader
 from skills import snapshots, states
+from skills.cards import SkillCard
 from skills.models import ParsedSkill
 from skills.tables import Skill, SkillBlob, SkillVersion
 
 _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
 
 
-@dataclass(frozen=True)
-class SkillCard:
-    """What an agent is told of a skill before it loads it; all of it is untrusted text.
+@dataclass(frozen=True, kw_only=True)
+class CatalogueCard(SkillCard):
+    """A card, and of which version of whose skill it is; the slug is unique among the owner's.
 
     Args:
         id: of the skill.
-        slug: its key, unique among its owner's.
         owner: user name of the owner.
         owner_id: of the owner.
-        name: as the content says.
-        description: as the content says.
-        triggers: when to use it.
-        not_for: when not to.
         version: the one that this reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
-        enabled: whether its owner offers it to agents.
     """
 
     id: str
-    slug: str
     owner: str
     owner_id: str
-    name: str
-    description: str
-    triggers: tuple[str, ...]
-    not_for: tuple[str, ...]
     version: int
     sha: str
-    enabled: bool
+
+    @classmethod
+    def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
+        """The card of a version.
+
+        Args:
+            skill: in the catalogue.
+            version: of it.
+            owner: user name of its owner.
+        """
+        return cls(
+            slug=skill.slug,
+            name=version.name,
+            description=version.description,
+            triggers=tuple(version.triggers),
+            not_for=tuple(version.not_for),
+            id=skill.id,
+            owner=owner,
+            owner_id=skill.owner_id,
+            version=version.version,
+            sha=version.content_sha256,
+        )
 
 
 @dataclass(frozen=True)
@@ -72,13 +84,13 @@ class OpenedSkill:
         files: what lies beside it, in the order of paths.
     """
 
-    card: SkillCard
+    card: CatalogueCard
     parsed: ParsedSkill
     body: str
     files: tuple[FileEntry, ...]
 
 
-async def readable(session: AsyncSession, reader: Reader) -> list[SkillCard]:
+async def readable(session: AsyncSession, reader: Reader) -> list[CatalogueCard]:
     """All skills that a reader's agents may use, without loading what they say.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
@@ -155,21 +167,8 @@ class _Row:
     owner: str
 
 
-def _card(row: _Row) -> SkillCard:
-    skill, version = row.skill, row.version
-    return SkillCard(
-        id=skill.id,
-        slug=skill.slug,
-        owner=row.owner,
-        owner_id=skill.owner_id,
-        name=version.name,
-        description=version.description,
-        triggers=tuple(version.triggers),
-        not_for=tuple(version.not_for),
-        version=version.version,
-        sha=version.content_sha256,
-        enabled=skill.enabled,
-    )
+def _card(row: _Row) -> CatalogueCard:
+    return CatalogueCard.of(row.skill, row.version, row.owner)
 
 
 def _sees_newest(reader: Reader) -> ColumnElement[bool]:

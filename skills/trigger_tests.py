@@ -12,6 +12,7 @@ from kb_service.embeddings.protocol import Encoder
 from kb_service.readers import Reader
 from skills import catalogue
 from skills.cards import SkillCard
+from skills.catalogue import CatalogueCard
 from skills.reading import Seen
 from skills.selection import prepare_selector
 from skills.tables import SkillVersion
@@ -105,11 +106,11 @@ class Field:
         reader_id: whose agents.
     """
 
-    tested: catalogue.SkillCard
-    beside: tuple[catalogue.SkillCard, ...]
+    tested: CatalogueCard
+    beside: tuple[CatalogueCard, ...]
     reader_id: str
 
-    def name_of(self, card: catalogue.SkillCard) -> str:
+    def name_of(self, card: CatalogueCard) -> str:
         """What people call a skill: its slug, ``owner/slug`` for others'."""
         is_own = card.owner_id == self.reader_id or card.id == self.tested.id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
@@ -120,20 +121,7 @@ async def read_field(
 ) -> Field:
     """The skills that a reader's agents choose among, the tested one in the given version."""
     found = await session.get(User, seen.skill.owner_id)
-    owner = found.username if found is not None else ""
-    tested = catalogue.SkillCard(
-        id=seen.skill.id,
-        slug=seen.skill.slug,
-        owner=owner,
-        owner_id=seen.skill.owner_id,
-        name=version.name,
-        description=version.description,
-        triggers=tuple(version.triggers),
-        not_for=tuple(version.not_for),
-        version=version.version,
-        sha=version.content_sha256,
-        enabled=seen.skill.enabled,
-    )
+    tested = CatalogueCard.of(seen.skill, version, "" if found is None else found.username)
     readable = await catalogue.readable(session, reader)
     beside = tuple(card for card in readable if card.id != tested.id)
     return Field(tested, beside, reader.user_id)
@@ -152,13 +140,10 @@ async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    tested, beside = _shown(field.tested), [_shown(card) for card in field.beside]
-    # Two skills may say the same: only who they are tells them apart.
-    names = {
-        id(shown): field.name_of(card) for shown, card in zip(beside, field.beside, strict=True)
-    }
-    names[id(tested)] = field.name_of(field.tested)
-    selector = await prepare_selector([tested, *await _narrowed(beside, queries)], encoder)
+    tested = field.tested
+    # By place in memory: choices give the very cards back.
+    names = {id(card): field.name_of(card) for card in (tested, *field.beside)}
+    selector = await prepare_selector([tested, *await _narrowed(field.beside, queries)], encoder)
     answers: list[Answer] = []
     for query, split in zip(queries, splits(queries), strict=True):
         ranked = await selector.rank(query.query)
@@ -200,10 +185,6 @@ def report(
         confusion=dict(confusion.most_common()),
         answers=tuple(answers),
     )
-
-
-def _shown(card: catalogue.SkillCard) -> SkillCard:
-    return SkillCard(card.slug, card.name, card.description, card.triggers, card.not_for)
 
 
 async def _narrowed(beside: Sequence[SkillCard], queries: Sequence[Query]) -> Sequence[SkillCard]:

@@ -34,7 +34,7 @@ from core.database.engine import Database
 from kb_service import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher
-from skills.catalogue import SkillCard
+from skills.catalogue import CatalogueCard
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Given:
     model: ChosenModel
     limits: Limits
     memory: MemoryChoices
-    skills: Sequence[SkillCard] = ()
+    skills: Sequence[CatalogueCard] = ()
     connections: Sequence[Known] | None = None
 
 

@@ -29,7 +29,7 @@ class SkillOffer:
         chosen: those that a person chose, in the versions that the run keeps to.
     """
 
-    cards: Sequence[catalogue.SkillCard] = ()
+    cards: Sequence[catalogue.CatalogueCard] = ()
     chosen: tuple[PinnedSkill, ...] = ()
 
 

@@ -43,7 +43,7 @@ class SkillUse:
         self,
         task: TaskOfOwner,
         request: RunRequest,
-        cards: Sequence[catalogue.SkillCard] | None = None,
+        cards: Sequence[catalogue.CatalogueCard] | None = None,
         *,
         had_skills: bool = False,
         context_window: int,
@@ -81,7 +81,7 @@ class SkillUse:
     async def trial_shelf(
         self,
         owner_id: str,
-        cards: Sequence[catalogue.SkillCard],
+        cards: Sequence[catalogue.CatalogueCard],
         question: str,
         *,
         context_window: int,
@@ -99,7 +99,9 @@ class SkillUse:
         means = await self._means(offered, question, library, index_budget(context_window))
         return SkillShelf(means, offered)
 
-    async def _readable(self, owner_id: str, request: RunRequest) -> Sequence[catalogue.SkillCard]:
+    async def _readable(
+        self, owner_id: str, request: RunRequest
+    ) -> Sequence[catalogue.CatalogueCard]:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
@@ -136,7 +138,7 @@ class SkillUse:
 _NOTHING = IndexBlock("", (), 0)
 
 
-def keyed(cards: Sequence[catalogue.SkillCard], owner_id: str) -> dict[str, OfferedSkill]:
+def keyed(cards: Sequence[catalogue.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
     """The skills under the keys by which models and people name them in runs.
 
     A key is the slug; of several of one slug the reader's own has it, else that of the first owner

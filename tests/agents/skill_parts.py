@@ -7,8 +7,7 @@ from agents.skill_use.shelf import Means, OfferedSkill, SkillShelf
 from core.errors import SkillFileNotFound, SkillNotFound
 from skills import parsing
 from skills.cards import card_of
-from skills.catalogue import FileEntry, OpenedSkill
-from skills.catalogue import SkillCard as CatalogueCard
+from skills.catalogue import CatalogueCard, FileEntry, OpenedSkill
 from skills.index_block import MOST_CHARACTERS, write_index
 from skills.models import ParsedSkill
 from skills.selection import prepare_selector
@@ -41,8 +40,8 @@ class InMemoryLibrary:
         self.opened.append(skill_id)
         parsed = self.skills[skill_id]
         card = CatalogueCard(
-            skill_id, skill_id, "anna", "anna", parsed.name, parsed.description, (), (),
-            version, parsed.content_sha256, True,
+            skill_id, parsed.name, parsed.description, id=skill_id, owner="anna", owner_id="anna",
+            version=version, sha=parsed.content_sha256,
         )  # fmt: skip
         files = tuple(FileEntry(path, "0" * 64, len(data)) for path, data in self.files.items())
         return OpenedSkill(card, parsed, parsed.body, files)
