@@ -112,7 +112,7 @@ class Field:
 
     def name_of(self, card: CatalogueCard) -> str:
         """What people call a skill: its slug, ``owner/slug`` for others'."""
-        is_own = card.owner_id == self.reader_id or card.id == self.tested.id
+        is_own = card.owner_id == self.reader_id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
 
 

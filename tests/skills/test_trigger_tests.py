@@ -1,0 +1,24 @@
+"""Trigger tests without a model: how they call what was chosen."""
+
+import pytest
+
+from skills import trigger_tests
+from skills.catalogue import CatalogueCard
+from skills.trigger_tests import Field, Query
+
+pytestmark = pytest.mark.anyio
+
+
+def card(owner: str, description: str) -> CatalogueCard:
+    return CatalogueCard(
+        "report", "Report", description, id=f"of-{owner}", owner=owner, owner_id=owner, version=1, sha=""
+    )  # fmt: skip
+
+
+async def test_anothers_skill_is_told_from_ones_own_of_the_same_slug():
+    theirs = card("ben", "Writes the daily report of a team.")
+    mine = card("anna", "Translates invoices between currencies.")
+    queries = [Query("write the daily report", True), Query("translate invoices", True)]
+    told = await trigger_tests.run(Field(theirs, (mine,), "anna"), queries, None)
+    assert [one.chosen for one in told.answers] == ["ben/report", "report"]
+    assert told.confusion == {"report": 1}
