@@ -1,6 +1,7 @@
 """Server-sent events of work that takes a while: how far it is, and what came of it."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -29,7 +30,9 @@ async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[b
         language: the request's ``Accept-Language``.
     """
     try:
-        async for one in events:
-            yield one
+        # Closed at once where the reader has left: the work ends with its stream.
+        async with aclosing(events):
+            async for one in events:
+                yield one
     except AgentexError as error:
         yield event("error", error_body(error.code, error.details, language=language))

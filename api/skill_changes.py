@@ -73,5 +73,15 @@ class _Changing:
         return await self.create(wanted)
 
 
-Changing = Annotated[_Changing, Depends(_Changing)]
+async def _changing(
+    services: CurrentServices,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    reporter: CurrentReporter,
+    response: Response,
+) -> _Changing:
+    return _Changing(services, principal, settings, reporter, response)
+
+
+Changing = Annotated[_Changing, Depends(_changing)]
 """Changes skills for the caller."""
