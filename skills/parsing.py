@@ -9,7 +9,7 @@ from skills.draft import Neighbour, SkillDraft, Surroundings
 from skills.grammar import assembling
 from skills.models import ParsedSkill, Severity, SkillFormat, SkillReport
 
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 """Goes up when the same bytes are read otherwise than before."""
 
 

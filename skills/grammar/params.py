@@ -3,7 +3,7 @@
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -18,6 +18,8 @@ from skills.source import Source
 _LONGEST_PATTERN = 128
 _BETWEEN_SIGNS = re.compile(r"(?:`[^`]*`|[^|,，、;；/])+")
 _BETWEEN_BARS = re.compile(r"(?:`[^`]*`|[^|])+")
+# Not "默认为空", which says that there is none.
+_JOINED_DEFAULT = re.compile(r"(?:默认|缺省)值?+(?:为|是)?+(?!空$)(?P<value>[^\s:：=].{0,99})")
 _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
 
 
@@ -77,10 +79,11 @@ class _Builder:
         """The parameter."""
         written = self._written
         self._check_name()
-        for text, column in written.unknown:
-            self._note_unknown(text, column)
         of = self._type()
         enum = self._enum(of)
+        for text, column in written.unknown:
+            if not self._takes_default(text, of, enum):
+                self._note_unknown(text, column)
         default = self._default(of, enum)
         required = written.required if written.required is not None else default is None
         if required and default is not None:
@@ -182,19 +185,32 @@ class _Builder:
                 )
         return tuple(values) or None
 
+    def _takes_default(self, text: str, of: Type, enum: tuple[Any, ...] | None) -> bool:
+        """Take an unknown attribute as the default that stands behind the word, as in 默认正式.
+
+        Only where it is a value of the parameter: otherwise it says something else.
+        """
+        match = _JOINED_DEFAULT.fullmatch(text)
+        if match is None or "default" in self._written.texts:
+            return False
+        try:
+            is_value = _is_among(param_types.coerce(match["value"], of), enum)
+        except Mismatch:
+            return False
+        if is_value:
+            self._written.texts["default"] = match["value"]
+        return is_value
+
     def _default(self, of: Type, enum: tuple[Any, ...] | None) -> object:
         text = self._written.says("default")
         if text is None:
             return None
-        is_array = of.name == "array"
         try:
-            array = param_types.read_array(text, of) if is_array else []
-            default = array if is_array else param_types.coerce(text, of)
+            default = param_types.coerce(text, of)
         except Mismatch:
             self._note("SK035", default=text, type=of.name)
             return None
-        members = array if is_array else [default]
-        if enum and not set(map(_comparable, members)) <= set(map(_comparable, enum)):
+        if not _is_among(default, enum):
             values = ", ".join(f"`{value}`" for value in enum[:10])
             self._note("SK036", default=text, values=values)
         return default
@@ -247,6 +263,12 @@ class _Builder:
             "no" if word.lower() == "yes" else "false" if word.lower() == "true" else "optional",
         )
         return (self._source.edit(line, column, length, better),)
+
+
+def _is_among(default: object, enum: tuple[Any, ...] | None) -> bool:
+    """Whether a default, or each member of an array, is one of the allowed values."""
+    members = cast("list[object]", default) if isinstance(default, list) else [default]
+    return not enum or set(map(_comparable, members)) <= set(map(_comparable, enum))
 
 
 def _comparable(value: object) -> Hashable:

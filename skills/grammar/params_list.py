@@ -24,6 +24,9 @@ _SPACED = re.compile(
     r"(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
     re.IGNORECASE | re.DOTALL,
 )
+_LISTED = re.compile(
+    r"(?P<word>[^(（\[<:：=]{1,20}?)\s{0,8}[(（\[<](?P<values>[^()（）\[\]<>]{1,2000})[)）\]>]"
+)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
@@ -102,7 +105,8 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def holds_type(text: str) -> bool:
     """Whether attributes between commas name a type."""
-    return any(param_types.read_type(text[slice(*one)]) for one in _pieces(text, 0, len(text)))
+    pieces = [text[slice(*one)].strip() for one in _pieces(text, 0, len(text))]
+    return any(param_types.read_type(piece) or _listed(piece) for piece in pieces)
 
 
 def read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
@@ -137,6 +141,11 @@ def _read_attribute(written: Written, piece: str, column: int) -> bool:
         written.required_place = (column, len(piece))
     elif param_types.read_type(piece):
         written.texts.setdefault("type", piece)
+    elif listed := _listed(piece):
+        kind, values = listed
+        written.texts.setdefault("enum", values)
+        if param_types.read_type(kind):
+            written.texts.setdefault("type", kind)
     elif named := _named(piece):
         _take(written, *named)
     elif "|" in piece:
@@ -144,6 +153,15 @@ def _read_attribute(written: Written, piece: str, column: int) -> bool:
     else:
         return False
     return True
+
+
+def _listed(piece: str) -> tuple[str, str] | None:
+    """The allowed values in brackets, behind what calls them so: ``枚举（甲/乙）``, ``one of [a, b]``."""
+    match = _LISTED.fullmatch(piece)
+    if match is None:
+        return None
+    word = unicodedata.normalize("NFKC", match["word"]).strip("`* ").lower()
+    return (word, match["values"].strip()) if ATTRIBUTE_NAMES.get(word) == "enum" else None
 
 
 def _named(piece: str) -> tuple[str, str] | None:
