@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from skills.anchors import find_anchored
+from skills.checks.destinations import HOST, is_local, stays_here
 from skills.checks.scan import Scan, Span
 from skills.diagnostics import Finding
 
@@ -79,24 +80,17 @@ _NETWORK = re.compile(
 )
 # Programs read .env files for good reasons; only what sends a body along is told of them.
 _SENDING = re.compile(
-    r"\bcurl\b[^\n]{0,300}(?: -(?:d|F|T)\b| --(?:data[\w-]{0,12}|form|upload-file)\b)"
+    r"\bcurl\b[^\n]{0,300}(?: -[a-zA-Z]{0,8}[dFT]\b| --(?:data[\w-]{0,12}|form|upload-file)\b)"
     r"|\bwget\b[^\n]{0,300}--post|\b(?:nc|ncat|scp|sftp)\b +-?\S|requests\.(?:post|put)",
     re.IGNORECASE,
 )
 
-
-_HOST = re.compile(r"\b(?:https?|ftp)://(?P<host>[^\s\"'`<>]{1,300})", re.IGNORECASE)
-_LOCAL = re.compile(
-    r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?=[/?#]|[).,;。，；]{0,4}$)",
-    re.IGNORECASE,
-)
 _TO = re.compile(
     r"(?:\b(?:to|into|at|via|with|fetch|download|request|call|submit|forward|transfer|share)[ \t]{1,8}"
     r"|[到至给向往用][ \t]{0,8})[\"'<(]?$",
     re.IGNORECASE,
 )
 _LONGEST_TO = 24
-_COMMAND = re.compile(r"[^\n;|&`]{0,600}")
 
 
 def check(scan: Scan) -> Iterator[Finding]:
@@ -170,13 +164,11 @@ def _credentials(scan: Scan) -> Iterator[Finding]:
 def _goes_out(scan: Scan, asks: re.Pattern[str], step: Span) -> bool:
     """Whether a step uses the network as asked, not only this machine's own."""
     for found in asks.finditer(scan.text, *step):
-        command = _COMMAND.match(scan.text, found.start())
-        addresses = list(_HOST.finditer(command[0])) if command else []
-        if not addresses or not all(_LOCAL.match(one["host"]) for one in addresses):
+        if not stays_here(scan, found.start()):
             return True
     return asks is _NETWORK and any(
-        not _LOCAL.match(found["host"]) and _is_used(scan, found.start())
-        for found in _HOST.finditer(scan.text, *step)
+        not is_local(found["host"]) and _is_used(scan, found.start())
+        for found in HOST.finditer(scan.text, *step)
     )
 
 

@@ -68,18 +68,39 @@ _ROLE = re.compile(
     r"|\[/?INST\]|<</?SYS>>",
     re.IGNORECASE,
 )
-# What only forbids concealment: a negation in the same clause, with no word that turns it round.
-_FORBIDDEN = re.compile(
-    r"(?:\b(?:never|(?:do|must|should|may|can) {0,12}not|don['’]t|mustn['’]t|shouldn['’]t|can['’]t)\b"
-    r"(?![^\n]{0,80}\b(?:hesitate|forget|fail|worry|mind|wait|stop|ask|but|and|then|just|instead)\b)"
-    r"[^.;:,!?()。；：，！？]{0,60}|(?:不得|不要|不能|不可|不应|不准|不许|禁止|严禁|切勿|请勿|绝不)"
-    r"(?![^\n]{0,8}[停等犹忘而并])[^.;:,!?()。；：，！？、 ]{0,8})$",
+# What only forbids concealment: a negation in the same clause that reaches as far as the phrase.
+_NOT = (
+    r"\b(?:never|(?:do|must|should|may) {0,12}not|don['’]t|mustn['’]t|shouldn['’]t"
+    r"|(?<!\bif you )(?<!\bwhen you )(?:can {0,12}not|can['’]t))\b"
+    # Words that turn it round, or begin what is not negated any more.
+    r"(?![^\n]{0,80}\b(?:hesitate|forget|fail|worry|mind|wait|stop|ask|but|and|then|just|instead"
+    r"|because|so|since|while|afraid|shy|reluctant|bother|skip|miss|refuse|neglect|avoid)\b)"
+)
+# Who is told nothing is kept in the dark: "never report this to keep it from the user".
+_NOT_TOLD = (
+    r"(?![^\n]{0,80}\b(?:tell|mention|report|show|log|print|display|reveal|say|warn|notify|inform"
+    r"|alert)\b)"
+)
+_IN_CLAUSE = r"[^.;:,!?()。；：，！？]"
+_FORBIDDEN_WITHOUT = re.compile(rf"{_NOT}{_IN_CLAUSE}{{0,60}}$", re.IGNORECASE)
+_FORBIDDEN_SECRETLY = re.compile(rf"{_NOT}{_NOT_TOLD}{_IN_CLAUSE}{{0,60}}$", re.IGNORECASE)
+# "Do not rename files hide this" gives two orders.
+_FORBIDDEN_TO_HIDE = re.compile(
+    rf"{_NOT}{_NOT_TOLD}(?:{_IN_CLAUSE}{{0,60}} (?:or|nor|to|way|circumstances?))?"
+    r"(?: {1,12}(?:ever|again|simply|knowingly|actively|deliberately|intentionally)){0,3} {1,12}$",
     re.IGNORECASE,
+)
+_FORBIDDEN_CHINESE = re.compile(
+    r"(?:不得|不要|不能|不可|不应|不准|不许|禁止|严禁|切勿|请勿|绝不)"
+    r"(?![^\n]{0,8}(?:[停等犹忘而并问管怕]|告诉|告知|通知|声张|惊动|打扰|提醒|担心|顾虑|理会))"
+    r"[^.;:,!?()。；：，！？、 ]{0,8}$"
 )
 _FORBIDDEN_WITHIN = 80
 _FORBIDDABLE = (
-    *("without", "hide", "conceal", "keep", "secretly", "对", "向"),
-    *("瞒着", "背着", "偷偷", "悄悄", "暗中", "秘密"),
+    (("without",), _FORBIDDEN_WITHOUT),
+    (("secretly",), _FORBIDDEN_SECRETLY),
+    (("hide", "conceal", "keep"), _FORBIDDEN_TO_HIDE),
+    (("对", "向", "瞒着", "背着", "偷偷", "悄悄", "暗中", "秘密"), _FORBIDDEN_CHINESE),
 )
 _OVERRIDE = re.compile("|".join(_OVERRIDES), re.IGNORECASE)
 _CONCEALMENT = re.compile("|".join(_CONCEALMENTS), re.IGNORECASE)
@@ -113,6 +134,9 @@ def check(scan: Scan) -> Iterator[Finding]:
 
 def _is_forbidden(flat: str, lower: str, place: int) -> bool:
     """Whether the text says that what stands at a place must not be done."""
-    if not lower.startswith(_FORBIDDABLE, place):
-        return False
-    return bool(_FORBIDDEN.search(flat[max(0, place - _FORBIDDEN_WITHIN) : place]))
+    before = flat[max(0, place - _FORBIDDEN_WITHIN) : place]
+    return any(
+        pattern.search(before) is not None
+        for words, pattern in _FORBIDDABLE
+        if lower.startswith(words, place)
+    )

@@ -94,6 +94,14 @@ def test_the_marks_around_a_title_are_no_part_of_the_name():
         assert parsed.name == ("**a**" if title.endswith("**a**") else "a"), title
 
 
+@pytest.mark.parametrize("name", ["SEC907.bare.has", "SEC910.beside.has"])
+def test_each_step_of_some_skills_is_told(name: str):
+    case = _named(name)
+    parsed = parse(case.content).parsed
+    assert parsed is not None
+    assert [one.line for one in _found(case)] == [step.line for step in parsed.steps]
+
+
 def test_whatever_can_be_mended_mechanically_offers_a_mend():
     assert {case.code for case in _MENDED} >= {
         *("AS002", "AS004", "AS005", "AS006", "AS010", "AS012", "AS013"),
