@@ -168,7 +168,7 @@ class Trials:
                 await usage.count(work.session, trial, tokens)
 
     def answers(self, queries: Sequence[Query]) -> list[Answer]:
-        """What came of all trials, request by request."""
+        """What came of all trials, request by request; to be asked once :meth:`run` has ended."""
         field = self._field
         cards = {card.id: card for card in (*field.beside, field.tested)}
         answers: list[Answer] = []

@@ -31,7 +31,7 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
     with Progress(
         *columns, console=output.remarks, transient=True, disable=not output.lively
     ) as progress:
-        task = progress.add_task(output.render(messages.EVAL_ASKING), total=None)
+        task = progress.add_task(output.render(messages.FOLLOW_ASKING), total=None)
         async with client.stream("POST", path, body=body) as response:
             async for event in read_events(response.aiter_bytes()):
                 value = _JSON.validate_json(event.data)
@@ -44,7 +44,7 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
                         return value
                     case _:
                         pass
-    raise CommandFailed(ServerUnreachable(), messages.EVAL_CUT)
+    raise CommandFailed(ServerUnreachable(), messages.FOLLOW_CUT)
 
 
 def _details(value: JsonValue) -> dict[str, JsonValue]:

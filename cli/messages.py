@@ -193,7 +193,7 @@ PAGE = Message("p. {page}", "第 {page} 页")
 LEG = Message("{leg}: rank {rank}, score {score}", "{leg}：第 {rank} 名，得分 {score}")
 LEG_NONE = Message("{leg}: not found", "{leg}：未命中")
 
-EVAL_ASKING = Message("asking", "提问中")
+FOLLOW_ASKING = Message("asking", "提问中")
 EVAL_SAVED = Message(
     "{added} questions saved, {extended} extended.", "已保存 {added} 个问题，扩充 {extended} 个。"
 )
@@ -220,9 +220,9 @@ EVAL_OTHER_QUESTIONS = Message(
 EVAL_TOO_LOW = Message(
     "Recall at 5 is {recall}, less than {wanted}.", "召回率@5 为 {recall}，低于 {wanted}。"
 )
-EVAL_CUT = Message(
-    "The connection broke off before the measurement was done: run the command again.",
-    "评测完成前连接中断：请重新运行该命令。",
+FOLLOW_CUT = Message(
+    "The connection broke off before the work was done: run the command again.",
+    "任务完成前连接中断：请重新运行该命令。",
 )
 FILE_UNWRITABLE = Message(
     "{path} can't be written ({reason}): choose another place, or make room and rights there.",

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight
 from kb_service.text.lexical import is_cjk_dominant, tokenize
@@ -153,6 +154,18 @@ class SkillSelector:
             weight = dense_weight(query, self._encoded.encoder.languages)
         if self._encoded is not None and weight:
             nearness = await _nearness(query, self._encoded)
+        return await self._ranked_beside(query, nearness, weight)
+
+    async def rank_anyway(self, query: str) -> tuple[Choice, ...]:
+        """The same, by words alone while the encoder gives no answer."""
+        try:
+            return await self.rank(query)
+        except EngineUnavailable:
+            return await self._ranked_beside(query, [None] * len(self._cards), 0.0)
+
+    async def _ranked_beside(
+        self, query: str, nearness: Sequence[_Near | None], weight: float
+    ) -> tuple[Choice, ...]:
         if len(self._cards) <= _RANKED_AT_ONCE:
             return self._ranked(query, nearness, weight)
         return await asyncio.to_thread(self._ranked, query, nearness, weight)

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
-from skills.tables import SkillUsage
+from skills.tables import Skill, SkillUsage
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -39,26 +39,35 @@ class Usage:
 async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int], int]) -> None:
     """Add to the counters of one kind.
 
+    Skills that are gone are left out, and stay until the transaction's end where they are there.
+
     Args:
-        work: the transaction; the skills must be there.
+        work: the transaction.
         use: which counter.
         counts: how much to add, by id of the skill and version.
     """
     session = work.session
-    insert = _INSERTS[session.get_bind().dialect.name]
-    now = utc_now()
+    ids = sorted({skill_id for skill_id, _ in counts})
     # In one order everywhere: two transactions must not wait for each other's rows.
-    for (skill_id, version), number in sorted(counts.items()):
-        none = dict.fromkeys((kind.value for kind in Use), 0)
-        key = {"skill_id": skill_id, "version": version, "last_used_at": now}
-        row = insert(SkillUsage).values(none | key | {use.value: number})
-        column = col(getattr(SkillUsage, use.value))
-        await session.exec(
-            row.on_conflict_do_update(
-                index_elements=["skill_id", "version"],
-                set_={use.value: column + number, "last_used_at": now},
-            )
+    there = select(Skill.id).where(col(Skill.id).in_(ids)).order_by(col(Skill.id))
+    kept = set(await session.exec(there.with_for_update(read=True, key_share=True)))
+    none = dict.fromkeys((kind.value for kind in Use), 0)
+    rows = [
+        {**none, "skill_id": skill_id, "version": version, use.value: number}
+        for (skill_id, version), number in sorted(counts.items())
+        if skill_id in kept
+    ]
+    if not rows:
+        return
+    insert = _INSERTS[session.get_bind().dialect.name](SkillUsage)
+    now, column = utc_now(), col(getattr(SkillUsage, use.value))
+    more = insert.excluded[use.value]
+    await session.exec(
+        insert.values([{**row, "last_used_at": now} for row in rows]).on_conflict_do_update(
+            index_elements=["skill_id", "version"],
+            set_={use.value: column + more, "last_used_at": now},
         )
+    )
 
 
 async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:

@@ -22,8 +22,8 @@ from agents.runs.reaching import Reaching
 from agents.runs.retriever import KnowledgeBaseRetriever, Recorder
 from agents.runs.store import BegunRun
 from agents.runs.taking_up import Unfinished
-from agents.skill_use.library import TaskOfOwner
 from agents.skill_use.offering import SkillUse
+from agents.skill_use.refs import TaskOfOwner
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight

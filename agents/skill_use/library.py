@@ -1,13 +1,14 @@
 """The skills of a run's owner: opened for the run, and what it does with them written down."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.skill_use.offers import OfferCounter
+from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
 from agents.tables import RunSkill
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
@@ -26,37 +27,6 @@ from skills.usage import Use, count_uses
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SkillVersionRef:
-    """A version of a skill.
-
-    Args:
-        id: of the skill.
-        version: its number.
-        sha: SHA-256 of its content, hexadecimal.
-    """
-
-    id: str
-    version: int
-    sha: str
-
-
-@dataclass(frozen=True, slots=True)
-class TaskOfOwner:
-    """A task of runs (``AgentRun.task_id``), and the account whose it is."""
-
-    id: str
-    owner_id: str
-
-
-class OfferCounter(Protocol):
-    """Counts skills that stand in indexes, without making anybody wait."""
-
-    def add(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stood in the index of one more run."""
-        ...
 
 
 class SkillLibrary(Protocol):
@@ -103,7 +73,7 @@ class OwnersSkills:
     Args:
         database: where skills are.
         task: the run's.
-        offers: counts what stands in the index; None for a run that was counted before.
+        offers: counts what stands in the index; None where that is not to be counted.
     """
 
     def __init__(
@@ -185,8 +155,5 @@ class OwnersSkills:
         if not skills:
             return
         counts = {(one.id, one.version): 1 for one in skills}
-        try:
-            async with unit_of_work(self._database) as work:
-                await count_uses(work, use, counts)
-        except IntegrityError:
-            log.info("skill.gone", use=use.value)
+        async with unit_of_work(self._database) as work:
+            await count_uses(work, use, counts)

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from agents.requests import PinnedSkill, RunRequest
-from agents.skill_use.library import OwnersSkills, SkillVersionRef, TaskOfOwner
+from agents.skill_use.active import OfferedSkill
+from agents.skill_use.library import OwnersSkills
 from agents.skill_use.offers import OfferCounter
-from agents.skill_use.shelf import Means, OfferedSkill, SkillShelf
+from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
+from agents.skill_use.shelf import Means, SkillShelf
 from core.accounts.permissions import Permission
 from core.database.engine import Database
 from core.errors import EngineUnavailable
@@ -61,13 +63,15 @@ class SkillUse:
         Returns:
             None where there are none that it may use.
         """
-        is_begun, owner_id = cards is None, task.owner_id
+        owner_id = task.owner_id
+        # What a run that goes on has in its index was counted when it began.
+        offers = None if cards is None else self.offers
         if cards is None:
             cards = await self._readable(owner_id, request)
         # What the run began with or did has to be gone through again, whoever may use it now.
         if not cards and not request.skills and not had_skills:
             return None
-        library = OwnersSkills(self._database, task, None if is_begun else self.offers)
+        library = OwnersSkills(self._database, task, offers)
         offered = list(keyed(cards, owner_id).values())
         budget = index_budget(context_window)
         return SkillShelf(
@@ -112,11 +116,10 @@ class SkillUse:
     ) -> Means:
         try:
             selector = await self._selector(offered)
-            ranked = await selector.rank(question) if len(offered) > MOST_LISTED else ()
         except EngineUnavailable:
             # Which skills are listed must not keep a run from beginning.
             selector = await prepare_selector([one.card for one in offered])
-            ranked = await selector.rank(question)
+        ranked = await selector.rank_anyway(question) if len(offered) > MOST_LISTED else ()
         cards = [one.card for one in ranked or offered]
         listed = write_index(cards, budget, most=MOST_LISTED) if cards else _NOTHING
         return Means(library, selector, listed)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from agents.skill_use.library import SkillVersionRef
+from agents.skill_use.refs import SkillVersionRef
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import AgentexError
@@ -49,9 +49,11 @@ class OfferCounter:
         try:
             async with unit_of_work(self._database) as work:
                 await count_uses(work, Use.OFFERED, counts)
-        except AgentexError as error:
+        except (AgentexError, asyncio.CancelledError) as error:
             # They are added to what comes until then.
             self._counts.update(counts)
+            if isinstance(error, asyncio.CancelledError):
+                raise
             log.warning("skill_offers.not_written", code=int(error.code))
         except Exception:
             # Whatever it is, the next round must come.

@@ -2,18 +2,18 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from agents.json_shapes import as_object, as_text
 from agents.models.port import Message, ToolCall
-from agents.skill_use.library import SkillLibrary, SkillVersionRef
-from agents.skill_use.stages import Stage, is_named, told_stage
-from core.errors import EngineUnavailable
+from agents.skill_use.active import ActiveSkill, OfferedSkill, Working, as_state, dumped, read_note
+from agents.skill_use.library import SkillLibrary
+from agents.skill_use.stages import is_named
 from skills.cards import SkillCard
 from skills.index_block import IndexBlock
-from skills.selection import SkillSelector, prepare_selector
+from skills.selection import SkillSelector
 
 LOAD, READ_FILE, FIND, COMPLETE = (
     "load_skill",
@@ -29,76 +29,6 @@ MOST_TOKENS = 20_000
 """About how many tokens all skills of a run may take together."""
 _ALIKE = 3
 _MOST_NAMED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedSkill:
-    """A skill that the run may load, under the key by which it is named to the model."""
-
-    key: str
-    ref: SkillVersionRef
-    card: SkillCard
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveSkill:
-    """A skill that the run works by.
-
-    Attributes:
-        tools: As declared; None where the skill restricts none.
-        steps: Their titles.
-        tokens: An estimate of its text.
-        chosen: By a person, not by the model.
-        stages: The steps themselves where the skill is strict, else none.
-    """
-
-    key: str
-    ref: SkillVersionRef
-    name: str
-    tools: tuple[str, ...] | None
-    steps: tuple[str, ...]
-    tokens: int
-    chosen: bool
-    stages: tuple[Stage, ...] = ()
-
-
-_ACTIVE = TypeAdapter(ActiveSkill)
-
-
-@dataclass(slots=True)
-class _Working:
-    """An active skill with the call that loaded it, and what that gave.
-
-    Attributes:
-        done: What was said of each step that is done, from 1.
-    """
-
-    skill: ActiveSkill
-    call: ToolCall
-    content: str
-    done: dict[int, str] = field(default_factory=dict[int, str])
-
-    @property
-    def current(self) -> int | None:
-        """The first step that is not done."""
-        steps = range(1, len(self.skill.steps) + 1)
-        return next((index for index in steps if index not in self.done), None)
-
-    @property
-    def in_force(self) -> ActiveSkill:
-        """The skill with the tools that it allows at this step."""
-        if not self.skill.stages or self.current is None:
-            return self.skill
-        return _at_stage(self.skill, self.current)
-
-    @property
-    def told(self) -> str:
-        """What the call gave; of a strict skill with the step that is current now."""
-        stages = self.skill.stages
-        if not stages or not self.done:
-            return self.content
-        now = "All steps are done." if self.current is None else told_stage(stages, self.current)
-        return self.content.removesuffix(told_stage(stages, 1)) + now
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +73,10 @@ class SkillShelf:
         self._is_begun = not self.chosen
         self._selector = means.selector
         self._offered = {one.key: one for one in [*offered, *chosen]}
-        self._working: dict[str, _Working] = {}
+        self._working: dict[str, Working] = {}
         self._held: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
         self._shown: JsonValue = None
-        self._unseen: set[str] = set()
         self._is_listed = False
 
     @property
@@ -176,11 +105,7 @@ class SkillShelf:
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
         """The offered skills that fit a request, best first; by words alone without an encoder."""
-        try:
-            ranked = await self._selector.rank(query)
-        except EngineUnavailable:
-            by_words = await prepare_selector([one.card for one in self._offered.values()])
-            ranked = await by_words.rank(query)
+        ranked = await self._selector.rank_anyway(query)
         found = [self._offered.get(one.card.slug) for one in ranked if one.score > 0]
         return [one for one in found if one is not None][:most]
 
@@ -213,7 +138,7 @@ class SkillShelf:
 
     def hold(self, call_id: str, skill: JsonValue) -> None:
         """Keep tools to a skill already while a person is asked for what it needs."""
-        held = _ACTIVE.validate_python(skill)
+        held = read_note(skill)
         self._held[call_id] = held
         self.pin(held)
 
@@ -238,24 +163,25 @@ class SkillShelf:
         """Let a note count, now or when the run is taken up."""
         about = as_object(note)
         if "loaded" in about:
-            skill = _ACTIVE.validate_python(about["loaded"])
+            skill = read_note(about["loaded"])
             self.pin(skill)
-            self._working[skill.ref.id] = _Working(skill, call, content)
-            self._unseen.add(skill.ref.id)
+            self._working[skill.ref.id] = Working(skill, call, content)
         if "step" in about:
             step = as_object(about["step"])
             working, index = self._working.get(str(step["id"])), step["index"]
             if working is not None and isinstance(index, int):
                 working.done[index] = as_text(step.get("evidence"))
-                self._unseen.add(working.skill.ref.id)
+                working.is_unread = True
 
-    def begin_round(self) -> None:
-        """The model has read all that earlier calls gave."""
-        self._unseen.clear()
+    def end_round(self) -> None:
+        """The calls of a turn are made: the model reads what they gave before it calls again."""
+        for working in self._working.values():
+            working.is_unread = False
 
-    def is_unseen(self, skill_id: str) -> bool:
+    def is_unread(self, skill_id: str) -> bool:
         """Whether the model was given the skill, or its current step, by a call of this turn."""
-        return skill_id in self._unseen
+        working = self._working.get(skill_id)
+        return working is not None and working.is_unread
 
     def current_step(self, skill_id: str) -> int | None:
         """The first step of an active skill that is not done; None once all are."""
@@ -346,7 +272,7 @@ class SkillShelf:
         Args:
             anew: whether nobody has been shown them yet.
         """
-        shown: JsonValue = [_shown(one) for one in self._working.values()]
+        shown: JsonValue = [as_state(one) for one in self._working.values()]
         if not shown or (shown == self._shown and not anew):
             return None
         self._shown = shown
@@ -356,36 +282,3 @@ class SkillShelf:
 def alike_of(text: str, known: Sequence[str]) -> list[str]:
     """Those of some names that are spelled nearly like a text."""
     return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)
-
-
-def _at_stage(skill: ActiveSkill, index: int) -> ActiveSkill:
-    """A strict skill with the tools that it allows at a step, from 1."""
-    named = skill.stages[index - 1].tools
-    return skill if named is None else replace(skill, tools=named)
-
-
-def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
-    """A skill as notes keep it."""
-    return _ACTIVE.dump_python(skill, mode="json")
-
-
-def held_skill(skill: ActiveSkill) -> ActiveSkill:
-    """A skill that waits to be loaded: it restricts tools and has no steps to show."""
-    begun = _at_stage(skill, 1) if skill.stages else skill
-    return replace(begun, steps=(), stages=())
-
-
-def _shown(one: _Working) -> JsonValue:
-    steps: list[JsonValue] = []
-    is_current = False
-    for index, title in enumerate(one.skill.steps, start=1):
-        status = "done" if index in one.done else "pending"
-        if status == "pending" and not is_current:
-            status, is_current = "current", True
-        step: dict[str, JsonValue] = {"index": index, "title": title, "status": status}
-        evidence = one.done.get(index)
-        steps.append({**step, "evidence": evidence} if evidence else step)
-    ref = one.skill.ref
-    about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
-    named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}
-    return {**about, **named, "chosen": one.skill.chosen, "steps": steps}

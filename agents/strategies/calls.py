@@ -50,8 +50,13 @@ class CallRunner:
         Raises:
             Suspended: some wait for a person or for the caller's frontend; the others are done.
         """
-        if (skills := self._strategy.inputs.skills) is not None:
-            skills.begin_round()
+        try:
+            return await self._run_all(calls, tools)
+        finally:
+            if (skills := self._strategy.inputs.skills) is not None:
+                skills.end_round()
+
+    async def _run_all(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
         done = await self._run_first(calls, tools)
         ready = [call for call in calls if call.id not in done and not self._waits(call, tools)]
         if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
@@ -152,9 +157,11 @@ class CallRunner:
             given: its result where it is known without the call being made.
         """
         journal, key = self._strategy.inputs.journal, _key(call)
-        past, is_denied = journal.read(key), tools.refusal(call.name) is not None
+        past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
-            output, findings = (given, []) if given else await self._run_now(call, tools)
+            output, findings = (
+                (given, []) if given else await self._run_now(call, tools, refusal=refusal)
+            )
             done = self._skill_note(call)
             # What a call did that broke does not count.
             note = done if is_good(output) else None
@@ -170,7 +177,7 @@ class CallRunner:
             self._strategy.channel.emit(result)
         else:
             self._strategy.channel.observe(result)
-        if past is None and is_denied:
+        if past is None and refusal is not None:
             # The denial is counted: a run that is taken up must find it, and its result, told.
             await self._strategy.channel.written()
         return output
@@ -179,23 +186,23 @@ class CallRunner:
         skills = self._strategy.inputs.skills
         return None if skills is None else skills.take_note(call.id)
 
-    async def _denied(self, call: ToolCall, tools: Toolbox) -> ToolOutput | None:
-        """What a call gives that the active skills do not allow; None where they do."""
-        refusal, skills = tools.refusal(call.name), self._strategy.inputs.skills
-        if refusal is None or skills is None:
-            return None
+    async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
+        """What a call gives that the active skills do not allow."""
         try:
-            await skills.denied(call.name)
+            if (skills := self._strategy.inputs.skills) is not None:
+                await skills.denied(call.name)
         except AgentexError as error:
             # It is refused all the same, and must not end the run.
             _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
         return ToolOutput(refusal, ran=False)
 
-    async def _run_now(self, call: ToolCall, tools: Toolbox) -> tuple[ToolOutput, list[Finding]]:
+    async def _run_now(
+        self, call: ToolCall, tools: Toolbox, *, refusal: str | None
+    ) -> tuple[ToolOutput, list[Finding]]:
         journal, key = self._strategy.inputs.journal, _key(call)
         known, tool = journal.find(key), tools.get(call.name)
-        if (denied := await self._denied(call, tools)) is not None:
-            return denied, []
+        if refusal is not None:
+            return await self._denied(call, refusal), []
         if known is not None:
             self._hold_skill(call, known)
         arguments = call.arguments

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skill_use import shelf as shelves
-from agents.skill_use.shelf import ActiveSkill, SkillShelf
+from agents.skill_use.active import ActiveSkill
+from agents.skill_use.shelf import SkillShelf
 from agents.skill_use.stages import told_stage
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
 from agents.tools.skill_texts import no_result
@@ -91,7 +92,7 @@ def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments)
         return f"Step {current} of {skill.key} is the current one: carry it out and report it."
     if not arguments.evidence:
         return f"Say in evidence what was done in step {index}."
-    if skills.is_unseen(skill.ref.id):
+    if skills.is_unread(skill.ref.id):
         return f"Step {index} was shown only now: carry it out, and report it in a later turn."
     return None
 

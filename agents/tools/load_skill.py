@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.json_shapes import as_object
 from agents.skill_use import shelf as shelves
-from agents.skill_use.shelf import ActiveSkill, OfferedSkill, SkillShelf, dumped, held_skill
+from agents.skill_use.active import ActiveSkill, OfferedSkill, dumped, held_skill
+from agents.skill_use.shelf import SkillShelf
 from agents.skill_use.stages import stages_of, title_of
 from agents.tools.base import (
     NoResult,
@@ -158,7 +159,13 @@ def no_skill(skills: SkillShelf, name: str) -> NoResult:
 
 
 def gone(skills: SkillShelf, offered: OfferedSkill, name: str) -> NoResult:
-    """The same of one that the run's owner may not use any more: it is not suggested again."""
+    """The same of one that the run's owner may not use any more: it is not suggested again.
+
+    Raises:
+        SkillNotFound: a person chose it: the run would go on without what it does not allow.
+    """
+    if skills.is_chosen(offered.ref.id) and not skills.is_active(offered.ref.id):
+        raise SkillNotFound
     skills.forget(offered)
     return no_skill(skills, name)
 

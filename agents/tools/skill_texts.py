@@ -6,7 +6,7 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import JsonValue
 
-from agents.skill_use.shelf import ActiveSkill
+from agents.skill_use.active import ActiveSkill
 from agents.skill_use.stages import is_enforceable, told_stage, untagged
 from agents.tools.base import NoResult
 from skills.cards import plain

@@ -189,6 +189,10 @@ IS_WRONG = Message("wrong", "错误")
 OFFLINE_OR_MODEL = Message(
     "Use --offline or --model, not both.", "--offline 与 --model 只能选一个。"
 )
+OFFLINE_OR_RUNS = Message(
+    "Use --offline or --runs, not both: words give the same answer each time.",
+    "--offline 与 --runs 只能选一个：离线评分每次结果相同。",
+)
 TRIED_BY = Message(
     "{model} chose, asked {runs} times for each request; its tokens count as your usage.",
     "由 {model} 选择，每个请求询问 {runs} 次；消耗的 token 计入您的用量。",

@@ -82,6 +82,8 @@ async def try_triggers(
     """Ask which requests would choose a skill among all those that your agents may use."""
     if offline and model:
         raise CommandFailed(InvalidRequest("model", "with --offline"), said.OFFLINE_OR_MODEL)
+    if offline and runs:
+        raise CommandFailed(InvalidRequest("runs", "with --offline"), said.OFFLINE_OR_RUNS)
     queries = _read(file)
     row = await find(client, wanted)
     asked: list[JsonValue] = [one.model_dump() for one in queries]

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from agents.skill_use.library import SkillVersionRef
-from agents.skill_use.shelf import Means, OfferedSkill, SkillShelf
+from agents.skill_use.active import OfferedSkill
+from agents.skill_use.refs import SkillVersionRef
+from agents.skill_use.shelf import Means, SkillShelf
 from core.errors import SkillFileNotFound, SkillNotFound
 from skills import parsing
 from skills.cards import card_of

@@ -164,14 +164,15 @@ async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
     capsys: pytest.CaptureFixture[str],
     is_elsewhere: bool,
 ):
+    # Nobody waits for a driver that does not answer; that of another process looks twice a second.
+    monkeypatch.setattr(service, "_STOP_SECONDS", 200)
     model, request = HeldModel("Hello"), asking()
     runs, others = services(model), services()
     preparation = Preparation(runs, monkeypatch)
     key = await runs.begin(principal, request)
     await asyncio.wait_for(preparation.began.wait(), 10)
-    started = time.monotonic()
-    assert await (others if is_elsewhere else runs).stop(principal, request.run_id)
-    took = time.monotonic() - started
+    async with asyncio.timeout(60):
+        assert await (others if is_elsewhere else runs).stop(principal, request.run_id)
     preparation.may_end.set()
     await asyncio.wait_for(runs.drain(5), 10)
 
@@ -179,8 +180,6 @@ async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
     assert not model.asked.is_set()
     # To the operator it is no failure.
     assert "warning" not in capsys.readouterr().out
-    # Nobody waited for a driver that does not answer; that of another process looks twice a second.
-    assert took < 1.6
 
 
 async def test_run_is_not_taken_for_lost_while_it_is_prepared(

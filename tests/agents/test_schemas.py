@@ -1,6 +1,5 @@
 """JSON Schemas as strangers write them: checked, and never at the server's expense."""
 
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
@@ -83,11 +82,10 @@ def test_schema_that_is_none_lets_everything_through(schema: dict[str, Any], val
     ],
     ids=range(9),
 )
+@pytest.mark.timeout(60)
 def test_schema_holds_nobody_up(schema: dict[str, Any], value: Any):
-    started = time.monotonic()
-    schema_fault(schema, value)
     # Any of them would take minutes, or years.
-    assert time.monotonic() - started < 5
+    schema_fault(schema, value)
 
 
 def test_nothing_is_fetched_for_a_schema():

@@ -10,7 +10,8 @@ from sqlmodel import select
 from agents.events import Failed
 from agents.models.port import ToolCall
 from agents.requests import ClientTool
-from agents.skill_use.library import OwnersSkills, SkillVersionRef, TaskOfOwner
+from agents.skill_use.library import OwnersSkills
+from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
 from agents.strategies import start
 from agents.strategies.base import Limits
 from agents.strategies.calls import LATE_CALL
@@ -19,7 +20,7 @@ from agents.tables import RunSkill
 from agents.tools.base import ToolOutput, ToolRules
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors import DatabaseUnavailable, SkillNotFound
 from skills.catalogue import OpenedSkill
 from tests.agents.run_parts import register
 from tests.agents.skill_parts import InMemoryLibrary, shelf_of
@@ -183,6 +184,18 @@ async def test_run_ends_where_a_chosen_skill_cant_be_loaded(server, client, agen
     events = [event async for event in start(agent_type, given).events()]
     assert isinstance(events[-1], Failed)
     assert events[-1].error_code == DatabaseUnavailable.code
+    assert not server.requests
+
+
+@pytest.mark.parametrize("agent_type", ["react", "plan_execute"])
+async def test_run_ends_where_a_chosen_skill_is_gone(server, client, agent_type):
+    library = InMemoryLibrary(NARROW)
+    shelf = shelf_of(library, chosen=["narrow"])
+    del library.skills["narrow"]
+    given = asked(server, client, shelf, [SEARCH], chosen=1)
+    events = [event async for event in start(agent_type, given).events()]
+    assert isinstance(events[-1], Failed)
+    assert events[-1].error_code == SkillNotFound.code
     assert not server.requests
 
 

@@ -10,9 +10,10 @@ from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
 from agents.models.port import Message, ToolCall
-from agents.skill_use.library import SkillVersionRef, TaskOfOwner
+from agents.skill_use.active import ActiveSkill, dumped
 from agents.skill_use.offering import MOST_LISTED, SkillUse
-from agents.skill_use.shelf import MOST_TOKENS, ActiveSkill, dumped
+from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
+from agents.skill_use.shelf import MOST_TOKENS
 from agents.strategies.base import StrategyInput
 from agents.strategies.exchange import LEFT_OUT, fitted_into
 from agents.tools import toolbox
@@ -21,6 +22,7 @@ from agents.tools.skill_inputs import gather, requested_for
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
+from skills.cards import card_of
 from skills.selection import SkillSelector
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
@@ -305,8 +307,9 @@ class FailingSelector(SkillSelector):
 
 
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
-    shelf = shelf_of(InMemoryLibrary(REVIEW, REPORT))
-    shelf._selector = FailingSelector([])
+    library = InMemoryLibrary(REVIEW, REPORT)
+    shelf = shelf_of(library)
+    shelf._selector = FailingSelector([card_of(one, slug) for slug, one in library.skills.items()])
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.models.port import Message, ToolCall
-from agents.skill_use.shelf import ActiveSkill, dumped
+from agents.skill_use.active import ActiveSkill, dumped
 from agents.skill_use.stages import Stage, told_stage
 from agents.strategies.exchange import fitted_into
 from agents.tools.base import ToolRules
@@ -69,6 +69,18 @@ async def test_steps_are_shown_one_at_a_time_each_with_its_tools(server, client)
     assert json.loads(last) == {"done": [1, 2, 3], "all_done": True}
     every, *strict = [offered(request) for request in server.requests]
     assert strict == [{"current_time"}, *[{"search_knowledge_base"}] * 2, *[every] * 3]
+
+
+async def test_tool_beside_a_report_has_to_be_allowed_by_the_step_that_was_read(server, client):
+    rounds = [[LOAD], [done(1), SEARCH, CLOCK], [SEARCH], [done(2), HERE]]
+    given = asked(server, client, shelf_of(InMemoryLibrary(CAREFUL)), *rounds)
+    _, second, unread, past, found, third, unasked = await results(given)
+    assert second.startswith("Step 1 of 3 is done.")
+    assert unread.startswith("The tool search_knowledge_base is not allowed")
+    assert past.startswith("The tool current_time is not allowed")
+    assert "passages" in found
+    assert third.startswith("Step 2 of 3 is done.")
+    assert unasked.startswith("The tool current_time is not allowed")
 
 
 async def test_report_out_of_order_or_unseen_or_bare_is_not_taken(server, client):

@@ -62,12 +62,12 @@ def test_document_is_read_from_a_character_on(user: Api):
 
 def test_document_of_somebody_else_is_not_there(user: Api, other: Api, library: str):
     foreign = other.create_kb()
-    document_id = other.ingest(foreign, "secret.md", "# Secret\n\nThe code of the vault is 4711.")
+    document_id = other.ingest(foreign, "secret.md", "# Secret\n\nThe code of the vault is quokka.")
     for named in ("secret.md", document_id):
         command = f'/tool read_document {{"document": "{named}"}}'
         result, said = told(user, command, library)
         assert result == "The tool read_document failed: Document not found."
-        assert "4711" not in said
+        assert "quokka" not in said
 
 
 def test_document_of_another_knowledge_base_is_not_there(user: Api, library: str):

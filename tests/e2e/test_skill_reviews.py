@@ -84,8 +84,9 @@ def test_import_onto_an_open_skill_is_given_to_no_agent_until_its_owner_approves
     mine = user.get(skill)
     assert (mine["version"], mine["trusted"], mine["pending_version"]) == (2, False, 2)
     for caller in (user, writer, other):
-        assert "stranger" not in agents_get(caller, skill)
-        assert "Collect what was done" in agents_get(caller, skill)
+        given = agents_get(caller, skill)
+        assert "stranger" not in given
+        assert "Collect what was done" in given
         assert not may_pin(caller, skill, 2)
     shown = other.get(skill)
     assert (shown["version"], shown["trusted"], shown["pending_version"]) == (1, True, None)

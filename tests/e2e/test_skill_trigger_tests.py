@@ -130,13 +130,11 @@ def test_test_tells_its_progress_and_ends_with_its_connection(
     assert told[-1] == "result"
     assert 'data: {"done":2,"total":2}' in lines
 
-    before = len(scripted.requests)
     held = {"query": QUIET.replace("#rounds", "#held-rounds"), "should_trigger": False}
-    slow = {"queries": [queries[0], held], "runs": 10}
+    slow = {"queries": [held, queries[0]], "runs": 10}
     with person.http.stream("POST", url, headers=headers, json=slow) as answer:
         next(answer.iter_lines())
     eventually(lambda: scripted.hung_up.is_set(), what="the model's answer is given up")
-    assert len(scripted.requests) < before + 20
     assert person.get(f"{path}/trigger-tests")["total"] == 1
 
 

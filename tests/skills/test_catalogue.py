@@ -178,3 +178,16 @@ async def test_uses_are_counted_by_version(database: Database, people: tuple[Use
     assert (together.offered, together.loaded) == (9, 0)
     assert together.last_used_at == found[2].last_used_at
     assert total([]) == Usage()
+
+
+async def test_uses_of_a_skill_that_is_gone_are_left_out(
+    database: Database, people: tuple[User, User]
+):
+    async with unit_of_work(database) as work:
+        row = await add_skill(work, people[0].id, "mine")
+    async with unit_of_work(database) as work:
+        await count_uses(work, Use.LOADED, {("gone", 1): 2, (row.id, 1): 3})
+        await count_uses(work, Use.LOADED, {("gone", 1): 2})
+    async with database.reading() as session:
+        assert (await usage_by_version(session, row.id))[1].loaded == 3
+        assert await usage_by_version(session, "gone") == {}

@@ -1,12 +1,11 @@
 """Texts built to make searching slow: the time that checks take grows no faster than the text."""
 
-import time
-
 import pytest
 
 from skills.checks import portability, quality, references, security
 from skills.draft import SkillDraft, Surroundings
 from skills.parsing import read
+from tests.fixtures.growth import processor_seconds
 
 _HEAD = "# SKILL: x\n\n## Description\n\nReads files when asked to do so.\n\n## Steps\n\n"
 _HOSTILE = {
@@ -51,26 +50,24 @@ def _draft(text: str) -> SkillDraft:
 
 def _seconds(text: str) -> float:
     draft = _draft(text)
-    started = time.process_time()
-    for check in _CHECKS:
-        for _ in check(draft):
-            pass
-    return time.process_time() - started
+    return processor_seconds(lambda: [[*check(draft)] for check in _CHECKS])
 
 
 @pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE)
 def test_checks_stay_linear_when_a_text_is_built_to_be_slow(text: str):
-    half, whole = _seconds(text[: len(text) // 4]), _seconds(text[: len(text) // 2])
-    # Twice the text may not take four times as long; short times are mostly noise.
-    assert whole < max(0.5, 3 * half)
+    small, large = _seconds(text[: len(text) // 8]), _seconds(text[: len(text) // 2])
+    # Four times the text; the square would take sixteen times as long.
+    assert large < 10 * small
 
 
 def test_deep_folders_of_files_take_no_longer_than_flat_ones():
-    files = tuple(f"{'a/' * 190}{number}.md" for number in range(500))
-    content = (_HEAD + "a " * 120_000).encode()
-    draft = read(content, Surroundings(folder="x", files=files))
-    assert isinstance(draft, SkillDraft)
-    started = time.process_time()
-    found = list(references.check(draft))
-    assert time.process_time() - started < 1
-    assert len(found) == 500
+    def seconds(folder: str) -> float:
+        files = tuple(f"{folder}{number}.md" for number in range(500))
+        content = (_HEAD + "a " * 120_000).encode()
+        draft = read(content, Surroundings(folder="x", files=files))
+        assert isinstance(draft, SkillDraft)
+        assert len(list(references.check(draft))) == 500
+        return processor_seconds(lambda: [*references.check(draft)])
+
+    # Names of 380 characters in 190 folders, where one look at each folder would take 190 times.
+    assert seconds("a/" * 190) < 20 * seconds(f"{'a' * 378}-")

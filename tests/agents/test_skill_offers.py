@@ -1,0 +1,69 @@
+"""Offers of skills, counted beside runs."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agents.skill_use import offers
+from agents.skill_use.offers import OfferCounter
+from agents.skill_use.refs import SkillVersionRef
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from core.errors import DatabaseUnavailable
+from skills.usage import usage_by_version
+from tests.fixtures.bare_rows import add_user
+from tests.fixtures.skill_files import REVIEW, put_skill
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def skill(database: Database) -> SkillVersionRef:
+    async with unit_of_work(database) as work:
+        owner = await add_user(work)
+        row = await put_skill(work, owner.id, REVIEW)
+    return SkillVersionRef(row.id, 1, "0" * 64)
+
+
+async def offered(database: Database, skill: SkillVersionRef) -> int:
+    async with database.reading() as session:
+        return (await usage_by_version(session, skill.id))[1].offered
+
+
+async def test_what_was_counted_is_written_down_at_the_end(
+    database: Database, skill: SkillVersionRef
+):
+    counter = OfferCounter(database)
+    running = asyncio.create_task(counter.run())
+    await asyncio.sleep(0)
+    counter.add([skill, SkillVersionRef("gone", 1, "0" * 64)])
+    counter.add([skill])
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert await offered(database, skill) == 2
+
+
+@pytest.mark.parametrize("broken_by", [DatabaseUnavailable, asyncio.CancelledError])
+async def test_what_could_not_be_written_is_kept(
+    database: Database,
+    skill: SkillVersionRef,
+    monkeypatch: pytest.MonkeyPatch,
+    broken_by: type[BaseException],
+):
+    counter, real, broken = OfferCounter(database), offers.count_uses, asyncio.Event()
+
+    async def fails_once(*given: Any) -> None:
+        if not broken.is_set():
+            broken.set()
+            raise broken_by
+        await real(*given)
+
+    monkeypatch.setattr(offers, "count_uses", fails_once)
+    monkeypatch.setattr(offers, "_PAUSE_SECONDS", 0.001)
+    counter.add([skill])
+    running = asyncio.create_task(counter.run())
+    await broken.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert await offered(database, skill) == 1
