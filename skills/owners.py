@@ -52,11 +52,13 @@ async def erase(work: UnitOfWork, owner_id: str) -> None:
 
 
 async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:
+    """All skills of somebody, the oldest first, kept until the transaction ends."""
     query = (
         select(Skill)
         .where(Skill.owner_id == owner_id)
-        .order_by(col(Skill.created_at))
+        # As who counts the use of several takes them.
+        .order_by(col(Skill.id))
         .with_for_update()
         .execution_options(populate_existing=True)
     )
-    return [*(await session.exec(query)).all()]
+    return sorted((await session.exec(query)).all(), key=lambda skill: skill.created_at)

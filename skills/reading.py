@@ -64,12 +64,13 @@ async def get(
 async def hold(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
     """The same, and keep it as it is until the transaction ends.
 
-    Who waits for the lock is judged by what the row is then: another owner's, or gone.
+    Who waits for the lock is judged by what the row is then: another owner's, or gone. What only
+    refers to the skill, such as a counter of its use, does not wait.
     """
     query = (
         select(Skill)
         .where(Skill.id == skill_id)
-        .with_for_update()
+        .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
     return await _seen(session, principal, (await session.exec(query)).first(), action)

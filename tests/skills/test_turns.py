@@ -7,18 +7,19 @@ from dataclasses import dataclass
 import pytest
 from sqlmodel import select
 
-from core.accounts.access import Principal
+from core.accounts.access import Action, Principal
 from core.accounts.models import User
 from core.accounts.permissions import DEFAULT_ROLE
 from core.database.engine import Database
 from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import NotFound
-from skills import library, owners, publishing, trigger_records
+from skills import library, owners, publishing, reading, trigger_records
 from skills.library import Desk, Update
 from skills.publishing import Decision, Ruling
 from skills.revisions import FileEdit, with_file
 from skills.tables import Skill, SkillTriggerTest
 from skills.trigger_tests import Rates, TriggerReport
+from skills.usage import Use, count_uses
 from skills.writing import Limits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_rows import add_skill, add_version
@@ -106,6 +107,18 @@ async def test_skill_is_worked_on_while_it_gets_another_owner(
     assert isinstance(outcome, NotFound)
     async with scene.database.reading() as session:
         assert (await session.exec(select(Skill.owner_id))).all() == [scene.heir.id]
+
+
+@on_postgresql
+async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
+    async def counted() -> None:
+        async with unit_of_work(scene.database) as work:
+            await count_uses(work, Use.LOADED, {(scene.skill.id, 1): 1})
+
+    async with unit_of_work(scene.database) as work:
+        await reading.take(work.session, scene.principal, scene.skill.id, Action.WRITE)
+        async with asyncio.timeout(20):
+            await counted()
 
 
 async def test_trigger_tests_go_with_who_made_them(scene: Scene):
