@@ -220,6 +220,8 @@ async def _decided(
 ) -> SkillVersion:
     """The version that is decided about, if it is the caller's to decide."""
     if not seen.sees_all:
+        if not seen.skill.is_public:
+            check_access(seen.access, Action.MANAGE, SkillNotFound)
         principal.require(Permission.SYSTEM_MANAGE)
     waiting = await _waiting(session, seen)
     if not waiting:

@@ -1,6 +1,6 @@
 """What is found in skills: validation, fixes, reviews (seed 002, section 8.6)."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import AfterValidator, Field
@@ -64,7 +64,7 @@ class ReviewBody(Body):
     ``version`` is the one that was read, refused if another one waits by now; an approval names it.
     """
 
-    decision: Literal["approve", "reject"]
+    decision: Decision
     version: int | None = Field(default=None, ge=1, le=2**31 - 1)
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
@@ -120,7 +120,7 @@ async def review_skill(
     it. A version of a public skill that widens its tools or adds findings of security is not served
     to others until an administrator approves it.
     """
-    ruling = Ruling(Decision(body.decision), body.version, body.note)
+    ruling = Ruling(body.decision, body.version, body.note)
     async with unit_of_work(services.database) as work:
         seen = await publishing.review(work, principal, skill_id, ruling)
     async with services.database.reading() as session:

@@ -130,6 +130,8 @@ async def _judge(
     session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
 ) -> ChosenModel | None:
     """The model that chooses; None for the offline selector."""
+    if body.by == "offline" and body.model_id is not None:
+        raise InvalidRequest("model_id", "the offline selector asks no model")
     may_run = Permission.AGENT_RUN in principal.permissions
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None

@@ -23,6 +23,8 @@ _SAYS_WHEN = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_COMPARED = 4000
+# What readers of the open standard get. There can be thousands of others, read at every look.
+_LONGEST_SHOWN = 1024
 _MOST_REPEATED = 6
 _REPEATED_SHARE = 0.2
 _MOST_SAME_TRIGGERS = 3
@@ -79,7 +81,7 @@ def _neighbours(draft: SkillDraft, line: int) -> Iterator[Finding]:
     """SK062 once, for the skill that is most alike."""
     model = draft.model
     name = _key(model.name)
-    words = frozenset(tokenize(model.description[:_LONGEST_COMPARED]))
+    words = frozenset(tokenize(model.description[:_LONGEST_SHOWN]))
     title = next(iter(draft.of("title")), None)
     nearest: tuple[float, Neighbour] | None = None
     for other in draft.surroundings.neighbours:
@@ -87,7 +89,7 @@ def _neighbours(draft: SkillDraft, line: int) -> Iterator[Finding]:
             facts = {"what": "name", "what_zh": "名称", "other": other.name}
             yield Finding("SK062", title.section.start_line if title else 1, facts=facts)
             return
-        alike = _alike(words, frozenset(tokenize(other.description[:_LONGEST_COMPARED])))
+        alike = _alike(words, frozenset(tokenize(other.description[:_LONGEST_SHOWN])))
         if alike >= SIMILAR and (nearest is None or alike > nearest[0]):
             nearest = alike, other
     if nearest is not None:

@@ -205,6 +205,8 @@ def test_rejected_version_is_not_served_to_whom_the_skill_is_shared_with_later(
     assert user.get(skill)["name"] == "Daily report"
     assert (other.get(skill)["version"], numbers(other, skill)) == (1, [1])
     assert "send_mail" not in agents_get(other, skill)
+    rejection = {"json": {"decision": "reject"}}
+    other.refused(ErrorCode.READ_ONLY, "POST", f"{skill}/review", **rejection)
     # What others are served is the administrators' to decide, what one's own agents do is one's own.
     assert "send_mail" in agents_get(user, skill)
     share(user, skill)

@@ -99,6 +99,9 @@ def test_who_wants_no_model_is_asked_for_none(
     key = person.post("/users/me/api-keys", {"name": "k", "scopes": ["skill:view"]})["key"]
     narrow = modelled.api(**{"X-API-Key": key})
     assert narrow.post(f"{path}/trigger-test", {"queries": queries})["model"] is None
+    body = {"json": {"queries": queries, "by": "offline", "model_id": "any"}}
+    fault = person.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/trigger-test", **body)
+    assert fault["field"] == "model_id"
     body = {"json": {"queries": queries, "by": "model"}}
     narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{path}/trigger-test", **body)
     assert scripted.requests == []
