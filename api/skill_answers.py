@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from api.skill_reporting import SkillReporter
 from core.accounts.access import Access, Action
 from core.accounts.models import User
+from core.database.engine import Database
 from core.settings import Settings
 from skills import entries, publishing, reading, usage
 from skills.catalogue import FileEntry, files_of
@@ -177,31 +178,32 @@ def _fields(seen: Seen, owner: str) -> dict[str, object]:
     }
 
 
-async def detail(session: AsyncSession, seen: Seen, reporter: SkillReporter) -> SkillDetail:
+async def detail(database: Database, seen: Seen, reporter: SkillReporter) -> SkillDetail:
     """A skill with the version that the caller gets."""
-    return SkillDetail.model_validate(await _detailed(session, seen, reporter))
+    return SkillDetail.model_validate(await _detailed(database, seen, reporter))
 
 
 async def saved(
-    session: AsyncSession, seen: Seen, reporter: SkillReporter, *, is_new: bool
+    database: Database, seen: Seen, reporter: SkillReporter, *, is_new: bool
 ) -> SavedSkill:
     """A skill after a change, which made a version or none."""
-    fields = await _detailed(session, seen, reporter)
+    fields = await _detailed(database, seen, reporter)
     return SavedSkill.model_validate(fields | {"is_new_version": is_new})
 
 
-async def _detailed(
-    session: AsyncSession, seen: Seen, reporter: SkillReporter
-) -> dict[str, object]:
+async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> dict[str, object]:
     skill = seen.skill
-    version = await reading.version_of(session, seen)
-    content = await reading.content_of(session, version)
-    report = await reporter.of_version(session, version, content)
-    names = await usernames(session, [skill.owner_id])
-    uses = await usage.usage_by_version(session, skill.id)
-    if not seen.sees_all:
-        shown = {one.version for one in await reading.list_versions(session, seen)}
-        uses = {number: use for number, use in uses.items() if number in shown}
+    async with database.reading() as session:
+        version = await reading.version_of(session, seen)
+        content = await reading.content_of(session, version)
+        around = await reporter.surroundings(session, version=version, skill_id=skill.id)
+        names = await usernames(session, [skill.owner_id])
+        uses = await usage.usage_by_version(session, skill.id)
+        if not seen.sees_all:
+            shown = {one.version for one in await reading.list_versions(session, seen)}
+            uses = {number: use for number, use in uses.items() if number in shown}
+        pending = await publishing.pending_version(session, seen)
+    report = await reporter.report(content, around)
     return {
         **_fields(seen, names.get(skill.owner_id, "")),
         "content": content.decode(),
@@ -211,7 +213,7 @@ async def _detailed(
         "publishable": report.publishable,
         "portable": report.portable,
         "diagnostics": [*entries.differences(skill), *report.diagnostics],
-        "pending_version": await publishing.pending_version(session, seen),
+        "pending_version": pending,
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,
         "usage": usage.total(uses.values()),

@@ -46,8 +46,7 @@ class _Changing:
             seen, judged = await library.update(desk, skill_id, wanted, prepared)
             is_new = judged is not None
         self._response.headers["ETag"] = etag(seen)
-        async with database.reading() as session:
-            return await saved(session, seen, self._reporter, is_new=is_new)
+        return await saved(database, seen, self._reporter, is_new=is_new)
 
     async def create(self, wanted: Wanted) -> SkillDetail:
         """Make a skill of the caller's, and name its state in the header ``ETag``.
@@ -59,8 +58,7 @@ class _Changing:
         async with unit_of_work(database, self._services.queue.push) as work:
             seen = await library.create(Desk(work, self._principal, self._limits), wanted)
         self._response.headers["ETag"] = etag(seen)
-        async with database.reading() as session:
-            return await detail(session, seen, self._reporter)
+        return await detail(database, seen, self._reporter)
 
     async def fork(self, skill_id: str, number: int | None, entry: Entry) -> SkillDetail:
         """Make a skill of the caller's from one that they may read.

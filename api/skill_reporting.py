@@ -1,7 +1,6 @@
 """Skills judged with what is known around them: the tools and the other skills of who asks."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends
@@ -14,7 +13,7 @@ from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from skills import catalogue
 from skills.catalogue import files_of
-from skills.draft import Neighbour
+from skills.draft import Neighbour, Surroundings
 from skills.models import SkillReport
 from skills.parsing import parse
 from skills.tables import SkillVersion
@@ -32,27 +31,46 @@ class SkillReporter:
         self._services = services
         self._principal = principal
 
-    async def report(
+    async def surroundings(
         self,
         session: AsyncSession,
-        content: bytes,
         *,
-        files: Sequence[str] | None = None,
+        version: SkillVersion | None = None,
         skill_id: str | None = None,
-    ) -> SkillReport:
-        """What a content says and what is wrong with it.
+    ) -> Surroundings:
+        """What a content is judged by.
 
         Args:
             session: to read from.
-            content: the bytes of SKILL.md.
-            files: the paths of all files of the skill; None: its links are not judged.
+            version: of whose files the links are judged; None: they are not.
             skill_id: whose content it is: no skill is told from itself.
         """
-        tools = await self._known_tools(session)
-        neighbours = await self._neighbours(session, skill_id)
+        files = None
+        if version is not None:
+            files = ("SKILL.md", *(file.path for file in files_of(version)))
+        return Surroundings(
+            known_tools=await self._known_tools(session),
+            files=files,
+            neighbours=tuple(await self._neighbours(session, skill_id)),
+        )
+
+    async def report(self, content: bytes, around: Surroundings) -> SkillReport:
+        """What a content says and what is wrong with it.
+
+        It can take seconds, in which a caller should hold no connection to the database: there are
+        few, and all others wait for them.
+
+        Args:
+            content: the bytes of SKILL.md.
+            around: see :meth:`surroundings`.
+        """
         # Large ones take longer than an event loop may stand still.
         return await asyncio.to_thread(
-            parse, content, known_tools=tools, files=files, neighbours=neighbours
+            parse,
+            content,
+            known_tools=around.known_tools,
+            files=around.files,
+            neighbours=around.neighbours,
         )
 
     async def of_version(
@@ -65,8 +83,8 @@ class SkillReporter:
             version: with its list of files.
             content: its bytes.
         """
-        files = ["SKILL.md", *(file.path for file in files_of(version))]
-        return await self.report(session, content, files=files, skill_id=version.skill_id)
+        around = await self.surroundings(session, version=version, skill_id=version.skill_id)
+        return await self.report(content, around)
 
     async def _known_tools(self, session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""

@@ -179,7 +179,7 @@ async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
         return Imported(one, Outcome.REFUSED, error=one.error)
     slug = one.slug
     session, principal = desk.work.session, desk.principal
-    present = await library.of_slug(session, principal, slug) if slug else None
+    present = await library.of_slug(session, principal.user_id, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
         origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
         made = await library.create(desk, Wanted(one.judged, provenance=origin))

@@ -146,21 +146,15 @@ async def _free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
         raise InvalidRequest(
             "slug", "Use lower-case letters, digits and single hyphens between them, 64 at most"
         )
-    if taken_by := await _has_slug(session, skill, slug):
+    taken_by = await of_slug(session, skill.owner_id, slug)
+    if taken_by is not None and taken_by != skill.id:
         raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)
     return slug
 
 
-async def _has_slug(session: AsyncSession, skill: Skill, slug: str) -> str | None:
-    query = select(Skill.id).where(
-        Skill.owner_id == skill.owner_id, Skill.slug == slug, Skill.id != skill.id
-    )
-    return (await session.exec(query)).first()
-
-
-async def of_slug(session: AsyncSession, principal: Principal, slug: str) -> str | None:
-    """The id of the caller's own skill of a slug."""
-    query = select(Skill.id).where(Skill.owner_id == principal.user_id, Skill.slug == slug)
+async def of_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
+    """The id of somebody's skill of a slug; None without one."""
+    query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
     return (await session.exec(query)).first()
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import AfterValidator, Field
 
-from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
@@ -71,14 +71,16 @@ class ReviewBody(Body):
 
 @router.post("/validate", dependencies=[View], responses=error_responses(ErrorCode.INVALID_REQUEST))
 async def validate_skill(
-    body: ValidateBody, reporter: CurrentReporter, session: Reading
+    body: ValidateBody, reporter: CurrentReporter, services: CurrentServices
 ) -> Envelope[ReportAnswer]:
     """What a content says and what is wrong with it, each with line, column and, where there is one, a fix.
 
     `valid`: it loads here. `portable`: it passes the open standard's own rules, which never make a
     skill invalid. Tools and other skills that it is judged by are those of the caller's agents.
     """
-    report = await reporter.report(session, body.content.encode(), skill_id=body.skill_id)
+    async with services.database.reading() as session:
+        around = await reporter.surroundings(session, skill_id=body.skill_id)
+    report = await reporter.report(body.content.encode(), around)
     return Envelope(data=ReportAnswer.of(report))
 
 
@@ -123,5 +125,4 @@ async def review_skill(
     ruling = Ruling(body.decision, body.version, body.note)
     async with unit_of_work(services.database) as work:
         seen = await publishing.review(work, principal, skill_id, ruling)
-    async with services.database.reading() as session:
-        return Envelope(data=await detail(session, seen, reporter))
+    return Envelope(data=await detail(services.database, seen, reporter))

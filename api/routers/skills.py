@@ -7,6 +7,7 @@ from pydantic import Field
 
 from api.dependencies import (
     CurrentPrincipal,
+    CurrentServices,
     Reading,
     Writing,
     paging,
@@ -144,12 +145,13 @@ async def read_skill(
     response: Response,
     principal: CurrentPrincipal,
     reporter: CurrentReporter,
-    session: Reading,
+    services: CurrentServices,
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
-    seen = await reading.get(session, principal, skill_id)
+    async with services.database.reading() as session:
+        seen = await reading.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
-    return Envelope(data=await detail(session, seen, reporter))
+    return Envelope(data=await detail(services.database, seen, reporter))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))

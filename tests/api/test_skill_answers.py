@@ -1,0 +1,51 @@
+"""Answers about skills: what they hold while a skill is read."""
+
+from typing import Any, cast
+
+import pytest
+
+from api.services import Services
+from api.skill_answers import detail
+from api.skill_reporting import SkillReporter
+from core.accounts.access import Principal
+from core.accounts.permissions import DEFAULT_ROLE
+from core.database.engine import Database
+from core.database.unit_of_work import unit_of_work
+from skills import reading
+from skills.draft import Surroundings
+from skills.models import SkillReport
+from tests.fixtures.bare_rows import add_user
+from tests.fixtures.database import one_database
+from tests.fixtures.skill_rows import add_skill
+
+pytestmark = pytest.mark.anyio
+
+
+class Watching(SkillReporter):
+    """Notes how many connections are held while it reads."""
+
+    def __init__(self, database: Database, principal: Principal) -> None:
+        super().__init__(cast(Services, None), principal)
+        self.pool = cast(Any, database.engine.pool)
+        self.held = {"before": 0, "while": 0}
+
+    async def surroundings(self, *_: object, **__: object) -> Surroundings:
+        self.held["before"] = self.pool.checkedout()
+        return Surroundings()
+
+    async def report(self, content: bytes, around: Surroundings) -> SkillReport:
+        self.held["while"] = self.pool.checkedout()
+        return await super().report(content, around)
+
+
+@one_database
+async def test_no_connection_is_held_while_a_skill_is_read(database: Database):
+    async with unit_of_work(database) as work:
+        anna = await add_user(work)
+        skill = await add_skill(work, anna.id, "report")
+    principal = Principal(anna.id, anna.username, DEFAULT_ROLE, frozenset())
+    async with database.reading() as session:
+        seen = await reading.get(session, principal, skill.id)
+    reporter = Watching(database, principal)
+    assert (await detail(database, seen, reporter)).content == "# SKILL: report"
+    assert reporter.held == {"before": 1, "while": 0}
