@@ -123,7 +123,7 @@ async def open(
         SkillVersionNotFound: it has no such version for this reader.
     """
     row = await _found(session, reader, id_or_slug, version)
-    parsed = snapshots.from_json(row.version.parsed)
+    parsed = await snapshots.from_json(row.version.parsed)
     return OpenedSkill(_card(row), parsed, parsed.body, tuple(files_of(row.version)))
 
 

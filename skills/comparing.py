@@ -59,7 +59,7 @@ async def compare(
     names = (f"version {before.version}", f"version {after.version}")
     # Long ones take longer than an event loop may stand still.
     text = await asyncio.to_thread(compare_text, contents[0], contents[1], names)
-    models = [snapshots.from_json(one.parsed) for one in (before, after)]
+    models = [await snapshots.from_json(one.parsed) for one in (before, after)]
     semantic = await asyncio.to_thread(compare_skills, *models)
     return Comparison(before.version, after.version, text, semantic, _files(before, after))
 

@@ -8,7 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.accounts.access import Principal
 from core.errors import AgentexError, QuotaExceeded, SkillNotFound, SkillsFull
-from skills import entries, publishing, snapshots, writing
+from skills import entries, publishing, writing
 from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome
 from skills.judging import Judged
 from skills.slugs import free_slug, placeholder_slug
@@ -123,7 +123,7 @@ class _Planning:
     def _keep(self, kept: _Kept, judged: Judged) -> None:
         blobs = writing.blobs_of(judged)
         new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - kept.blobs)
-        used = self._used + new + writing.row_bytes(snapshots.to_json(judged.parsed), judged)
+        used = self._used + new + judged.row_bytes
         if used > self._limits.bytes:
             raise QuotaExceeded(used_bytes=used, limit_bytes=self._limits.bytes)
         self._used = used

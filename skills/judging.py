@@ -2,10 +2,13 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from core.errors import SkillFilesRefused, UnreadableSkill
+from skills import snapshots
 from skills.models import Diagnostic, ParsedSkill, SkillFile, SkillReport
 from skills.packages.manifests import check_files
 from skills.packages.problems import PackageProblem
@@ -23,6 +26,8 @@ class Judged:
         parsed: what the content says.
         sha256: of the content, hexadecimal.
         manifest: the files as a version lists them.
+        snapshot: what the content says, as a version keeps it.
+        row_bytes: about what the row of such a version takes.
     """
 
     content: bytes
@@ -31,6 +36,8 @@ class Judged:
     parsed: ParsedSkill
     sha256: str
     manifest: list[dict[str, object]]
+    snapshot: dict[str, Any]
+    row_bytes: int
 
 
 async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
@@ -54,7 +61,17 @@ def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
         {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
         for file in files
     ]
-    return Judged(content, files, report, report.parsed, digest(content), manifest)
+    snapshot = snapshots.to_json(report.parsed)
+    return Judged(
+        content=content,
+        files=files,
+        report=report,
+        parsed=report.parsed,
+        sha256=digest(content),
+        manifest=manifest,
+        snapshot=snapshot,
+        row_bytes=len(json.dumps([snapshot, manifest])),
+    )
 
 
 def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:

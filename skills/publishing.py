@@ -60,7 +60,7 @@ async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
     return await version_at(session, skill, shown)
 
 
-async def require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
+async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
     """The newest version, if it may be shown to others.
 
     Raises:
@@ -85,7 +85,7 @@ async def open_up(work: UnitOfWork, skill: Skill) -> None:
         SkillReviewNeeded: its newest version was imported, and its owner did not review it.
         SkillNotPublishable: the newest version has errors.
     """
-    newest = await require_publishable(work.session, skill)
+    newest = await _require_publishable(work.session, skill)
     await _offer(work, skill, newest)
 
 

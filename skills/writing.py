@@ -1,8 +1,6 @@
 """Versions written down: immutable, each under the hashes of what it holds."""
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import func
 from sqlmodel import col, select
@@ -11,7 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.accounts.access import Principal
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuotaExceeded, SkillChanged
-from skills import entries, snapshots
+from skills import entries
 from skills.cards import card_of
 from skills.judging import Judged
 from skills.models import Severity
@@ -95,7 +93,6 @@ async def append(
     await _keep_bytes(session, skill.id, judged)
     card, report = card_of(judged.parsed, skill.slug), judged.report
     is_unread = await _is_unread(session, skill, change)
-    parsed = snapshots.to_json(judged.parsed)
     skill.version += 1
     skill.loads, skill.trusted = report.valid, not is_unread
     version = SkillVersion(
@@ -103,7 +100,7 @@ async def append(
         version=skill.version,
         content_sha256=judged.sha256,
         size=len(judged.content),
-        row_bytes=row_bytes(parsed, judged),
+        row_bytes=judged.row_bytes,
         files=judged.manifest,
         name=card.name,
         description=card.description,
@@ -112,7 +109,7 @@ async def append(
         triggers=list(card.triggers),
         not_for=list(card.not_for),
         tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
-        parsed=parsed,
+        parsed=judged.snapshot,
         findings=[one.code for one in report.diagnostics if one.severity is not Severity.INFO],
         valid=report.valid,
         publishable=report.publishable,
@@ -137,11 +134,6 @@ async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> boo
         return not skill.trusted
     key = {"skill_id": skill.id, "version": change.restored_from}
     return (await session.get_one(SkillVersion, key)).unread
-
-
-def row_bytes(parsed: dict[str, Any], judged: Judged) -> int:
-    """About what the row of a version takes, with its model as :mod:`skills.snapshots` makes it."""
-    return len(json.dumps([parsed, judged.manifest]))
 
 
 def blobs_of(judged: Judged) -> dict[str, bytes]:

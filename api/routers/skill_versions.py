@@ -103,7 +103,7 @@ async def read_skill_version(
     (shown,) = await versions_shown(session, seen, [row])
     fields = shown | {
         "content": content.decode(),
-        "parsed": snapshots.from_json(row.parsed),
+        "parsed": await snapshots.from_json(row.parsed),
         "parser_version": row.parser_version,
     }
     return Envelope(data=VersionDetail.model_validate(fields))
