@@ -209,7 +209,7 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
             _serve(work, skill, version)
         else:
             await _offer(work, skill, version)
-        await entries.follow(work, skill, await basis_of(session, skill))
+    await entries.follow(work, skill, await basis_of(session, skill))
     details = {"version": version.version, "decision": ruling.decision.value}
     note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
     return seen

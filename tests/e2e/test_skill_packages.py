@@ -60,7 +60,9 @@ def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(
     other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", path)
     approval = {"decision": "approve", "version": 1}
     assert user.post(f"{path}/review", {"decision": "reject"})["trusted"] is False
+    tag = user.request("GET", path).headers["ETag"]
     assert user.post(f"{path}/review", approval)["trusted"] is True
+    assert user.request("GET", path).headers["ETag"] != tag
     again = {"json": approval}
     user.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{path}/review", **again)
     assert user.put(path, {"is_public": True})["is_public"] is True
