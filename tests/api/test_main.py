@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from api.__main__ import raise_open_files
+from api.serving import raise_open_files
 
 
 def test_api_may_open_as_many_files_as_the_system_lets_it():
