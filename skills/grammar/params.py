@@ -210,7 +210,7 @@ class _Builder:
         except Mismatch:
             self._note("SK035", default=text, type=of.name)
             return None
-        if not _is_among(default, enum):
+        if enum and not _is_among(default, enum):
             values = ", ".join(f"`{value}`" for value in enum[:10])
             self._note("SK036", default=text, values=values)
         return default
