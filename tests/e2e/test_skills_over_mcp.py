@@ -119,6 +119,7 @@ def address(owner: Api, slug: str, path: str = "SKILL.md") -> str:
 
 
 @pytest.mark.anyio
+@one_shape
 @pytest.mark.parametrize("mode", MODES)
 async def test_client_finds_skills_and_reads_what_their_manifests_promise(
     server: Server, user: Api, mode: str
@@ -154,7 +155,8 @@ async def test_client_finds_skills_and_reads_what_their_manifests_promise(
         assert shown.description == entries[shown.uri]["frontmatter"]["description"]
 
 
-def test_every_version_of_the_handshake_is_told_of_the_extension(user: Api):
+@one_shape
+def test_every_version_of_the_handshake_is_told_of_the_extension(server: Server, user: Api):
     for version in HANDSHAKES:
         client = {"name": "test", "version": "1"}
         told = result(
@@ -266,7 +268,8 @@ def test_reader_is_served_the_published_version_and_its_owner_the_newest(user: A
         ]
 
 
-def test_directories_list_what_lies_in_them(user: Api):
+@one_shape
+def test_directories_list_what_lies_in_them(server: Server, user: Api):
     make_folder(user)
     root = address(user, "unit-converter").removesuffix("/SKILL.md")
 
@@ -368,7 +371,8 @@ def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Serve
     assert (unknown.status_code, "error" in unknown.json()) == (400, True)
 
 
-def test_page_that_is_not_listed_is_refused(user: Api):
+@one_shape
+def test_page_that_is_not_listed_is_refused(server: Server, user: Api):
     for origin in ("http://evil.example", "null"):
         # As a page whose name was made to lead here: its host is its own, too.
         headers = {"Origin": origin, "Host": "evil.example"}
