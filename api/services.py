@@ -30,6 +30,7 @@ from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
 from agents.skill_use.offering import SkillUse
 from api.figures import SystemFigures
+from api.mcp_server.endpoint import SkillServer
 from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
 from api.request_limits import RequestLimits
@@ -89,6 +90,7 @@ class Services:
     mcp: McpService
     distiller: Distiller
     skills: SkillUse
+    skill_server: SkillServer
     previews: SplitPreviewer
     feeds: ProgressFeeds
     attachments: Attachments
@@ -135,8 +137,10 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             services.spaces.close,
             services.previews.close,
             services.mcp.close,
+            services.skill_server.close,
         ):
             stack.push_async_callback(close)
+        await services.skill_server.open()
         if services.oidc is not None:
             stack.push_async_callback(services.oidc.close)
         beside = {
@@ -171,6 +175,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
     memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
     skills = SkillUse(database, spaces.default.encoder)
+    belongings = Belongings(memories, attachments, mcp, skills)
     return Services(
         settings=settings,
         live=live,
@@ -189,9 +194,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(
-                database, searcher, models, limits, Belongings(memories, attachments, mcp, skills)
-            ),
+            Launcher(database, searcher, models, limits, belongings),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
             Followers(database, FanOut(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
@@ -201,6 +204,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         mcp=mcp,
         distiller=Distiller(database, memories, models),
         skills=skills,
+        skill_server=SkillServer(database, settings.max_request_bytes),
         previews=SplitPreviewer(settings),
         attachments=attachments,
         models=models,

@@ -126,6 +126,12 @@ class ErrorCode(IntEnum):
         "管理员不允许更宽松地使用该工具",
     )
 
+    ORIGIN_NOT_ALLOWED = (
+        40307,
+        "Pages of this origin may not call this",
+        "不允许该来源的网页调用",
+    )
+
     OWNER_ONLY = (
         40310,
         "Only the owner decides who may see this, and whether it stays",

@@ -18,3 +18,7 @@ class SkillSettings(BaseModel):
         default=True,
         description="Make the skills that come with Agentex public ones at first start.",
     )
+    skills_over_mcp_enabled: bool = Field(
+        default=True,
+        description="Serve callers the skills that their agents may use over MCP, at /api/v1/mcp.",
+    )

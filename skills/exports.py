@@ -21,23 +21,28 @@ from skills.packages.exporting import (
 from skills.packages.frontmatter import CatalogueFields
 from skills.packages.problems import PackageFault, PackageProblem, problem
 from skills.reading import Seen
-from skills.tables import SkillVersion
+from skills.tables import Skill, SkillVersion
 
 
 async def source_of(session: AsyncSession, seen: Seen, version: SkillVersion) -> ExportSource:
     """What an export of a version needs: its bytes, and what the catalogue says."""
     skill = seen.skill
     owner = await session.get(User, skill.owner_id)
-    known = CatalogueFields(
-        title=skill.name,
-        version=version.version,
-        category=skill.category,
-        tags=tuple(skill.tags),
-        owner=owner.username if owner else "",
-    )
+    known = known_of(skill, version.version, owner.username if owner else "")
     content = await reading.content_of(session, version)
     files = tuple(await reading.read_files(session, version))
     return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
+
+
+def known_of(skill: Skill, version: int, owner: str) -> CatalogueFields:
+    """What the catalogue says of a version: ``owner`` is the owner's user name."""
+    return CatalogueFields(
+        title=skill.name,
+        version=version,
+        category=skill.category,
+        tags=tuple(skill.tags),
+        owner=owner,
+    )
 
 
 async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:

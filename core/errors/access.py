@@ -94,6 +94,12 @@ class ToolPolicyFixed(AgentexError):
     code = ErrorCode.TOOL_POLICY_FIXED
 
 
+class OriginNotAllowed(AgentexError):
+    """A browser says that a page asks which the operator did not list."""
+
+    code = ErrorCode.ORIGIN_NOT_ALLOWED
+
+
 class NotFound(AgentexError):
     """No such thing, or not for this caller: the two can't be told apart."""
 

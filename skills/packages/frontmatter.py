@@ -2,6 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
+from types import NoneType
+
+from pydantic import JsonValue
 
 from skills.checks.portability import (
     FIELDS,
@@ -13,7 +17,7 @@ from skills.checks.portability import (
     without_angles,
 )
 from skills.draft import SkillDraft
-from skills.grammar import yaml_text
+from skills.grammar import yaml_text, yaml_values
 from skills.grammar.frontmatter import Frontmatter
 from skills.grammar.yaml_values import Entry, Value
 from skills.models import ParsedSkill
@@ -22,6 +26,8 @@ from skills.packages.importing import SOURCE_FORMAT
 
 _FENCE = "---"
 _LONGEST_LICENSE = 100
+_TEXTS = frozenset({"name", "description"})
+_JSON_SCALARS = (str, bool, int, float, NoneType)
 _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 
@@ -112,6 +118,35 @@ def renewed(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> Fields:
     if pairs := metadata_of(frontmatter):
         fields["metadata"] = pairs
     return fields
+
+
+def as_json(content: bytes) -> dict[str, JsonValue]:
+    """The frontmatter of an exported SKILL.md as JSON: every field, nothing added.
+
+    Values are as YAML reads them; dates are the text that was written, which JSON can say, and so
+    are name and description, which the standard has as texts.
+
+    Args:
+        content: of an export: the first fence is its first line, none stands within a value.
+    """
+    _, head, _ = content.split(_FENCE.encode(), 2)
+    text = head.decode().replace("\r\n", "\n").replace("\r", "\n")
+    found = yaml_values.read(text, first_line=1, findings=[])
+    fields = {entry.key: entry.value for entry in found.entries} if found else {}
+    return {
+        key: value.text if key in _TEXTS and value.kind == "scalar" else _plain(value)
+        for key, value in fields.items()
+    }
+
+
+def _plain(value: Value) -> JsonValue:
+    if value.kind == "list":
+        return [_plain(item) for item in value.items]
+    if value.kind == "map":
+        return {entry.key: _plain(entry.value) for entry in value.entries}
+    scalar = value.scalar
+    is_finite = not isinstance(scalar, float) or isfinite(scalar)
+    return scalar if is_finite and isinstance(scalar, _JSON_SCALARS) else value.text
 
 
 def _compatibility(parsed: ParsedSkill) -> str:

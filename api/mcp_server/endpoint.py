@@ -1,0 +1,93 @@
+"""The transport of the MCP endpoint: one POST, one answer, nothing kept between requests."""
+
+from contextlib import AsyncExitStack
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
+from starlette.types import Message, Receive, Scope, Send
+
+from api.errors import error_body
+from api.mcp_server.methods import build_server
+from core.database.engine import Database
+from core.errors import ErrorCode
+from skills.folders import SkillFolders
+
+
+class SkillServer:
+    """The MCP server of skills.
+
+    Any process answers any request: there are no sessions, and no streams that could break off.
+
+    Args:
+        database: where skills are.
+        max_bytes: of one request.
+    """
+
+    def __init__(self, database: Database, max_bytes: int) -> None:
+        self._transport = StreamableHTTPSessionManager(
+            build_server(SkillFolders(database)),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=max_bytes,
+        )
+        # Closed without what else went wrong meanwhile: the library's tasks would wrap that up.
+        self._open = AsyncExitStack()
+
+    async def open(self) -> None:
+        """Begin to answer; once only."""
+        await self._open.enter_async_context(self._transport.run())
+
+    async def close(self) -> None:
+        """Answer nothing any more; by the task that opened it."""
+        await self._open.aclose()
+
+    def answer(self) -> Response:
+        """What answers the request at hand."""
+        return _Answer(self._transport)
+
+
+class _Answer(Response):
+    """Hands a request to the library, which reads its body and sends what it says."""
+
+    def __init__(self, transport: StreamableHTTPSessionManager) -> None:
+        super().__init__()
+        self._transport = transport
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        request = Request(scope, receive)
+        body = await request.body()
+        if fault := _fault_of(body):
+            # The library would answer some of these with the words of its own exceptions.
+            language = request.headers.get("accept-language", "")
+            await _refusal(fault, language)(scope, receive, send)
+            return
+        parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replayed() -> Message:
+            return parts.pop() if parts else await receive()
+
+        await self._transport.handle_request(scope, replayed, send)
+
+
+def _fault_of(body: bytes) -> tuple[int, ErrorCode] | None:
+    """Why a body is no message of JSON-RPC; None if it is one."""
+    try:
+        jsonrpc_message_adapter.validate_python(from_json(body), by_name=False)
+    except ValidationError:
+        return INVALID_REQUEST, ErrorCode.INVALID_REQUEST
+    except ValueError:
+        return PARSE_ERROR, ErrorCode.MALFORMED_JSON
+    return None
+
+
+def _refusal(fault: tuple[int, ErrorCode], language: str) -> Response:
+    number, code = fault
+    message = error_body(code, language=language).message
+    nothing: dict[str, JsonValue] = {}
+    error = {"code": number, "message": message, "data": {"code": int(code), "details": nothing}}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)

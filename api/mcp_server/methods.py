@@ -1,0 +1,267 @@
+"""What the MCP endpoint answers: the methods of the Skills extension, and plain resources."""
+
+import base64
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, TypeVar, cast
+
+from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    BlobResourceContents,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    RequestParams,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import JsonValue
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import Scope
+
+from api.errors import error_body
+from api.mcp_server.resources import children_of, mime_type, skill_resource
+from api.mcp_server.uris import TEMPLATE, cursor_of, position_of, segments_of, uri_of
+from core.accounts.access import Principal
+from core.errors import (
+    AgentexError,
+    ErrorCode,
+    InvalidPagination,
+    NotAuthenticated,
+    SkillFileNotFound,
+    SkillNotFound,
+)
+from core.logging import get_logger
+from skills.folders import Folder, SkillFolders
+from skills.packages.manifests import SKILL_FILE
+
+EXTENSION = "io.modelcontextprotocol/skills"
+SETTINGS: dict[str, JsonValue] = {"directoryRead": True}
+_LIST, _GET, _LOOK = "skills/list", "skills/get", "resources/directory/read"
+_OWN_METHODS = frozenset({_LIST, _GET})
+PAGE_SIZE = 50
+"""Skills of one answer."""
+
+# The next moment a skill may be taken back, and each caller has others.
+_FRESHNESS: dict[str, JsonValue] = {"ttlMs": 0, "cacheScope": "private"}
+_INSTRUCTIONS = (
+    "Agentex serves skills: procedures in Markdown, each a folder with a SKILL.md. Before a task that "
+    "a skill's description fits, read its SKILL.md and follow it; files that it names lie beside it."
+)
+
+log = get_logger(__name__)
+ParamsT = TypeVar("ParamsT", bound=RequestParams)
+ResultT = TypeVar("ResultT")
+Context = ServerRequestContext[Any]
+
+
+class SkillParams(RequestParams):
+    """Which skill ``skills/get`` asks for."""
+
+    uri: str
+
+
+class DirectoryParams(PaginatedRequestParams):
+    """Which directory ``resources/directory/read`` asks for."""
+
+    uri: str
+
+
+def _answering(
+    method: Callable[[Principal, ParamsT], Awaitable[ResultT]],
+) -> Callable[[Context, ParamsT], Awaitable[ResultT]]:
+    """A method for who asks, its errors in the protocol's form and nothing else of them."""
+
+    async def answer(context: Context, params: ParamsT) -> ResultT:
+        # Nothing comes to this server but over HTTP.
+        scope = cast(Request[Any], context.request).scope
+        language = Headers(scope=scope).get("accept-language", "")
+        try:
+            return await method(_caller(scope), params)
+        except AgentexError as error:
+            raise _protocol_error(error.code, error.details, language) from None
+        except Exception:
+            # The edge: the library would tell the caller the exception's text.
+            log.exception("mcp_server.crashed", method=context.method)
+            raise _protocol_error(ErrorCode.INTERNAL, {}, language) from None
+
+    return answer
+
+
+def _caller(scope: Scope) -> Principal:
+    """Who asks, as the authentication middleware found it."""
+    principal = scope.get("state", {}).get("principal")
+    if not isinstance(principal, Principal):
+        raise NotAuthenticated
+    return principal
+
+
+def _protocol_error(code: ErrorCode, details: dict[str, Any], language: str) -> MCPError:
+    is_theirs = code.status < ErrorCode.INTERNAL.status
+    body = error_body(code, details, language=language).model_dump()
+    message = body.pop("message")
+    return MCPError(INVALID_PARAMS if is_theirs else INTERNAL_ERROR, message, data=body)
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The methods, for whoever asks.
+
+    Args:
+        folders: the skills as folders.
+    """
+
+    folders: SkillFolders
+
+    async def list_skills(
+        self, principal: Principal, params: PaginatedRequestParams
+    ) -> dict[str, Any]:
+        """One page of entries with their manifests (``skills/list``).
+
+        Raises:
+            InvalidPagination: the cursor is none of ours.
+        """
+        page = await self.folders.page(principal, position_of(params.cursor), PAGE_SIZE)
+        entries = [_entry(folder) for folder in page.folders]
+        following = cursor_of(page.following)
+        more: dict[str, Any] = {} if following is None else {"nextCursor": following}
+        return {"skills": entries, **more}
+
+    async def get_skill(self, principal: Principal, params: SkillParams) -> dict[str, Any]:
+        """One entry (``skills/get``).
+
+        Raises:
+            SkillNotFound: the address is that of no SKILL.md that the caller's agents may use.
+        """
+        folder, path = await self.folders.find(principal, segments_of(params.uri))
+        if path != SKILL_FILE:
+            raise SkillNotFound
+        return {"skill": _entry(folder)}
+
+    async def read_directory(self, principal: Principal, params: DirectoryParams) -> dict[str, Any]:
+        """What lies in a directory of a skill's folder, in one page.
+
+        Raises:
+            InvalidPagination: no page has a next one.
+            SkillNotFound: no skill that the caller's agents may use is at the address.
+            SkillFileNotFound: there is no directory.
+        """
+        if params.cursor is not None:
+            raise InvalidPagination(field="cursor", error="There is one page only")
+        folder, path = await self.folders.find(principal, segments_of(params.uri))
+        if params.uri.endswith("/"):
+            raise SkillFileNotFound(field="path")
+        children = children_of(folder, path)
+        return {
+            "resources": [
+                one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in children
+            ]
+        }
+
+    async def list_resources(
+        self, principal: Principal, params: PaginatedRequestParams
+    ) -> ListResourcesResult:
+        """One page of SKILL.md files, for clients without the extension.
+
+        Raises:
+            InvalidPagination: the cursor is none of ours.
+        """
+        page = await self.folders.page(principal, position_of(params.cursor), PAGE_SIZE)
+        resources = [skill_resource(folder) for folder in page.folders]
+        return ListResourcesResult(resources=resources, next_cursor=cursor_of(page.following))
+
+    async def list_templates(
+        self, _principal: Principal, _params: PaginatedRequestParams
+    ) -> ListResourceTemplatesResult:
+        """How the files beside a SKILL.md are addressed."""
+        template = ResourceTemplate(
+            name="skill-file",
+            uri_template=TEMPLATE,
+            description="A file of a skill, by its path from the folder of the skill's SKILL.md",
+        )
+        return ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        self, principal: Principal, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        """A file: as text where it is UTF-8, so that its bytes are what was written.
+
+        Raises:
+            SkillNotFound: no skill that the caller's agents may use is at the address.
+            SkillFileNotFound: the skill has no such file.
+        """
+        file = await self.folders.read(principal, segments_of(params.uri))
+        uri = uri_of(file.folder.place, file.path)
+        try:
+            text = file.content.decode()
+        except UnicodeDecodeError:
+            blob = base64.b64encode(file.content).decode()
+            kind = mime_type(file.path, is_text=False)
+            return ReadResourceResult(
+                contents=[BlobResourceContents(uri=uri, mime_type=kind, blob=blob)]
+            )
+        kind = mime_type(file.path, is_text=True)
+        return ReadResourceResult(
+            contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)]
+        )
+
+
+def _entry(folder: Folder) -> dict[str, Any]:
+    place = folder.place
+    manifest = [
+        {"uri": uri_of(place, file.path), "digest": f"sha256:{file.sha256}", "size": file.size}
+        for file in folder.files
+    ]
+    return {
+        "uri": uri_of(place, SKILL_FILE),
+        "frontmatter": dict(folder.frontmatter),
+        "resources": manifest,
+    }
+
+
+async def _dress(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Add to an answer what the library leaves to the extension.
+
+    It names no extensions in the answer to ``initialize``, whose versions came before them; programs
+    that know this one look for it there all the same. What may be kept is told since 2026-07-28.
+    """
+    result = await call_next(ctx)
+    if not isinstance(result, dict):
+        return result
+    if ctx.method == "initialize":
+        extended = {**result["capabilities"], "extensions": {EXTENSION: SETTINGS}}
+        return {**result, "capabilities": extended}
+    is_new = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return {**result, **_FRESHNESS} if is_new and ctx.method in _OWN_METHODS else result
+
+
+def build_server(folders: SkillFolders) -> Server[Any]:
+    """The library's server with these methods; it keeps nothing of who asks."""
+    methods = Methods(folders)
+    server: Server[Any] = Server(
+        "agentex",
+        version=version("agentex"),
+        title="Agentex",
+        instructions=_INSTRUCTIONS,
+    )
+    server.extensions[EXTENSION] = SETTINGS
+    server.middleware.append(_dress)
+    listed, read = PaginatedRequestParams, ReadResourceRequestParams
+    server.add_request_handler("resources/list", listed, _answering(methods.list_resources))
+    server.add_request_handler(
+        "resources/templates/list", listed, _answering(methods.list_templates)
+    )
+    server.add_request_handler("resources/read", read, _answering(methods.read_resource))
+    server.add_request_handler(_LIST, listed, _answering(methods.list_skills))
+    server.add_request_handler(_GET, SkillParams, _answering(methods.get_skill))
+    server.add_request_handler(_LOOK, DirectoryParams, _answering(methods.read_directory))
+    return server

@@ -1,0 +1,72 @@
+"""Skills and what lies in their folders, as MCP describes resources."""
+
+import mimetypes
+
+from mcp_types import Resource
+
+from api.mcp_server.uris import uri_of
+from core.errors import SkillFileNotFound
+from skills.catalogue import FileEntry
+from skills.folders import Folder
+from skills.packages.manifests import SKILL_FILE
+
+MARKDOWN = "text/markdown"
+_TEXT = "text/plain"
+_BYTES = "application/octet-stream"
+_DIRECTORY = "inode/directory"
+# Our own table: what the machine knows would differ between processes.
+_MIME_TYPES = mimetypes.MimeTypes()
+_MIME_TYPES.add_type(MARKDOWN, ".md")
+
+
+def mime_type(path: str, *, is_text: bool) -> str:
+    """The kind of a file by its name, else by whether it is text."""
+    return _MIME_TYPES.guess_type(path)[0] or (_TEXT if is_text else _BYTES)
+
+
+def skill_resource(folder: Folder) -> Resource:
+    """The SKILL.md of a folder, by the words of its frontmatter."""
+    return Resource(
+        uri=uri_of(folder.place, SKILL_FILE),
+        name=folder.name,
+        title=folder.card.name or None,
+        description=str(folder.frontmatter["description"]),
+        mime_type=MARKDOWN,
+        size=folder.files[0].size,
+    )
+
+
+def children_of(folder: Folder, path: str) -> list[Resource]:
+    """What lies in a directory of a folder, in the order of names.
+
+    Args:
+        folder: the skill's.
+        path: of the directory within it; empty for the folder itself.
+
+    Raises:
+        SkillFileNotFound: it is no directory.
+    """
+    before = f"{path}/" if path else ""
+    found: dict[str, Resource] = {}
+    for file in folder.files:
+        name, is_deeper, _ = file.path.removeprefix(before).partition("/")
+        if file.path.startswith(before):
+            place = before + name
+            found[name] = (
+                _directory(folder, place, name) if is_deeper else _file(folder, file, name)
+            )
+    if not found:
+        raise SkillFileNotFound(field="path")
+    return [found[name] for name in sorted(found)]
+
+
+def _directory(folder: Folder, path: str, name: str) -> Resource:
+    return Resource(uri=uri_of(folder.place, path), name=name, mime_type=_DIRECTORY)
+
+
+def _file(folder: Folder, file: FileEntry, name: str) -> Resource:
+    if file.path == SKILL_FILE:
+        return skill_resource(folder)
+    # What is in it is not looked at for a list.
+    kind = _MIME_TYPES.guess_type(file.path)[0]
+    return Resource(uri=uri_of(folder.place, file.path), name=name, mime_type=kind, size=file.size)

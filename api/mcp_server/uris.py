@@ -1,0 +1,60 @@
+"""Addresses of skills over MCP: ``skill://<owner>/<slug>/<path of the file>`` (SEP-2640)."""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import cast
+from urllib.parse import quote, unquote
+
+from pydantic import JsonValue
+
+from core.errors import InvalidPagination, SkillNotFound
+from skills.folders import Position
+
+TEMPLATE = "skill://{owner}/{skill}/{+path}"
+_SCHEME = "skill://"
+# Longer than the longest path with each of its letters encoded.
+_LONGEST = 8000
+
+
+def uri_of(place: Sequence[str], path: str) -> str:
+    """The address of a file, in ASCII; the owner is the authority, which no host name is asked of."""
+    return _SCHEME + "/".join(quote(part, safe="") for part in (*place, *path.split("/")))
+
+
+def segments_of(uri: str) -> list[str]:
+    """The parts of an address.
+
+    Raises:
+        SkillNotFound: it is no address of a skill.
+    """
+    if not uri.startswith(_SCHEME) or len(uri) > _LONGEST:
+        raise SkillNotFound
+    return [unquote(part) for part in uri.removeprefix(_SCHEME).split("/")]
+
+
+def cursor_of(position: Position | None) -> str | None:
+    """A place in a list as clients give it back."""
+    if position is None:
+        return None
+    said = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
+    return base64.urlsafe_b64encode(said.encode()).decode()
+
+
+def position_of(cursor: str | None) -> Position | None:
+    """The place behind which a list goes on.
+
+    Raises:
+        InvalidPagination: it is no cursor of ours.
+    """
+    if cursor is None:
+        return None
+    try:
+        said: JsonValue = json.loads(
+            base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+        )
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, list) or [type(part) for part in said] != [str, str, str]:
+        raise InvalidPagination(field="cursor", error="Give the nextCursor of the last answer")
+    return Position(*cast(list[str], said))

@@ -1,0 +1,59 @@
+"""What keeps a request from the MCP endpoint before anything of it is read."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from starlette.requests import Request
+
+from api.routers.mcp_server import _admitted
+from api.services import Services
+from core.errors import InvalidRequest, NotFound, OriginNotAllowed
+from core.settings import Settings
+
+pytestmark = pytest.mark.anyio
+JSON = ("content-type", "application/json; charset=utf-8")
+WIKI = "https://wiki.example.com"
+
+
+async def admitted(*headers: tuple[str, str], **fields: Any) -> None:
+    settings = Settings(_env_file=None, **fields)
+    raw = [(name.encode(), value.encode()) for name, value in headers]
+    request = Request({"type": "http", "headers": raw})
+    await _admitted(request, cast(Services, SimpleNamespace(settings=settings)))
+
+
+async def test_programs_and_listed_pages_are_let_in():
+    await admitted(JSON)
+    await admitted(JSON, ("origin", WIKI), allowed_origins=WIKI)
+    for origin in ("http://localhost:6274", "http://127.0.0.1", "https://[::1]:8000"):
+        await admitted(JSON, ("origin", origin))
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        ["null"],
+        [""],
+        ["https://wiki.example.com.evil"],
+        [WIKI, "x"],
+        ["http://localhost.evil.example"],
+        ["http://127.0.0.1.evil.example:80"],
+        ["http://localhost:80@evil.example"],
+        ["http://127.0.0.1:8000\n"],
+    ],
+)
+async def test_other_pages_are_not(origins: list[str]):
+    with pytest.raises(OriginNotAllowed):
+        await admitted(JSON, *(("origin", one) for one in origins), allowed_origins=WIKI)
+
+
+async def test_a_body_must_say_that_it_is_json():
+    for headers in ([], [("content-type", "text/plain")]):
+        with pytest.raises(InvalidRequest):
+            await admitted(*headers)
+
+
+async def test_operator_can_switch_it_off():
+    with pytest.raises(NotFound):
+        await admitted(JSON, skills_over_mcp_enabled=False)
