@@ -30,7 +30,7 @@ from agents.runs.live.followers import Followers
 from agents.runs.service import RunService
 from agents.skill_use.offering import SkillUse
 from api.figures import SystemFigures
-from api.mcp_server.endpoint import SkillServer
+from api.mcp_server.server import SkillServer
 from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
 from api.request_limits import RequestLimits
@@ -140,7 +140,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             services.skill_server.close,
         ):
             stack.push_async_callback(close)
-        await services.skill_server.open()
         if services.oidc is not None:
             stack.push_async_callback(services.oidc.close)
         beside = {

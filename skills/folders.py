@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 from sqlalchemy import tuple_
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -21,7 +20,7 @@ from core.errors import DatabaseUnavailable, SkillFileNotFound, SkillNotFound
 from core.logging import get_logger
 from kb_service.readers import Reader
 from skills import catalogue
-from skills.catalogue import FileEntry, SkillCard, bytes_of, files_of
+from skills.catalogue import CatalogueCard, FileEntry, bytes_of, files_of
 from skills.exports import known_of
 from skills.packages.exporting import ExportSource, export_folder
 from skills.packages.frontmatter import as_json
@@ -55,7 +54,7 @@ class Folder:
         files: all its files by their paths within it, SKILL.md first.
     """
 
-    card: SkillCard
+    card: CatalogueCard
     name: str
     frontmatter: Mapping[str, JsonValue]
     files: tuple[FileEntry, ...]
@@ -109,7 +108,7 @@ _Key = tuple[str, int, int, str]
 class _Source:
     """What a folder is made of; ``head`` counts where there is no ``export`` to make it from."""
 
-    card: SkillCard
+    card: CatalogueCard
     key: _Key
     files: tuple[FileEntry, ...]
     export: ExportSource | None = None
@@ -215,7 +214,7 @@ class SkillFolders:
         return sources[0]
 
     async def _sources(
-        self, session: AsyncSession, cards: Sequence[SkillCard], *, is_whole: bool = False
+        self, session: AsyncSession, cards: Sequence[CatalogueCard], *, is_whole: bool = False
     ) -> list[_Source]:
         """What the folders of these are made of; one that was deleted meanwhile is left out."""
         if not cards:
@@ -260,23 +259,23 @@ class SkillFolders:
             self._heads.popitem(last=False)
         return [_folder(source, heads.get(source.key, source.head)) for source in sources]
 
-    async def _count(self, card: SkillCard) -> None:
+    async def _count(self, card: CatalogueCard) -> None:
         """A note, not a condition: a skill is read from a database that can't be written, too."""
         try:
             async with unit_of_work(self._database) as work:
                 await count_uses(work, Use.LOADED, {(card.id, card.version): 1})
-        except (DatabaseUnavailable, IntegrityError) as error:
+        except DatabaseUnavailable as error:
             log.info("skill.not_counted", skill_id=card.id, cause=type(error).__name__)
 
 
-async def _contents(session: AsyncSession, cards: Sequence[SkillCard]) -> dict[str, bytes]:
+async def _contents(session: AsyncSession, cards: Sequence[CatalogueCard]) -> dict[str, bytes]:
     hashed = tuple_(col(SkillBlob.skill_id), col(SkillBlob.sha256))
     wanted = [(card.id, card.sha) for card in cards]
     query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(wanted))
     return dict((await session.exec(query)).all()) if cards else {}
 
 
-def _export_of(card: SkillCard, skill: Skill, content: bytes) -> ExportSource:
+def _export_of(card: CatalogueCard, skill: Skill, content: bytes) -> ExportSource:
     """The same as for a download; files need not be at hand, only SKILL.md is made anew."""
     known = known_of(skill, card.version, card.owner)
     return ExportSource(content, skill.slug, (), known, is_offered=skill.enabled)

@@ -1,6 +1,6 @@
 """The transport of the MCP endpoint: one POST, one answer, nothing kept between requests."""
 
-from contextlib import AsyncExitStack
+import asyncio
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
@@ -17,10 +17,8 @@ from core.errors import ErrorCode
 from skills.folders import SkillFolders
 
 
-class SkillServer:
-    """The MCP server of skills.
-
-    Any process answers any request: there are no sessions, and no streams that could break off.
+class Endpoint:
+    """The library's side of the MCP server of skills.
 
     Args:
         database: where skills are.
@@ -34,16 +32,17 @@ class SkillServer:
             stateless=True,
             max_request_body_size=max_bytes,
         )
-        # Closed without what else went wrong meanwhile: the library's tasks would wrap that up.
-        self._open = AsyncExitStack()
 
-    async def open(self) -> None:
-        """Begin to answer; once only."""
-        await self._open.enter_async_context(self._transport.run())
+    async def serve(self, ready: asyncio.Event, closing: asyncio.Event) -> None:
+        """Answer requests until the end; once only.
 
-    async def close(self) -> None:
-        """Answer nothing any more; by the task that opened it."""
-        await self._open.aclose()
+        Args:
+            ready: is set as soon as requests may come.
+            closing: ends it.
+        """
+        async with self._transport.run():
+            ready.set()
+            await closing.wait()
 
     def answer(self) -> Response:
         """What answers the request at hand."""

@@ -97,4 +97,4 @@ async def speak_mcp(services: CurrentServices) -> Response:
     `resources/read`, in the protocol's versions with and without `initialize`. The body is one JSON-RPC message, and so is
     the answer; what is refused before it is read is answered as everywhere else.
     """
-    return services.skill_server.answer()
+    return await services.skill_server.answer()
