@@ -200,7 +200,7 @@ async def _detailed(
     names = await usernames(session, [skill.owner_id])
     uses = await usage.usage_by_version(session, skill.id)
     if not seen.sees_all:
-        shown = {one.version for one in await reading.list_versions(session, seen)}
+        shown = set(await reading.version_numbers(session, seen))
         uses = {number: use for number, use in uses.items() if number in shown}
     return {
         **_fields(seen, names.get(skill.owner_id, "")),

@@ -146,6 +146,25 @@ def test_8_8_history_of_versions(user: Api):
     user.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", path)
 
 
+def test_8_8_history_comes_in_pages(user: Api):
+    made = reviewing(user)
+    path = f"/skills/{made['id']}/versions"
+    for number in (2, 3):
+        user.put(f"/skills/{made['id']}", {"content": f"{REVIEW}{number + 1}. 总结\n"})
+
+    def page(**params: object) -> tuple[list[int], int, int]:
+        found = user.get(path, **params)
+        return [one["version"] for one in found["items"]], found["total"], found["pages"]
+
+    assert page() == ([3, 2, 1], 3, 1)
+    assert page(page_size=2) == ([3, 2], 3, 2)
+    assert page(page_size=2, page=2) == ([1], 3, 2)
+    assert page(page=9) == ([], 3, 1)
+    assert page(sort_by="created_at", sort_order="asc", page_size=1) == ([1], 3, 3)
+    wrong = {"params": {"sort_by": "size"}}
+    assert user.refused(ErrorCode.INVALID_PAGINATION, "GET", path, **wrong)["field"] == "sort_by"
+
+
 def test_content_is_kept_byte_for_byte(user: Api):
     content = "\ufeff# SKILL: 日报\r\n\r\n## 描述\r\n\r\n写日报 😀\t \r\n\r\n\r\n"
     made = user.post("/skills", {"content": content})
