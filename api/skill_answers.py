@@ -84,6 +84,22 @@ class SavedSkill(SkillDetail):
     is_new_version: bool
 
 
+class FixedSkill(SavedSkill):
+    """A skill after fixes: ``fixed`` has the codes of what was fixed, ``left`` how much is found still.
+
+    ``agentex skill fix --json`` prints the same two.
+    """
+
+    fixed: list[str]
+    left: int
+
+    @classmethod
+    def after(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
+        """The answer to the fixes that made a skill what it is."""
+        fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
+        return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
+
+
 class Portability(BaseModel):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends
@@ -15,6 +16,7 @@ from core.accounts.permissions import Permission
 from skills import catalogue
 from skills.catalogue import files_of
 from skills.draft import Neighbour
+from skills.mending import Reporter
 from skills.models import SkillReport
 from skills.parsing import parse
 from skills.tables import SkillVersion
@@ -48,12 +50,16 @@ class SkillReporter:
             files: the paths of all files of the skill; None: its links are not judged.
             skill_id: whose content it is: no skill is told from itself.
         """
+        judge = await self._reporter(session, files, skill_id)
+        # Large ones take longer than an event loop may stand still.
+        return await asyncio.to_thread(judge, content)
+
+    async def _reporter(
+        self, session: AsyncSession, files: Sequence[str] | None, skill_id: str | None
+    ) -> Reporter:
         tools = await self._known_tools(session)
         neighbours = await self._neighbours(session, skill_id)
-        # Large ones take longer than an event loop may stand still.
-        return await asyncio.to_thread(
-            parse, content, known_tools=tools, files=files, neighbours=neighbours
-        )
+        return partial(parse, known_tools=tools, files=files, neighbours=neighbours)
 
     async def of_version(
         self, session: AsyncSession, version: SkillVersion, content: bytes
@@ -65,8 +71,13 @@ class SkillReporter:
             version: with its list of files.
             content: its bytes.
         """
+        judge = await self.for_version(session, version)
+        return await asyncio.to_thread(judge, content)
+
+    async def for_version(self, session: AsyncSession, version: SkillVersion) -> Reporter:
+        """Reports on contents that stand, or are to stand, beside the files of a version."""
         files = ["SKILL.md", *(file.path for file in files_of(version))]
-        return await self.report(session, content, files=files, skill_id=version.skill_id)
+        return await self._reporter(session, files, version.skill_id)
 
     async def _known_tools(self, session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""

@@ -363,6 +363,26 @@ def test_fixes_are_applied_to_the_named_places_only(user: Api):
     assert first["code"] not in [one["code"] for one in fixed["diagnostics"]]
     body = {"json": {"fixes": [place]}}
     user.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/apply-fix", **body)
+    assert fixed["fixed"] == [first["code"]]
     whole = user.post(f"{path}/apply-fix", {})
     assert [one for one in whole["diagnostics"] if one["fix"]] == []
-    assert user.post(f"{path}/apply-fix", {})["is_new_version"] is False
+    assert whole["left"] == len(whole["diagnostics"])
+    again = user.post(f"{path}/apply-fix", {})
+    assert (again["fixed"], again["is_new_version"]) == ([], False)
+
+
+@one_shape
+def test_fixes_go_on_with_what_they_bring_to_light(user: Api):
+    content = "# SKILL: a\n\n## Description\n\nText.\n\n## Workflw\n\n1. x\n3. y\n"
+    path = f"/skills/{user.post('/skills', {'content': content})['id']}"
+    # The numbers of steps are looked at where a heading says that there are steps.
+    once = user.post(f"{path}/apply-fix", {"fixes": [{"code": "SK020"}]})
+    assert (once["fixed"], "SK045" in {one["code"] for one in once["diagnostics"]}) == (
+        ["SK020"],
+        True,
+    )
+    user.put(path, {"content": content})
+    whole = user.post(f"{path}/apply-fix", {})
+    assert whole["content"].endswith("## Workflow\n\n1. x\n2. y\n")
+    assert {"SK020", "SK045"} <= set(whole["fixed"])
+    assert whole["version"] == 4
