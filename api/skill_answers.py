@@ -139,6 +139,17 @@ class ReportAnswer(BaseModel):
         )
 
 
+class WrittenSkill(ReportAnswer):
+    """A content that was written for the caller, and what is said of it."""
+
+    content: str
+
+    @classmethod
+    def of_content(cls, report: SkillReport, content: str) -> Self:
+        """A content and its report as an answer."""
+        return cls(**dict(ReportAnswer.of(report)), content=content)
+
+
 class VersionAnswer(BaseModel):
     """A version in a list; sizes in bytes.
 
