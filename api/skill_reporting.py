@@ -50,13 +50,24 @@ class SkillReporter:
             files: the paths of all files of the skill; None: its links are not judged.
             skill_id: whose content it is: no skill is told from itself.
         """
-        judge = await self._reporter(session, files, skill_id)
+        judge = await self.reporter(session, files=files, skill_id=skill_id)
         # Large ones take longer than an event loop may stand still.
         return await asyncio.to_thread(judge, content)
 
-    async def _reporter(
-        self, session: AsyncSession, files: Sequence[str] | None, skill_id: str | None
+    async def reporter(
+        self,
+        session: AsyncSession,
+        *,
+        files: Sequence[str] | None = None,
+        skill_id: str | None = None,
     ) -> Reporter:
+        """The same for contents that are not there yet, without a database.
+
+        Args:
+            session: to read from.
+            files: see :meth:`report`.
+            skill_id: see :meth:`report`.
+        """
         tools = await self._known_tools(session)
         neighbours = await self._neighbours(session, skill_id)
         return partial(parse, known_tools=tools, files=files, neighbours=neighbours)
@@ -77,7 +88,7 @@ class SkillReporter:
     async def for_version(self, session: AsyncSession, version: SkillVersion) -> Reporter:
         """Reports on contents that stand, or are to stand, beside the files of a version."""
         files = ["SKILL.md", *(file.path for file in files_of(version))]
-        return await self._reporter(session, files, version.skill_id)
+        return await self.reporter(session, files=files, skill_id=version.skill_id)
 
     async def _known_tools(self, session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""

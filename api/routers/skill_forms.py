@@ -5,7 +5,7 @@ import asyncio
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from api.dependencies import Reading, requires
+from api.dependencies import CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skill_checks import AnyText
@@ -15,6 +15,8 @@ from api.skill_reporting import CurrentReporter
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from skills.editing import edit_fields
+from skills.mending import Reporter
+from skills.models import ParsedSkill
 from skills.rendering import render
 
 router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
@@ -45,21 +47,27 @@ class EditBody(Body):
 
 @router.post("/render", dependencies=[View], responses=_REFUSALS)
 async def render_skill(
-    body: RenderBody, reporter: CurrentReporter, session: Reading
+    body: RenderBody, reporter: CurrentReporter, services: CurrentServices
 ) -> Envelope[WrittenSkill]:
     """The native file that says what a model says, judged as validation judges it; nothing is stored.
 
     The file is read back before it is given: a part that would be read as something else is refused
     and named (40072). What follows from the rest (`format`, `slug`, `sections`, ...) is not looked at.
     """
-    text = await asyncio.to_thread(render, body.parsed.model())
-    report = await reporter.report(session, text.encode(), skill_id=body.skill_id)
-    return Envelope(data=WrittenSkill.of_content(report, text))
+    async with services.database.reading() as session:
+        judge = await reporter.reporter(session, skill_id=body.skill_id)
+    return Envelope(data=await asyncio.to_thread(_rendered, body.parsed.model(), judge))
+
+
+def _rendered(model: ParsedSkill, judge: Reporter) -> WrittenSkill:
+    # It can take seconds, in which no connection to the database is held: there are few.
+    text = render(model)
+    return WrittenSkill.of_content(judge(text.encode()), text)
 
 
 @router.post("/edit", dependencies=[View], responses=_REFUSALS)
 async def edit_skill(
-    body: EditBody, reporter: CurrentReporter, session: Reading
+    body: EditBody, reporter: CurrentReporter, services: CurrentServices
 ) -> Envelope[WrittenSkill]:
     """A content with some fields changed and every other byte as it was; nothing is stored.
 
@@ -67,6 +75,11 @@ async def edit_skill(
     else than before beside it, the field is refused and named (40072). To keep the result, send it
     as `content` of a `PUT` with `If-Match`.
     """
-    edited = await asyncio.to_thread(edit_fields, body.content.encode(), body.changes.given())
-    report = await reporter.report(session, edited, skill_id=body.skill_id)
-    return Envelope(data=WrittenSkill.of_content(report, edited.decode()))
+    async with services.database.reading() as session:
+        judge = await reporter.reporter(session, skill_id=body.skill_id)
+    return Envelope(data=await asyncio.to_thread(_edited, body, judge))
+
+
+def _edited(body: EditBody, judge: Reporter) -> WrittenSkill:
+    content = edit_fields(body.content.encode(), body.changes.given())
+    return WrittenSkill.of_content(judge(content), content.decode())

@@ -142,7 +142,7 @@ def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
         return None, str(refused.details["field"]).partition(".")[0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(_models())
 def test_a_model_is_written_so_that_it_reads_back_or_refused_by_the_name_of_a_field(
     model: ParsedSkill,
@@ -173,7 +173,7 @@ _ODD = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.sampled_from([_NATIVE, _FREE, _HYBRID, _FLOW]), _ODD.map("".join), _CHANGES)
 def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
     file: str, odd: str, change: tuple[Any, Any]
