@@ -14,7 +14,6 @@ from skills.models import Example, ParsedSkill, Step
 from skills.rendering_params import written as written_param
 from skills.saying import ORDER, check_said, check_writable, unreadable, values_of
 
-_OTHER = {"outputs": "constraints"}
 _DASHES = re.compile(r"[- \t]*(?:\n|$)")
 
 
@@ -37,16 +36,22 @@ def render(model: ParsedSkill) -> str:
     chinese = is_chinese(model.name + model.description)
     values = values_of(model)
     check_writable(values)
+    bodies = {key: body_of(key, values[key], chinese=chinese) for key in ORDER}
     parts = [heading("# ", f"SKILL: {model.name}".rstrip())]
-    for key in ORDER:
-        if text := body_of(key, values[key], chinese=chinese):
-            parts += f"## {usual_heading(key, chinese=chinese)}", text
+    for key, body in bodies.items():
+        if body:
+            parts += f"## {usual_heading(key, chinese=chinese)}", body
     text = "\n\n".join(parts) + "\n"
     draft = parsing.read(text.encode())
     if isinstance(draft, Finding):
         raise unreadable(draft)
     wanted = {key: completed(key, value, chinese=chinese) for key, value in values.items()}
-    check_said(wanted, draft.model)
+    if wanted != values_of(draft.model):
+        # What spills over shows in other fields as well: each is looked at alone first.
+        for key, body in bodies.items():
+            if body and (alone := _alone(key, body, chinese)):
+                check_said({key: wanted[key]}, alone)
+        check_said(wanted, draft.model)
     return text
 
 
@@ -120,14 +125,21 @@ def body_of(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of
 
 def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
     """Whether a section is read as its value, and the one behind it as it is."""
-    other = _OTHER.get(key, "outputs")
-    sections = ((key, body), (other, "- x"))
+    model = _alone(key, body, chinese)
+    read = {} if model is None else values_of(model)
+    return bool(read) and read[key] == value and read[_behind(key)] == ("x",)
+
+
+def _alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
+    """What is read of one section, with a short one behind it."""
+    sections = ((key, body), (_behind(key), "- x"))
     parts = (f"## {usual_heading(one, chinese=chinese)}\n\n{text}" for one, text in sections)
     draft = parsing.read("\n\n".join(["# SKILL: x", *parts]).encode())
-    if isinstance(draft, Finding):
-        return False
-    read = values_of(draft.model)
-    return read[key] == value and read[other] == ("x",)
+    return None if isinstance(draft, Finding) else draft.model
+
+
+def _behind(key: str) -> str:
+    return "constraints" if key == "outputs" else "outputs"
 
 
 def _description(text: str, _chinese: bool) -> Iterator[str]:

@@ -266,6 +266,15 @@ def test_what_markdown_can_say_otherwise_is_written_so(field: Any, value: Any, l
     assert line in editing.edit_field(b"# SKILL: n\n", field, value).decode()
 
 
+def test_what_spills_into_other_sections_is_refused_by_its_own_part():
+    steps = (Step(1, "a ", "x", 0, 0), Step(2, None, "## Description\n\ny", 0, 0))
+
+    with pytest.raises(SkillNotEditable) as refused:
+        rendering.render(dataclasses.replace(_PLAIN, steps=steps))
+
+    assert str(refused.value.details["field"]).startswith("steps.")
+
+
 def test_pairs_of_metadata_are_changed_where_they_stand():
     content = _HYBRID.replace("{odd}", "text").encode()
     wanted = {"license": "MIT", "x": "2", "y": "two", "version": "4", "new": "n"}
