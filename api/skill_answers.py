@@ -85,6 +85,22 @@ class SavedSkill(SkillDetail):
     is_new_version: bool
 
 
+class FixedSkill(SavedSkill):
+    """A skill after fixes: ``fixed`` has the codes of what was fixed, ``left`` how much is found still.
+
+    ``agentex skill fix --json`` prints the same two.
+    """
+
+    fixed: list[str]
+    left: int
+
+    @classmethod
+    def after(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
+        """The answer to the fixes that made a skill what it is."""
+        fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
+        return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
+
+
 class Portability(BaseModel):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 
@@ -122,6 +138,17 @@ class ReportAnswer(BaseModel):
             ),
             diagnostics=found,
         )
+
+
+class WrittenSkill(ReportAnswer):
+    """A content that was written for the caller, and what is said of it."""
+
+    content: str
+
+    @classmethod
+    def of_content(cls, report: SkillReport, content: str) -> Self:
+        """A content and its report as an answer."""
+        return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
 class VersionAnswer(BaseModel):
@@ -200,7 +227,7 @@ async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> 
         names = await usernames(session, [skill.owner_id])
         uses = await usage.usage_by_version(session, skill.id)
         if not seen.sees_all:
-            shown = {one.version for one in await reading.list_versions(session, seen)}
+            shown = set(await reading.version_numbers(session, seen))
             uses = {number: use for number, use in uses.items() if number in shown}
         pending = await publishing.pending_version(session, seen)
     report = await reporter.report(content, around)

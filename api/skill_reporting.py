@@ -1,6 +1,7 @@
 """Skills judged with what is known around them: the tools and the other skills of who asks."""
 
 import asyncio
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends
@@ -14,6 +15,7 @@ from core.accounts.permissions import Permission
 from skills import catalogue
 from skills.catalogue import files_of
 from skills.draft import Neighbour, Surroundings
+from skills.mending import Reporter
 from skills.models import SkillReport
 from skills.parsing import parse
 from skills.tables import SkillVersion
@@ -65,26 +67,21 @@ class SkillReporter:
             around: see :meth:`surroundings`.
         """
         # Large ones take longer than an event loop may stand still.
-        return await asyncio.to_thread(
-            parse,
-            content,
-            known_tools=around.known_tools,
-            files=around.files,
-            neighbours=around.neighbours,
-        )
+        return await asyncio.to_thread(_reporting(around), content)
 
-    async def of_version(
-        self, session: AsyncSession, version: SkillVersion, content: bytes
-    ) -> SkillReport:
-        """What a version says, judged as of today.
+    async def reporter(self, session: AsyncSession, *, skill_id: str | None = None) -> Reporter:
+        """Reports on contents that are not there yet, without a database and without their files.
 
         Args:
             session: to read from.
-            version: with its list of files.
-            content: its bytes.
+            skill_id: see :meth:`surroundings`.
         """
+        return _reporting(await self.surroundings(session, skill_id=skill_id))
+
+    async def for_version(self, session: AsyncSession, version: SkillVersion) -> Reporter:
+        """Reports on contents that stand, or are to stand, beside the files of a version."""
         around = await self.surroundings(session, version=version, skill_id=version.skill_id)
-        return await self.report(content, around)
+        return _reporting(around)
 
     async def _known_tools(self, session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""
@@ -100,6 +97,15 @@ class SkillReporter:
             return []
         cards = await catalogue.readable(session, self._principal)
         return [Neighbour(card.name, card.description) for card in cards if card.id != skill_id]
+
+
+def _reporting(around: Surroundings) -> Reporter:
+    return partial(
+        parse,
+        known_tools=around.known_tools,
+        files=around.files,
+        neighbours=around.neighbours,
+    )
 
 
 async def _reporter(services: CurrentServices, principal: CurrentPrincipal) -> SkillReporter:

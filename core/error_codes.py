@@ -86,6 +86,12 @@ class ErrorCode(IntEnum):
         "技能的文件未被接收：请查看问题列表",
     )
 
+    SKILL_NOT_EDITABLE = (
+        40072,
+        "This part of the skill can't be written so that it is read back as it is: see the error",
+        "技能的这一部分无法写成能被原样读回的形式：请查看 error",
+    )
+
     NOT_AUTHENTICATED = 40101, "Authentication is required", "需要认证"
     INVALID_CREDENTIALS = 40102, "Wrong user name or password", "用户名或密码错误"
     INVALID_TOKEN = 40103, "The token is not valid", "令牌无效"

@@ -65,7 +65,7 @@ async def compare(
 
 
 async def _before(session: AsyncSession, seen: Seen, after: SkillVersion) -> int:
-    numbers = [one.version for one in await reading.list_versions(session, seen)]
+    numbers = await reading.version_numbers(session, seen)
     earlier = [number for number in numbers if number < after.version]
     if not earlier:
         raise SkillVersionNotFound(field="from")

@@ -1,18 +1,19 @@
-"""Changes of a file that leave all other bytes alone: mends, and one field at a time."""
+"""Changes of a skill's fields that leave all other bytes of the file alone."""
 
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, cast, get_args
 
-from skills import rendering
+from skills import parsing, rendering, saying
 from skills import source as sources
 from skills.diagnostics import Finding
 from skills.draft import SkillDraft
-from skills.grammar import yaml_text
+from skills.frontmatter_edits import set_field, set_metadata
+from skills.grammar import metadata
+from skills.grammar.frontmatter import Frontmatter
 from skills.grammar.outline import DraftSection
 from skills.grammar.sections import name_behind_prefix
 from skills.grammar.synonyms import usual_heading
-from skills.models import Example, Fix, Param, SkillFormat, Step, TextEdit
-from skills.parsing import read
+from skills.models import SkillFormat, TextEdit
 
 Field = Literal[
     "name",
@@ -25,116 +26,166 @@ Field = Literal[
     "examples",
     "constraints",
     "tools",
+    "metadata",
 ]
-FieldValue = str | Sequence[str] | Sequence[Param] | Sequence[Step] | Sequence[Example] | None
-"""A value of the model for its field; an empty one removes what the file says, ``None`` is for tools."""
+"""What can be changed: the model's names."""
+
+FIELDS: tuple[Field, ...] = get_args(Field)
+"""The same in the order in which changes are made."""
 
 
-class NotEditable(ValueError):
-    """The file can't be read, or mends contradict each other: nothing was changed."""
+def edit_field(content: bytes, field: Field, value: Any) -> bytes:  # noqa: ANN401 - of any field
+    """The bytes with one field of the model changed; see :func:`edit_fields`."""
+    return edit_fields(content, {field: value})
 
 
-def apply(content: bytes, fixes: Iterable[Fix]) -> bytes:
-    """The bytes with mends applied, each edit once however many mends ask for it.
-
-    Args:
-        content: the bytes that the mends were made for.
-        fixes: mends of diagnostics of these very bytes.
-
-    Raises:
-        NotEditable: two mends change the same place.
-    """
-    edits = {edit for fix in fixes for edit in fix.edits}
-    ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end, edit.replacement)))
-    try:
-        return sources.apply(content, ordered)
-    except ValueError as error:
-        raise NotEditable(str(error)) from error
-
-
-def edit_field(content: bytes, field: Field, value: FieldValue) -> bytes:
-    """The bytes with one field of the model changed; all outside of its place stay as they are.
+def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
+    """The bytes with fields of the model changed; all outside of their places stay as they are.
 
     A field stands in its section (a new one is put where the usual order has it), the name in the
     title; what a free document says in its frontmatter is changed there. Line ends are the file's.
 
     Args:
         content: the stored bytes.
-        field: the model's name of it.
-        value: the new value, of the field's type.
+        changes: new values by the model's names, of the fields' types; an empty one removes what the
+            file says, ``None`` (for the tools) the restriction.
 
     Raises:
-        NotEditable: the bytes are no text, or too large.
+        SkillNotEditable: the file would not say a new value, or something else than before beside it.
+        UnreadableSkill: no skill can be read from the bytes, before or after the changes.
     """
-    draft = read(content)
+    draft = _read(content)
+    for field in FIELDS:
+        if field in changes:
+            draft = _changed(draft, field, saying.plain(field, changes[field]))
+    return draft.source.content
+
+
+def _changed(draft: SkillDraft, field: Field, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
+    saying.check_writable({field: value})
+    # What the description says already is no section of its own, whoever sends it back.
+    as_read = saying.plain(field, getattr(draft.model, field))
+    if value in (as_read, saying.values_of(draft.model)[field]):
+        return draft
+    edits = sorted(_edits(draft, field, value), key=lambda one: (one.start, one.end))
+    try:
+        after = _read(sources.apply(draft.source.content, tuple(edits)))
+    except ValueError:
+        # Several fields of frontmatter on one line.
+        raise saying.refusal(field, "form") from None
+    said = rendering.completed(field, value, chinese=_speaks_chinese(draft))
+    saying.check_said({field: said}, after.model)
+    saying.check_kept(field, draft.model, after.model)
+    return after
+
+
+def _read(content: bytes) -> SkillDraft:
+    draft = parsing.read(content)
     if isinstance(draft, Finding):
-        raise NotEditable("The file is no readable text, so no field of it can be changed.")
+        raise saying.unreadable(draft)
+    return draft
+
+
+def _edits(draft: SkillDraft, field: Field, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
+    head = _closed_frontmatter(draft)
     if field == "name":
-        edits = _name_edits(draft, str(value))
-    elif field in ("description", "tools") and _stands_in_frontmatter(draft, field):
-        edits = _frontmatter_edits(draft, field, value)
-    else:
-        edits = _section_edits(draft, field, value)
-    return sources.apply(content, edits)
+        return _name_edits(draft, head, str(value))
+    if field == "metadata":
+        return _metadata_edits(draft, head, value)
+    if head is not None and field in {"description", "tools"} and _stands_in(draft, head, field):
+        key = "allowed-tools" if field == "tools" else field
+        texts = cast("str | Sequence[str] | None", value)
+        text = texts if texts is None or isinstance(texts, str) else " ".join(texts)
+        return (set_field(draft, head, key, text),)
+    return _section_edits(draft, field, value, draft.of(field))
 
 
-def _stands_in_frontmatter(draft: SkillDraft, field: str) -> bool:
-    if draft.frontmatter is None or not draft.frontmatter.closed:
-        return False
+def _closed_frontmatter(draft: SkillDraft) -> Frontmatter | None:
+    head = draft.frontmatter
+    return head if head is not None and head.closed and head.readable else None
+
+
+def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
+    """Whether the frontmatter is where the file says a field."""
     if field == "tools":
-        own = draft.frontmatter.entry("allowed-tools") is not None
+        own = head.entry("allowed-tools") is not None
         return own or (draft.spelling is SkillFormat.AGENT_SKILLS and not draft.of("tools"))
     return draft.spelling is SkillFormat.AGENT_SKILLS or not draft.of("description")
 
 
-def _name_edits(draft: SkillDraft, name: str) -> tuple[TextEdit, ...]:
+def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple[TextEdit, ...]:
     source = draft.source
     title = next(iter(draft.of("title")), None)
     if title is None:
-        if draft.frontmatter is not None and draft.frontmatter.entry("name"):
-            return _frontmatter_edits(draft, "name", name)
-        return (source.edit_lines(draft.outline.first_line, 0, f"# SKILL: {name}\n\n"),)
-    heading = title.heading
-    named = name_behind_prefix(heading.text)
-    line = source.line(heading.start)
-    old = named if named is not None else heading.text
+        if head is not None:
+            return (set_field(draft, head, "name", name),)
+        line = rendering.heading("# ", f"SKILL: {name}")
+        return (source.edit_lines(draft.outline.first_line, 0, f"{line}\n\n"),)
+    block = title.heading
+    named = name_behind_prefix(block.text)
+    line = source.line(block.start)
+    old = named if named is not None else block.text
     column = line.rfind(old) if old else len(line.rstrip())
-    if column < 0:
-        return (source.edit_lines(heading.start, heading.end, f"# SKILL: {name}\n"),)
+    if column < 0 or name.endswith("#"):
+        words = name if named is None else f"SKILL: {name}"
+        return (source.edit_lines(block.start, block.end, rendering.heading("# ", words) + "\n"),)
     blank = " " if named == "" and not line.endswith(" ") else ""
-    return (source.edit(heading.start, column + 1, len(old), f"{blank}{name}"),)
+    return (source.edit(block.start, column + 1, len(old), f"{blank}{name}"),)
 
 
-def _frontmatter_edits(draft: SkillDraft, field: str, value: FieldValue) -> tuple[TextEdit, ...]:
-    """A field of the YAML as one line."""
-    head = draft.frontmatter
-    if head is None:
-        return ()
-    key = "allowed-tools" if field == "tools" else field
-    written = value if isinstance(value, str) else " ".join(str(one) for one in value or ())
-    line = "" if value is None else yaml_text.field(key, written)
-    entry = head.entry(key)
-    if entry is None:
-        return (draft.source.edit_lines(head.end_line, head.end_line - 1, line),)
-    return (draft.source.edit_lines(entry.line, entry.end_line, line),)
+def _metadata_edits(
+    draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]
+) -> list[TextEdit]:
+    """Each pair is changed where it stands; a new one is put into the frontmatter, if there is one."""
+    source, body = draft.source, draft.outline
+    above = {} if head is None else metadata.read(head, (), source, body)
+    own = {key: one for one in draft.of("metadata") if (key := metadata.own_key(one))}
+    others = [one for one in draft.of("metadata") if one not in own.values()]
+    below = metadata.read(None, others, source, body)
+    left = dict(value)
+    taken = {key: left.pop(key) for key in above if key in left}
+    edits: list[TextEdit] = []
+    for key, section in own.items():
+        now = metadata.read(None, [section], source, body).get(key)
+        text = None if key in above else left.pop(key, None)
+        if key not in above and text != now:
+            edits += _body_edits(draft, section, text or "")
+    kept = {key: left.pop(key) for key in below if key in left}
+    if head is not None:
+        edits += set_metadata(draft, head, taken | left)
+    else:
+        kept |= left
+    if kept != {key: text for key, text in below.items() if key not in above}:
+        edits += _section_edits(draft, "metadata", kept, others)
+    return edits
 
 
-def _section_edits(draft: SkillDraft, field: str, value: FieldValue) -> tuple[TextEdit, ...]:
-    source = draft.source
-    sections = draft.of(field)
+def _section_edits(
+    draft: SkillDraft,
+    field: str,
+    value: Any,  # noqa: ANN401 - of any field
+    sections: Sequence[DraftSection],
+) -> tuple[TextEdit, ...]:
+    """A value in the first of its sections, the others removed; in a new one where there is none."""
     chinese = _speaks_chinese(draft)
     text = rendering.body_of(field, value, chinese=chinese)
     if not sections:
         return _new_section(draft, field, text, chinese=chinese) if text else ()
     first, *others = sections
     removed = [TextEdit(one.section.start, one.section.end, "") for one in others]
+    return (*_body_edits(draft, first, text), *removed)
+
+
+def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[TextEdit, ...]:
+    """The text below a heading replaced; without any the section goes."""
+    source = draft.source
     if not text:
-        return (TextEdit(first.section.start, first.section.end, ""), *removed)
-    if first.blocks:
-        start, end = first.blocks[0].start, first.blocks[-1].end
-        return (source.edit_lines(start, end, f"{text}\n"), *removed)
-    after = first.heading.end + 1
-    return (source.edit_lines(after, after - 1, f"\n{text}\n"), *removed)
+        return (TextEdit(section.section.start, section.section.end, ""),)
+    if section.blocks:
+        start, end = section.blocks[0].start, section.blocks[-1].end
+        return (source.edit_lines(start, end, f"{text}\n"),)
+    after = section.heading.end + 1
+    return (source.edit_lines(after, after - 1, f"\n{text}\n"),)
 
 
 def _speaks_chinese(draft: SkillDraft) -> bool:
@@ -147,9 +198,9 @@ def _new_section(
 ) -> tuple[TextEdit, ...]:
     """A section behind the last one that the usual order puts before it."""
     before: DraftSection | None = None
-    place = rendering.ORDER.index(field)
+    place = saying.ORDER.index(field)
     for one in draft.sections:
-        if one.key == "title" or (one.key in rendering.ORDER[:place]):
+        if one.key == "title" or (one.key in saying.ORDER[:place]):
             before = one
     source = draft.source
     line = before.section.end_line + 1 if before else len(source.lines)

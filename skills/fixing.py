@@ -1,6 +1,7 @@
 """Fixes of diagnostics, applied to a skill."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -8,10 +9,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.errors import InvalidRequest
 from skills import reading
 from skills.judging import Judged, judge
-from skills.models import Diagnostic, SkillReport, TextEdit
+from skills.mending import Reporter, mend
+from skills.models import Diagnostic
 from skills.reading import Seen
-from skills.revisions import Revision
-from skills.source import apply as apply_edits
 from skills.tables import SkillVersion
 
 
@@ -23,6 +23,11 @@ class Place:
     line: int | None = None
     column: int | None = None
 
+    @property
+    def is_code(self) -> bool:
+        """Whether it stands for all of a code."""
+        return self.line is None and self.column is None
+
     def names(self, diagnostic: Diagnostic) -> bool:
         """Whether it is this one."""
         return (
@@ -32,48 +37,46 @@ class Place:
         )
 
 
-Reports = Callable[[AsyncSession, SkillVersion, bytes], Awaitable[SkillReport]]
-"""What is found in a version, whose content is handed over."""
+Reporters = Callable[[AsyncSession, SkillVersion], Awaitable[Reporter]]
+"""What finds the diagnostics of a version's content, and of that content with fixes."""
 
 
-def fixed(places: Sequence[Place] | None, reports: Reports) -> Revision:
-    """The newest version with fixes applied to it.
+class Fixing:
+    """The revision that applies fixes to the newest version, until nothing changes.
 
     Args:
-        places: whose fixes; None for all. A place where there is nothing to fix raises
-            ``InvalidRequest``.
-        reports: says what there is to fix, as it was shown to the caller.
+        places: whose fixes; None for all. A place of a line or column is fixed once, as others may
+            come to stand there. One where there is nothing to fix raises ``InvalidRequest``.
+        reporters: says what there is to fix, as it was shown to the caller.
+
+    ``codes`` are those of the diagnostics that were fixed.
     """
 
-    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+    def __init__(self, places: Sequence[Place] | None, reporters: Reporters) -> None:
+        self.codes: tuple[str, ...] = ()
+        self._places = places
+        self._reporters = reporters
+
+    async def __call__(self, session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+        """What the next version is to hold; None where there is nothing to fix."""
         content, files = await reading.held(session, newest)
-        report = await reports(session, newest, content)
-        edits = edits_of(_chosen(report.diagnostics, places))
-        return await judge(apply_edits(content, edits), files) if edits else None
+        report = await self._reporters(session, newest)
+        # Each round reads the skill, which can take longer than an event loop may stand still.
+        mended = await asyncio.to_thread(mend, content, report, self._choose)
+        self.codes = mended.codes
+        return await judge(mended.content, files) if mended.content != content else None
 
-    return revise
+    def _choose(self, fixable: Sequence[Diagnostic], number: int) -> Sequence[Diagnostic]:
+        places = self._places
+        if places is None:
+            return fixable
+        if number == 0:
+            _check(places, fixable)
+        wanted = [place for place in places if number == 0 or place.is_code]
+        return [one for one in fixable if any(place.names(one) for place in wanted)]
 
 
-def _chosen(diagnostics: Iterable[Diagnostic], places: Sequence[Place] | None) -> list[Diagnostic]:
-    fixable = [one for one in diagnostics if one.fix is not None]
-    if places is None:
-        return fixable
+def _check(places: Sequence[Place], fixable: Sequence[Diagnostic]) -> None:
     for number, place in enumerate(places):
         if not any(place.names(one) for one in fixable):
             raise InvalidRequest(f"fixes.{number}", "There is no such fix in the newest version")
-    return [one for one in fixable if any(place.names(one) for place in places)]
-
-
-def edits_of(diagnostics: Iterable[Diagnostic]) -> tuple[TextEdit, ...]:
-    """The edits of some fixes in ascending order, of fixes that overlap the first one's alone."""
-    taken: list[TextEdit] = []
-    for one in diagnostics:
-        edits = () if one.fix is None else one.fix.edits
-        if not any(_overlap(edit, other) for edit in edits for other in taken):
-            taken.extend(edits)
-    return tuple(sorted(taken, key=lambda edit: (edit.start, edit.end)))
-
-
-def _overlap(one: TextEdit, other: TextEdit) -> bool:
-    is_same_place = one.start == other.start and one.end == other.end
-    return is_same_place or (one.start < other.end and other.start < one.end)

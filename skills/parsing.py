@@ -40,6 +40,11 @@ def parse(
         neighbours=tuple(neighbours),
     )
     draft = read(content, surroundings)
+    return report(draft)
+
+
+def report(draft: SkillDraft | Finding) -> SkillReport:
+    """Judge what :func:`read` gave, by the surroundings that it was read with."""
     if isinstance(draft, Finding):
         return _report(None, [draft], SkillFormat.NATIVE)
     findings = [*draft.findings, *(found for check in CHECKS for found in check(draft))]

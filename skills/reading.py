@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from sqlalchemy import or_
+from sqlalchemy import func, or_
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -12,12 +13,16 @@ from sqlmodel.sql.expression import SelectOfScalar
 from core.accounts.access import Access, Action, Principal
 from core.accounts.permissions import Permission
 from core.accounts.sharing import accesses, admit
+from core.database.paging import Page, paged
 from core.errors import SkillChanged, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.documents.quota import take_turn
 from skills import states
 from skills.catalogue import FileEntry, bytes_of, files_of
 from skills.models import SkillFile
 from skills.tables import ReviewState, Skill, SkillBlob, SkillVersion
+
+VERSION_SORT_FIELDS = ("version", "created_at")
+"""What a list of versions may be sorted by, the default first."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +142,40 @@ def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
     return query.where(states.is_for_readers())
 
 
-async def list_versions(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
-    """The versions that the caller may read, the newest first, without what they say."""
-    query = (
-        _readable(seen)
-        .order_by(col(SkillVersion.version).desc())
-        .options(defer(SkillVersion.parsed))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+@dataclass(frozen=True)
+class VersionListing:
+    """A page of versions, and how many there are in all."""
+
+    items: Sequence[SkillVersion]
+    total: int
+
+
+async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> VersionListing:
+    """One page of the versions that the caller may read, without what they say.
+
+    Args:
+        session: to read from.
+        seen: the skill.
+        page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
+    """
+    readable = _readable(seen)
+    count = select(func.count()).select_from(readable.subquery())
+    query = paged(
+        readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+        page,
+        columns={name: col(getattr(SkillVersion, name)) for name in VERSION_SORT_FIELDS},
+        tie=col(SkillVersion.version),
     )
-    return (await session.exec(query)).all()
+    return VersionListing((await session.exec(query)).all(), (await session.exec(count)).one())
+
+
+async def version_numbers(session: AsyncSession, seen: Seen) -> list[int]:
+    """The numbers of all versions that the caller may read, ascending."""
+    # A statement keeps its class when its columns change, which its type does not say.
+    numbers = cast(
+        SelectOfScalar[int], _readable(seen).with_only_columns(col(SkillVersion.version))
+    )
+    return sorted((await session.exec(numbers)).all())
 
 
 async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:

@@ -1,19 +1,20 @@
 """Writes a skill from its model, for authors who fill in a form."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-import orjson
-
-from skills.grammar.steps import split_title, tools_in
+from skills import parsing
+from skills.diagnostics import Finding
+from skills.grammar.examples import sides
+from skills.grammar.steps import named_in, split_title
 from skills.grammar.synonyms import usual_heading
-from skills.models import Example, Param, ParsedSkill, Step
+from skills.models import Example, ParsedSkill, Step
+from skills.rendering_params import written as written_param
+from skills.saying import ORDER, check_said, check_writable, unreadable, values_of
 
-ORDER = (
-    *("description", "trigger_conditions", "not_for", "input_params", "steps", "outputs"),
-    *("examples", "constraints", "tools", "metadata"),
-)
-"""The sections in the order in which they are written."""
+_DASHES = re.compile(r"[- \t]*(?:\n|$)")
 
 
 def render(model: ParsedSkill) -> str:
@@ -22,19 +23,36 @@ def render(model: ParsedSkill) -> str:
     Sections without content are left out. Headings are Chinese where name or description are.
 
     Args:
-        model: what the file shall say; its places, body and hash are not looked at.
+        model: what the file shall say. What follows from the rest is not looked at: format, slug,
+            sections, schema, places, body and hash.
 
     Returns:
         Markdown, lines ended by ``\\n``.
+
+    Raises:
+        SkillNotEditable: something of the model can't be written so that it is read as it is.
+        UnreadableSkill: the file would be too large.
     """
     chinese = is_chinese(model.name + model.description)
-    parts = [f"# SKILL: {model.name}".rstrip()]
-    for key in ORDER:
-        if text := body_of(
-            key, getattr(model, "tools" if key == "tools" else key), chinese=chinese
-        ):
-            parts += f"## {usual_heading(key, chinese=chinese)}", text
-    return "\n\n".join(parts) + "\n"
+    values = values_of(model)
+    check_writable(values)
+    bodies = {key: body_of(key, values[key], chinese=chinese) for key in ORDER}
+    parts = [heading("# ", f"SKILL: {model.name}".rstrip())]
+    for key, body in bodies.items():
+        if body:
+            parts += f"## {usual_heading(key, chinese=chinese)}", body
+    text = "\n\n".join(parts) + "\n"
+    draft = parsing.read(text.encode())
+    if isinstance(draft, Finding):
+        raise unreadable(draft)
+    wanted = {key: completed(key, value, chinese=chinese) for key, value in values.items()}
+    if wanted != values_of(draft.model):
+        # What spills over shows in other fields as well: each is looked at alone first.
+        for key, body in bodies.items():
+            if body and (alone := _alone(key, body, chinese)):
+                check_said({key: wanted[key]}, alone)
+        check_said(wanted, draft.model)
+    return text
 
 
 def is_chinese(text: str) -> bool:
@@ -42,22 +60,51 @@ def is_chinese(text: str) -> bool:
     return any("\u3400" <= sign <= "\u9fff" for sign in text)
 
 
-def without_places(model: ParsedSkill) -> ParsedSkill:
-    """What a model says, without lines, offsets and what follows from the bytes: for comparisons."""
-    return dataclasses.replace(
-        model,
-        body="",
-        content_sha256="",
-        token_estimate=0,
-        sections=(),
-        trigger_kinds={},
-        input_params=tuple(dataclasses.replace(one, line=0) for one in model.input_params),
-        steps=tuple(dataclasses.replace(one, line=0, end_line=0) for one in model.steps),
-    )
+def heading(marks: str, text: str) -> str:
+    """A heading; where its text ends with ``#`` a further one keeps that from being a mark."""
+    return f"{marks}{text} #" if text.endswith("#") else f"{marks}{text}"
 
 
-def body_of(key: str, value: object, *, chinese: bool) -> str:
-    """What stands below a section's heading.
+def completed(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
+    """A field's value as the file says it.
+
+    A step's instruction gets a line for the tools and for the condition that it does not name, an
+    example without text is made of its input and output.
+    """
+    if key == "steps":
+        return tuple(_completed_step(step, chinese) for step in value)
+    if key == "examples":
+        return tuple(_completed_example(example, chinese) for example in value)
+    return value
+
+
+def _completed_step(step: Step, chinese: bool) -> Step:
+    tools, condition = named_in(step.instruction)
+    lines = [step.instruction] if step.instruction else []
+    if step.condition and condition is None:
+        lines.append(f"{'条件：' if chinese else 'Condition: '}{step.condition}")
+    missing = [tool for tool in dict.fromkeys(step.tools) if tool not in tools]
+    if missing:
+        codes = " ".join(f"`{tool}`" for tool in missing)
+        lines.append(f"{'使用工具：' if chinese else 'Tool: '}{codes}")
+    # In the order in which the text names them, which is that of reading.
+    named = (*(tool for tool in tools if tool in step.tools), *missing)
+    return dataclasses.replace(step, instruction="\n\n".join(lines), tools=named)
+
+
+def _completed_example(example: Example, chinese: bool) -> Example:
+    if not example.text:
+        words = ("输入：", "输出：") if chinese else ("Input: ", "Output: ")
+        told = zip(words, (example.input, example.output), strict=True)
+        text = "\n\n".join(f"{word}{side}" for word, side in told if side)
+        return dataclasses.replace(example, text=text)
+    if example.input is None and example.output is None:
+        return dataclasses.replace(example, **sides(example.text))
+    return example
+
+
+def body_of(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
+    """What stands below a section's heading: the plainest form that is read as the value.
 
     Args:
         key: the model's name of the section.
@@ -65,17 +112,44 @@ def body_of(key: str, value: object, *, chinese: bool) -> str:
         chinese: whether the words around it are Chinese.
 
     Returns:
-        Markdown without blank lines around; empty where there is nothing to say.
+        Markdown without blank lines around; empty where there is nothing to say. Where no form is
+        read as the value, the plainest one.
     """
-    return _WRITERS[key](value, chinese)
+    wanted = completed(key, value, chinese=chinese)
+    forms = list(_WRITERS[key](wanted, chinese))
+    if len(forms) > 1:
+        fitting = (one for one in forms if _reads_back(key, one, wanted, chinese))
+        return next(fitting, forms[0])
+    return forms[0]
 
 
-def _description(text: str, _chinese: bool) -> str:
-    return text.strip()
+def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
+    """Whether a section is read as its value, and the one behind it as it is."""
+    model = _alone(key, body, chinese)
+    read = {} if model is None else values_of(model)
+    return bool(read) and read[key] == value and read[_behind(key)] == ("x",)
 
 
-def _texts(texts: Sequence[str], _chinese: bool) -> str:
-    return "\n".join(_item("- ", text) for text in texts)
+def _alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
+    """What is read of one section, with a short one behind it."""
+    sections = ((key, body), (_behind(key), "- x"))
+    parts = (f"## {usual_heading(one, chinese=chinese)}\n\n{text}" for one, text in sections)
+    draft = parsing.read("\n\n".join(["# SKILL: x", *parts]).encode())
+    return None if isinstance(draft, Finding) else draft.model
+
+
+def _behind(key: str) -> str:
+    return "constraints" if key == "outputs" else "outputs"
+
+
+def _description(text: str, _chinese: bool) -> Iterator[str]:
+    yield text
+
+
+def _texts(texts: Sequence[str], _chinese: bool) -> Iterator[str]:
+    # "- ---" would be a rule, "* ---" is an item.
+    markers = ("* " if _DASHES.match(text) else "- " for text in texts)
+    yield "\n".join(map(_item, markers, texts))
 
 
 def _item(marker: str, text: str) -> str:
@@ -85,109 +159,58 @@ def _item(marker: str, text: str) -> str:
     return "\n".join([f"{marker}{first}", *(f"{indent}{line}" if line else "" for line in rest)])
 
 
-def _tools(tools: Sequence[str] | None, chinese: bool) -> str:
-    if tools is None:
-        return ""
-    if not tools:
-        return "无" if chinese else "None"
-    return "\n".join(f"- `{tool}`" for tool in tools)
+def _tools(tools: Sequence[str] | None, chinese: bool) -> Iterator[str]:
+    if tools is not None and not tools:
+        yield "无" if chinese else "None"
+    else:
+        yield "\n".join(f"- `{tool}`" for tool in tools or ())
 
 
-def _metadata(pairs: Mapping[str, str], _chinese: bool) -> str:
-    return "\n".join(f"- {key}: {value}" for key, value in pairs.items() if value)
+def _metadata(pairs: Mapping[str, str], _chinese: bool) -> Iterator[str]:
+    yield "\n".join(_item("- ", f"{key}: {value}") for key, value in pairs.items())
 
 
-def _params(params: Sequence[Param], chinese: bool) -> str:
-    return "\n".join(_item("- ", _param(param, chinese)) for param in params)
+def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
+    yield "\n".join(_item("- ", written_param(param, chinese=chinese)) for param in params)
 
 
-def _param(param: Param, chinese: bool) -> str:
-    kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
-    attributes = [kind, _required(param.required, chinese)]
-    names = _ATTRIBUTES_ZH if chinese else _ATTRIBUTES
-    if param.default is not None:
-        attributes.append(f"{names['default']}: {_value(param.default)}")
-    if param.enum:
-        # The last bar tells a single value from a list between commas.
-        values = "|".join(_value(one) for one in param.enum)
-        attributes.append(f"{names['enum']}: {values}{'' if len(param.enum) > 1 else '|'}")
-    if param.example is not None:
-        attributes.append(f"{names['example']}: {_value(param.example)}")
-    bounds = {"min": param.min, "max": param.max}
-    attributes += (f"{key} {_value(one)}" for key, one in bounds.items() if one is not None)
-    if param.pattern is not None:
-        escaped = param.pattern.replace("`", "\\x60")
-        attributes.append(f"pattern: `{escaped}`")
-    told = f": {param.description}" if param.description else ""
-    return f"`{param.name}` ({', '.join(attributes)}){told}"
-
-
-_ATTRIBUTES = {"default": "default", "enum": "enum", "example": "example"}
-_ATTRIBUTES_ZH = {"default": "默认", "enum": "枚举", "example": "示例"}
-
-
-def _required(required: bool, chinese: bool) -> str:
-    if chinese:
-        return "必填" if required else "可选"
-    return "required" if required else "optional"
-
-
-def _value(value: object) -> str:
-    """A value so that it reads back: numbers bare, all else in code marks."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str):
-        return f'"{value}"' if "`" in value or not value else f"`{value}`"
-    # A code mark would end the value: JSON can spell it.
-    written = orjson.dumps(value).decode().replace("`", "\\u0060")
-    return f"`{written}`"
-
-
-def _steps(steps: Sequence[Step], chinese: bool) -> str:
-    """A numbered list where each step fits on a line and reads back from it, else headings."""
-    told = [_instruction(step, chinese) for step in steps]
+def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
+    """A numbered list where each step fits on a line, else headings, else a list of longer items."""
     lines = [
-        f"**{step.title}**: {text}".rstrip() if step.title else text
-        for step, text in zip(steps, told, strict=True)
+        f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction
+        for step in steps
     ]
     if all(
-        "\n" not in line and line and split_title(line) == (step.title, text)
-        for step, text, line in zip(steps, told, lines, strict=True)
+        line and "\n" not in line and split_title(line) == (step.title, step.instruction)
+        for step, line in zip(steps, lines, strict=True)
     ):
-        return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+        yield "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+    yield "\n\n".join(_step_headings(steps, chinese))
+    # What would be a heading of its own is none within a list.
+    yield "\n".join(
+        _item(f"{number}. ", f"**{step.title}**:\n\n{step.instruction}" if step.title else line)
+        for number, (step, line) in enumerate(zip(steps, lines, strict=True), start=1)
+    )
+
+
+def _step_headings(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
     word = "步骤" if chinese else "Step"
-    parts: list[str] = []
-    for number, (step, text) in enumerate(zip(steps, told, strict=True), start=1):
-        parts.append(f"### {number}. {step.title}" if step.title else f"### {word} {number}")
-        parts.extend([text] if text else ())
-    return "\n\n".join(parts)
+    for number, step in enumerate(steps, start=1):
+        yield heading("### ", f"{number}. {step.title}" if step.title else f"{word} {number}")
+        if step.instruction:
+            yield step.instruction
 
 
-def _instruction(step: Step, chinese: bool) -> str:
-    """What to do, with a line for the tools and the condition that the text does not name."""
-    text = step.instruction.strip()
-    named = {tool for line in text.split("\n") for tool, _ in tools_in(line)}
-    lines = [text] if text else []
-    if step.condition and step.condition not in text:
-        lines.append(f"{'条件：' if chinese else 'Condition: '}{step.condition}")
-    if missing := [tool for tool in step.tools if tool not in named]:
-        codes = " ".join(f"`{tool}`" for tool in missing)
-        lines.append(f"{'使用工具：' if chinese else 'Tool: '}{codes}")
-    return "\n\n".join(lines)
-
-
-def _examples(examples: Sequence[Example], chinese: bool) -> str:
+def _examples(examples: Sequence[Example], chinese: bool) -> Iterator[str]:
+    word, joint = ("示例", "：") if chinese else ("Example", ": ")
     parts: list[str] = []
     for number, example in enumerate(examples, start=1):
-        head = f"### 示例 {number}" if chinese else f"### Example {number}"
-        joint = "：" if chinese else ": "
-        parts += f"{head}{joint}{example.title}" if example.title else head, example.text
-    return "\n\n".join(parts)
+        title = f"{joint}{example.title}" if example.title else ""
+        parts += heading("### ", f"{word} {number}{title}"), example.text
+    yield "\n\n".join(parts)
 
 
-_WRITERS: Mapping[str, Callable[..., str]] = {
+_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "description": _description,
     "trigger_conditions": _texts,
     "not_for": _texts,
@@ -199,3 +222,4 @@ _WRITERS: Mapping[str, Callable[..., str]] = {
     "tools": _tools,
     "metadata": _metadata,
 }
+"""The forms of each section, the plainest first."""

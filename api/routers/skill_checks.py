@@ -9,7 +9,7 @@ from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
-from api.skill_answers import ReportAnswer, SavedSkill, SkillDetail, detail
+from api.skill_answers import FixedSkill, ReportAnswer, SkillDetail, detail
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
 from api.skill_reporting import CurrentReporter
@@ -17,8 +17,8 @@ from core.accounts.permissions import Permission
 from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from kb_service.text.storable import refuse_half_characters
-from skills import fixing, publishing
-from skills.fixing import Place
+from skills import publishing
+from skills.fixing import Fixing, Place
 from skills.library import Update
 from skills.publishing import Decision, Ruling
 from skills.writing import LONGEST_NOTE, Change
@@ -87,14 +87,19 @@ async def validate_skill(
 @router.post("/{skill_id}/apply-fix", dependencies=[Write], responses=error_responses(*CHANGING))
 async def apply_fixes(
     skill_id: Text, body: FixBody, base: BaseGiven, reporter: CurrentReporter, changing: Changing
-) -> Envelope[SavedSkill]:
-    """Apply fixes to the newest version, as a new one. Only the spans that they name change."""
+) -> Envelope[FixedSkill]:
+    """Apply fixes to the newest version, as a new one. Only the spans that they name change.
+
+    What a fix brings to light is fixed as well, until nothing changes: of the codes that are named
+    without a place, or of all.
+    """
     places = None
     if body.fixes is not None:
         places = [Place(one.code, one.line, one.column) for one in body.fixes]
     change = Change(body.change_note, base.with_version(body.base_version))
-    update = Update(fixing.fixed(places, reporter.of_version), change=change)
-    return Envelope(data=await changing.update(skill_id, update))
+    fixing = Fixing(places, reporter.for_version)
+    saved = await changing.update(skill_id, Update(fixing, change=change))
+    return Envelope(data=FixedSkill.after(saved, fixing.codes))
 
 
 @router.post(

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 
-from api.dependencies import CurrentPrincipal, Reading, requires
-from api.envelope import Body, Envelope, Text
+from api.dependencies import CurrentPrincipal, Reading, paging, requires
+from api.envelope import Body, Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.routers.skills import CHANGING, SAVING, SkillFields
 from api.skill_answers import (
@@ -20,6 +20,7 @@ from api.skill_answers import (
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
 from core.accounts.permissions import Permission
+from core.database.paging import Page
 from core.errors import ErrorCode
 from skills import comparing, reading, snapshots
 from skills.comparing import FileChange
@@ -35,13 +36,6 @@ _MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
 _LAST = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]{1,9}")
 Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
-
-
-class VersionList(BaseModel):
-    """The versions that the caller may read, the newest first."""
-
-    items: list[VersionAnswer]
-    total: int
 
 
 class DiffAnswer(BaseModel):
@@ -77,19 +71,26 @@ def number_of(text: str) -> int:
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 
-@router.get("/versions", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND))
+@router.get(
+    "/versions",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+)
 async def list_skill_versions(
-    skill_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[VersionList]:
-    """The versions of a skill: number, author, note, time, hash.
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*reading.VERSION_SORT_FIELDS))],
+) -> Envelope[Items[VersionAnswer]]:
+    """The versions of a skill, the newest first: number, author, note, time, hash.
 
     Who may only read the skill sees those that were served to others.
     """
     seen = await reading.get(session, principal, skill_id)
-    versions = await reading.list_versions(session, seen)
-    shown = await versions_shown(session, seen, versions)
+    found = await reading.list_versions(session, seen, page)
+    shown = await versions_shown(session, seen, found.items)
     items = [VersionAnswer.model_validate(fields) for fields in shown]
-    return Envelope(data=VersionList(items=items, total=len(items)))
+    return page_of(items, page, total=found.total)
 
 
 @router.get("/versions/{version}", dependencies=[View], responses=error_responses(*_MISSING))

@@ -3,8 +3,8 @@
 import difflib
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -18,10 +18,10 @@ from cli.skills import said
 from cli.skills.places import LocalSkill, find_skills
 from cli.skills.validate import PathsArgument, argument, judge, shown
 from core.errors import InvalidRequest
-from skills.models import Diagnostic
+from skills.models import Diagnostic, SkillReport
 
-_MOST_ROUNDS = 20
-"""A mend may show something else to mend; they come to an end long before."""
+if TYPE_CHECKING:
+    from skills.mending import Mended
 
 
 def fix(
@@ -71,8 +71,9 @@ def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
 
 
 def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
-    mended, applied, found = _mended(skill, wish.codes)
-    left = len(shown(found, with_standard=wish.portable))
+    done = _mended(skill, wish.codes)
+    mended, applied = done.content, done.codes
+    left = len(shown(done.left, with_standard=wish.portable))
     # What came from standard input goes to standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:
@@ -99,34 +100,17 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
     return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
 
 
-def _mended(
-    skill: LocalSkill, wanted: Collection[str]
-) -> tuple[bytes, list[str], Sequence[Diagnostic]]:
+def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
-    from skills.editing import NotEditable, apply  # noqa: PLC0415
+    from skills.mending import mend  # noqa: PLC0415
 
-    content, applied = skill.content, list[str]()
-    found: Sequence[Diagnostic] = ()
-    for _ in range(_MOST_ROUNDS):
-        now = LocalSkill(skill.shown, content, skill.path, skill.folder, skill.files)
-        found = judge(now).diagnostics
-        fixes = [one for one in found if one.fix and one.code in wanted]
-        if not fixes:
-            break
-        # One at a time where two touch: the next round finds the other one.
-        for count in (len(fixes), 1):
-            try:
-                after = apply(content, [one.fix for one in fixes[:count] if one.fix])
-            except NotEditable:
-                continue
-            applied += [one.code for one in fixes[:count]]
-            break
-        else:
-            break
-        if after == content:
-            break
-        content = after
-    return content, applied, found
+    def report(content: bytes) -> SkillReport:
+        return judge(replace(skill, content=content))
+
+    def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
+        return [one for one in fixable if one.code in wanted]
+
+    return mend(skill.content, report, choose)
 
 
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:

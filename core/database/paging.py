@@ -25,7 +25,7 @@ def paged(
     page: Page,
     *,
     columns: Mapping[str, Mapped[object]],
-    tie: Mapped[str],
+    tie: Mapped[object],
 ) -> QueryT:
     """The query of one page.
 

@@ -235,3 +235,12 @@ class SkillFilesRefused(AgentexError):
     """Files of a skill that are not taken in; the details hold every problem."""
 
     code = ErrorCode.SKILL_FILES_REFUSED
+
+
+class SkillNotEditable(AgentexError):
+    """A part of a skill that no file can say so that it is read back as it is; nothing was changed.
+
+    The details name the part (``field``) and say why (``error``, ``error_zh``).
+    """
+
+    code = ErrorCode.SKILL_NOT_EDITABLE

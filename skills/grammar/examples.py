@@ -46,10 +46,10 @@ def _example(title: str | None, blocks: Sequence[Block], source: Source) -> Iter
     text = outline.raw(source, blocks[0].start, blocks[-1].end) if blocks else ""
     if not text.strip() or says_nothing(text):
         return
-    yield Example(text, title, **_sides(text))
+    yield Example(text, title, **sides(text))
 
 
-def _sides(text: str) -> dict[str, str]:
+def sides(text: str) -> dict[str, str]:
     """The input and output that lead-ins mark: each runs to the next lead-in."""
     sides: dict[str, str] = {}
     leads = list(_LEAD.finditer(text))

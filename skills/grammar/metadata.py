@@ -12,7 +12,7 @@ from skills.grammar.texts import read_texts
 from skills.grammar.yaml_values import Value
 from skills.source import Source
 
-_OWN_FIELDS = frozenset({"name", "description", "allowed-tools", "metadata"})
+OWN_FIELDS = frozenset({"name", "description", "allowed-tools", "metadata"})
 _NAMES: Mapping[str, str] = {
     "分类": "category",
     "类别": "category",
@@ -26,6 +26,7 @@ _NAMES: Mapping[str, str] = {
     "严格": "strict",
     "严格模式": "strict",
 }
+_PLAIN = frozenset({"category", "tags", "version"})
 _PAIR = re.compile(
     r"(?:\*\*|`|__)?([^:：*`\n]{1,60}?)(?:\*\*|`|__)?[ \t]{0,8}[:：]\s*(?:\*\*|__)?\s*(.+)",
     re.DOTALL,
@@ -52,7 +53,7 @@ def _from_frontmatter(frontmatter: Frontmatter | None) -> Iterator[tuple[str, st
     if own is not None:
         yield from ((entry.key, text_of(entry.value)) for entry in own.value.entries)
     for entry in frontmatter.entries:
-        if entry.key not in _OWN_FIELDS:
+        if entry.key not in OWN_FIELDS:
             yield entry.key, text_of(entry.value)
 
 
@@ -75,10 +76,9 @@ def _from_sections(
     sections: Sequence[DraftSection], source: Source, body: Outline
 ) -> Iterator[tuple[str, str]]:
     for section in sections:
-        heading = canon(section.section.title)
-        own = _NAMES.get(heading, heading)
+        own = own_key(section)
         texts = read_texts([section], source, body)
-        if own in {"category", "tags", "version"}:
+        if own is not None:
             if texts:
                 yield own, ", ".join(texts)
             continue
@@ -86,3 +86,10 @@ def _from_sections(
             if pair := _PAIR.fullmatch(text):
                 key = pair[1].strip()
                 yield _NAMES.get(key, key), pair[2].strip()
+
+
+def own_key(section: DraftSection) -> str | None:
+    """The key whose value is the section's text; ``None`` where it has pairs of key and value."""
+    heading = canon(section.section.title)
+    key = _NAMES.get(heading, heading)
+    return key if key in _PLAIN else None

@@ -83,20 +83,26 @@ class _Part:
 
 
 def _step(part: _Part, index: int) -> Numbered:
-    plain = list(_outside_fences(part.instruction))
-    tools = dict.fromkeys(tool for line in plain for tool, _ in tools_in(line))
-    conditions = (match["rest"].strip() for line in plain if (match := _CONDITION.match(line)))
+    tools, condition = named_in(part.instruction)
     step = Step(
         index=index,
         title=part.title,
         instruction=part.instruction,
         line=part.start,
         end_line=part.end,
-        tools=tuple(tools),
-        condition=next(conditions, None),
+        tools=tools,
+        condition=condition,
     )
     number, column, length = part.number
     return Numbered(step, number, part.start, column, length)
+
+
+def named_in(instruction: str) -> tuple[tuple[str, ...], str | None]:
+    """The tools that an instruction names, and the condition under which it applies."""
+    plain = list(_outside_fences(instruction))
+    tools = dict.fromkeys(tool for line in plain for tool, _ in tools_in(line))
+    conditions = (match["rest"].strip() for line in plain if (match := _CONDITION.match(line)))
+    return tuple(tools), next(conditions, None)
 
 
 def _section_parts(

@@ -15,7 +15,7 @@ from skills.packages.archives import write_archive
 from skills.packages.frontmatter import CatalogueFields
 from skills.packages.manifests import CODEX_FILE, SKILL_FILE, check_files, codex_policy
 from skills.packages.problems import PackageFault, PackageProblem, problem
-from skills.slugs import choose_slug, has_reserved_word, is_placeholder, is_slug, numbered_slug
+from skills.slugs import choose_slug, free_slug, has_reserved_word, is_placeholder, is_slug
 
 MOST_BYTES = 200 * 1024 * 1024
 """Of an archive of many skills, which is made in memory."""
@@ -133,26 +133,36 @@ def export_packages(
 
 
 def export_folder(
-    source: ExportSource,
-    profile: ExportProfile = ExportProfile.PORTABLE,
-    name: str | None = None,
+    source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedFolder | PackageProblem:
-    """One skill as a folder of the open standard.
+    """One skill as a folder of the open standard, by its own name, else its slug.
 
     A native skill gets frontmatter before its bytes, which stay as they are. Content with frontmatter
     stays untouched where it is portable already; else only its failing fields are written anew.
-
-    Args:
-        source: the skill.
-        profile: for whom.
-        name: of the folder; ``None``: the skill's own name, else its slug.
     """
+    draft = _read(source)
+    if isinstance(draft, PackageProblem):
+        return draft
+    return _folder(source, draft, _name(source, draft), profile)
+
+
+def _read(source: ExportSource) -> SkillDraft | PackageProblem:
+    """A skill that may be exported, read and judged once."""
     draft = parsing.read(source.content)
-    if isinstance(draft, Finding) or not parsing.parse(source.content).valid:
+    if isinstance(draft, Finding) or not parsing.report(draft).valid:
         return problem(PackageFault.NOT_VALID)
     if refused := check_files(source.files):
         return refused[0]
-    name = name or _own_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
+    return draft
+
+
+def _name(source: ExportSource, draft: SkillDraft) -> str:
+    return _own_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
+
+
+def _folder(
+    source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile
+) -> ExportedFolder | PackageProblem:
     content = _content(source, draft, name, profile)
     if content is None:
         return problem(PackageFault.NOT_PORTABLE)
@@ -165,14 +175,10 @@ def export_folder(
 def _export_beside(
     source: ExportSource, profile: ExportProfile, taken: set[str]
 ) -> ExportedFolder | PackageProblem:
-    folder = export_folder(source, profile)
-    number = 2
-    while isinstance(folder, ExportedFolder) and folder.name in taken:
-        name = numbered_slug(folder.name, number)
-        number += 1
-        if name not in taken:
-            folder = export_folder(source, profile, name)
-    return folder
+    draft = _read(source)
+    if isinstance(draft, PackageProblem):
+        return draft
+    return _folder(source, draft, free_slug(_name(source, draft), taken), profile)
 
 
 def _placed(folder: ExportedFolder) -> Iterator[SkillFile]:

@@ -146,6 +146,25 @@ def test_8_8_history_of_versions(user: Api):
     user.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", path)
 
 
+def test_8_8_history_comes_in_pages(user: Api):
+    made = reviewing(user)
+    path = f"/skills/{made['id']}/versions"
+    for number in (2, 3):
+        user.put(f"/skills/{made['id']}", {"content": f"{REVIEW}{number + 1}. 总结\n"})
+
+    def page(**params: object) -> tuple[list[int], int, int]:
+        found = user.get(path, **params)
+        return [one["version"] for one in found["items"]], found["total"], found["pages"]
+
+    assert page() == ([3, 2, 1], 3, 1)
+    assert page(page_size=2) == ([3, 2], 3, 2)
+    assert page(page_size=2, page=2) == ([1], 3, 2)
+    assert page(page=9) == ([], 3, 1)
+    assert page(sort_by="created_at", sort_order="asc", page_size=1) == ([1], 3, 3)
+    wrong = {"params": {"sort_by": "size"}}
+    assert user.refused(ErrorCode.INVALID_PAGINATION, "GET", path, **wrong)["field"] == "sort_by"
+
+
 def test_content_is_kept_byte_for_byte(user: Api):
     content = "\ufeff# SKILL: 日报\r\n\r\n## 描述\r\n\r\n写日报 😀\t \r\n\r\n\r\n"
     made = user.post("/skills", {"content": content})
@@ -344,6 +363,26 @@ def test_fixes_are_applied_to_the_named_places_only(user: Api):
     assert first["code"] not in [one["code"] for one in fixed["diagnostics"]]
     body = {"json": {"fixes": [place]}}
     user.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/apply-fix", **body)
+    assert fixed["fixed"] == [first["code"]]
     whole = user.post(f"{path}/apply-fix", {})
     assert [one for one in whole["diagnostics"] if one["fix"]] == []
-    assert user.post(f"{path}/apply-fix", {})["is_new_version"] is False
+    assert whole["left"] == len(whole["diagnostics"])
+    again = user.post(f"{path}/apply-fix", {})
+    assert (again["fixed"], again["is_new_version"]) == ([], False)
+
+
+@one_shape
+def test_fixes_go_on_with_what_they_bring_to_light(user: Api):
+    content = "# SKILL: a\n\n## Description\n\nText.\n\n## Workflw\n\n1. x\n3. y\n"
+    path = f"/skills/{user.post('/skills', {'content': content})['id']}"
+    # The numbers of steps are looked at where a heading says that there are steps.
+    once = user.post(f"{path}/apply-fix", {"fixes": [{"code": "SK020"}]})
+    assert (once["fixed"], "SK045" in {one["code"] for one in once["diagnostics"]}) == (
+        ["SK020"],
+        True,
+    )
+    user.put(path, {"content": content})
+    whole = user.post(f"{path}/apply-fix", {})
+    assert whole["content"].endswith("## Workflow\n\n1. x\n2. y\n")
+    assert {"SK020", "SK045"} <= set(whole["fixed"])
+    assert whole["version"] == 4

@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate
 
+from skills.draft import SkillDraft, Surroundings
+from skills.grammar import assembling
 from skills.models import SkillFile
 from skills.packages.exporting import (
     ExportedPackage,
@@ -29,6 +31,7 @@ from skills.packages.manifests import find_duplicates, is_executable, is_safe_pa
 from skills.packages.problems import PackageFault, PackageProblem
 from skills.parsing import parse
 from skills.slugs import choose_slug
+from skills.source import Source
 from tests.skills.check_files import Case, all_cases
 
 _DAILY = """# SKILL: 日报生成
@@ -303,3 +306,24 @@ def test_a_body_behind_frontmatter_comes_back_equal(name: str, description: str,
     assert back.partition(b"\n---\n")[2] == content.partition(b"\n---\n")[2]
     if parse(content, folder="my-notes").portable:
         assert back == content
+
+
+def test_a_skill_is_read_once_also_where_its_folder_gets_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    read: list[bytes] = []
+    assemble = assembling.assemble
+
+    def counted(source: Source, surroundings: Surroundings) -> SkillDraft:
+        read.append(source.content)
+        return assemble(source, surroundings)
+
+    monkeypatch.setattr(assembling, "assemble", counted)
+    made = export_packages([_source(_DAILY), _source(_DAILY + b"3. x\n"), _source(_AGENT)])
+
+    assert made.outcomes == ("daily-report", "daily-report-2", "daily-report-3")
+    assert [content for content in read if content.endswith((_DAILY, b"3. x\n", _AGENT))] == [
+        _DAILY,
+        _DAILY + b"3. x\n",
+        _AGENT,
+    ]

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skills.diagnostics import Finding
-from skills.editing import apply
 from skills.grammar.synonyms import STRONG
 from skills.models import SkillFormat, SkillReport
 from skills.parsing import parse
-from skills.source import read
+from skills.source import apply, read
 
 _PIECES = st.sampled_from(
     (
@@ -59,7 +58,7 @@ def test_every_finding_has_a_place_in_the_file_and_every_mend_applies(text: str)
         assert 1 <= found.line <= found.end_line <= lines
         assert found.column >= 1
         if found.fix:
-            assert apply(content, [found.fix]) != content
+            assert apply(content, found.fix.edits) != content
 
 
 @given(_TEXTS)
