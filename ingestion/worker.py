@@ -9,7 +9,7 @@ from typing import cast
 import uvloop
 from arq.connections import RedisSettings
 from arq.typing import WorkerCoroutine
-from arq.worker import Worker, func
+from arq.worker import func
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -32,6 +32,7 @@ from core.settings import Settings, get_settings
 from core.wake_ups import wake_ups
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.recognition import Recognition
+from ingestion.queue_worker import QueueWorker
 from ingestion.reconciler import OrphanSweep, requeue
 from ingestion.reindex import tend_all
 from ingestion.slots import Slots
@@ -123,7 +124,7 @@ async def work(settings: Settings) -> None:
             asyncio.create_task(_every(_LISTEN_AGAIN_SECONDS, lambda: _listen(bench, redis))),
             asyncio.create_task(slots.run()),
         ]
-        worker = Worker(
+        worker = QueueWorker(
             [
                 func(
                     _runner(job, in_hand),
@@ -153,7 +154,7 @@ async def work(settings: Settings) -> None:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
             await slots.stop(settings.drain_seconds / 2)
-            await worker.close()
+            await _try(worker.close)
             await _try(lambda: withdraw(redis, bench.owner))
             await redis.aclose()
 
