@@ -8,6 +8,8 @@ from skills.draft import SkillDraft
 from skills.grammar.steps import Numbered, to_number
 from skills.models import TextEdit
 
+# Each gap is mended by numbering all steps anew; of many steps the first finding says it for all.
+_MOST_EDITS_EACH = 100
 _HAN_NUMBER = "[一二三四五六七八九十]{1,3}"
 _REFERENCE = re.compile(
     rf"步骤\s?(\d{{1,4}}|{_HAN_NUMBER})|第\s?(\d{{1,4}}|{_HAN_NUMBER})\s?步|\bstep\s(\d{{1,4}})\b",
@@ -36,6 +38,7 @@ def _gaps(draft: SkillDraft) -> Iterator[Finding]:
             facts = {"number": one.number, "before": before}
             variant = "start" if before is None else ""
             yield Finding("SK045", one.line, one.column, facts=facts, variant=variant, edits=edits)
+            edits = edits if len(edits) <= _MOST_EDITS_EACH else ()
         before = one.number
 
 

@@ -130,6 +130,15 @@ def test_what_only_the_largest_files_show_takes_no_square_either(what: str):
     assert min(_seconds(_BUILT[what](200_000)) for _ in range(2)) < 14 * small + 0.2
 
 
+def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
+    steps = "".join(f"{2 * number % 97 + 1}. Do a thing.\n\n" for number in range(5_000))
+    report = parse(f"# SKILL: x\n\n## Description\n\nDoes it.\n\n## Steps\n\n{steps}".encode())
+
+    edits = [len(one.fix.edits) for one in report.diagnostics if one.fix and one.code == "SK045"]
+    assert len(edits) == 1
+    assert edits[0] > 4_000
+
+
 def test_a_file_of_many_findings_names_a_few_of_each_and_counts_the_others():
     report = parse(_BUILT["equal headings"](16_000))
 
