@@ -1,14 +1,12 @@
 """Asks a language model which skill it would load for a request, as a run would ask it."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 
 from agents.evidence import Evidence
 from agents.json_shapes import as_object, as_text, parse
-from agents.model_registry import usage
 from agents.model_registry.choosing import ChosenModel
-from agents.model_registry.usage import Spent
 from agents.models.port import ChatModel, Message, ModelUsage, ToolCall
 from agents.skill_use.offering import SkillUse
 from agents.skill_use.shelf import FIND, LOAD, SkillShelf
@@ -17,18 +15,15 @@ from agents.strategies.react_prompts import REACT
 from agents.strategies.skilled import equipped
 from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolScope
+from agents.trial_runs import count_tokens, side_by_side
 from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
 from skills.trigger_tests import Answer, Field, Query, splits
 
 # One to search, one to load, one for a name that was misspelled.
 _MOST_TURNS = 3
 # Who says so much without a call does not look for a skill any more.
 _MOST_TOKENS = 4_000
-# Endpoints limit how many requests they answer at once.
-_AT_ONCE = 4
 _TRIGGERED_FROM = 0.5
-_LOOK_SECONDS = 1.0
 
 Spend = Callable[[ModelUsage], None]
 
@@ -115,7 +110,7 @@ class Trials:
         self._field = field
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
-    async def run(self, queries: Sequence[Query], runs: int) -> AsyncGenerator[int]:
+    def run(self, queries: Sequence[Query], runs: int) -> AsyncGenerator[int]:
         """Ask each request so many times, some at once; closed early, the others are not asked.
 
         Yields:
@@ -124,48 +119,25 @@ class Trials:
         Raises:
             ModelFailed: the model broke off; the other trials end, too.
         """
-        free = asyncio.Semaphore(_AT_ONCE)
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [
-            asyncio.create_task(self._try(place, one, free))
-            for place, one in enumerate(queries)
-            for _ in range(runs)
+            partial(self._try, place, one) for place, one in enumerate(queries) for _ in range(runs)
         ]
-        try:
-            pending = set(trials)
-            while pending:
-                finished, pending = await asyncio.wait(
-                    pending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                for trial in finished:
-                    trial.result()
-                yield len(trials) - len(pending)
-        finally:
-            for trial in trials:
-                trial.cancel()
-            await asyncio.wait(trials)
+        return side_by_side(trials)
 
-    async def _try(self, place: int, query: Query, free: asyncio.Semaphore) -> None:
+    async def _try(self, place: int, query: Query) -> None:
         field, model = self._field, self._chosen.model
         spent: list[ModelUsage] = []
-        async with free:
-            shelf = await self._use.trial_shelf(
-                field.reader_id,
-                [*field.beside, field.tested],
-                query.query,
-                context_window=model.context_window,
-            )
-            try:
-                self._loaded[place].append(await loaded_by(model, shelf, query.query, spent.append))
-            finally:
-                await self._count(spent)
-
-    async def _count(self, spent: Sequence[ModelUsage]) -> None:
-        tokens = Spent(sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent))
-        if tokens.prompt_tokens or tokens.completion_tokens:
-            trial = usage.Trial(self._field.reader_id, self._chosen.id, self._chosen.model.name)
-            async with unit_of_work(self._database) as work:
-                await usage.count(work.session, trial, tokens)
+        shelf = await self._use.trial_shelf(
+            field.reader_id,
+            [*field.beside, field.tested],
+            query.query,
+            context_window=model.context_window,
+        )
+        try:
+            self._loaded[place].append(await loaded_by(model, shelf, query.query, spent.append))
+        finally:
+            await count_tokens(self._database, field.reader_id, self._chosen, spent)
 
     def answers(self, queries: Sequence[Query]) -> list[Answer]:
         """What came of all trials, request by request; to be asked once :meth:`run` has ended."""

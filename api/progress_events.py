@@ -2,12 +2,20 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TypeVar
 
+from fastapi import Request
 from pydantic import BaseModel
 from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
 
 from api.errors import error_body
+from api.event_stream import EventStream
+from api.framings import stream
+from api.negotiation import EVENT_STREAM
 from core.errors import AgentexError
+
+ResultT = TypeVar("ResultT")
 
 
 class Progress(BaseModel):
@@ -36,3 +44,40 @@ async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[b
                 yield one
     except AgentexError as error:
         yield event("error", error_body(error.code, error.details, language=language))
+
+
+async def worked(
+    request: Request, pieces: AsyncGenerator[Progress | ResultT]
+) -> ResultT | EventStream:
+    """The result of some work, or where the caller accepts a stream what comes meanwhile, too.
+
+    Args:
+        request: asks for it; who closes its connection ends the work.
+        pieces: how far the work is, at least once a second, and at last its result.
+
+    Raises:
+        ClientDisconnect: the caller has left.
+    """
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return stream(told(_events(pieces), request.headers.get("accept-language", "")))
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if not isinstance(piece, Progress):
+                return piece
+            if await request.is_disconnected():
+                break
+    raise ClientDisconnect
+
+
+async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[bytes]:
+    said: Progress | None = None
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if piece == said:
+                # Nothing new, but the stream looks whether its reader is still there.
+                yield b""
+            elif isinstance(piece, Progress):
+                said = piece
+                yield event("progress", piece)
+            else:
+                yield event("result", piece)

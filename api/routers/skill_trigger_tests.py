@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
-from starlette.requests import ClientDisconnect
 
 from agents.model_registry.choosing import ChosenModel
 from agents.skill_trials import Trials
@@ -17,9 +16,8 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging,
 from api.envelope import Body, Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.event_stream import EventStream
-from api.framings import stream
 from api.negotiation import EVENT_STREAM
-from api.progress_events import Progress, event, told
+from api.progress_events import Progress, worked
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -114,16 +112,9 @@ async def try_skill_triggers(
         field = await trigger_tests.read_field(session, principal, seen, version)
         chosen = await _judge(session, services, principal, body)
     queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
-    pieces = _pieces(_Test(services, field, queries, body.runs, chosen))
-    if EVENT_STREAM in request.headers.get("accept", ""):
-        return stream(told(_events(pieces), request.headers.get("accept-language", "")))
-    async with aclosing(pieces):
-        async for piece in pieces:
-            if isinstance(piece, TriggerReport):
-                return Envelope(data=piece)
-            if await request.is_disconnected():
-                break
-    raise ClientDisconnect
+    test = _Test(services, field, queries, body.runs, chosen)
+    answer = await worked(request, _pieces(test))
+    return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
 
 
 async def _judge(
@@ -172,20 +163,6 @@ async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
     async with unit_of_work(services.database) as work:
         await trigger_records.keep(work, field.tested.id, field.reader_id, report)
     yield report
-
-
-async def _events(pieces: AsyncGenerator[Progress | TriggerReport]) -> AsyncGenerator[bytes]:
-    said: Progress | None = None
-    async with aclosing(pieces):
-        async for piece in pieces:
-            if piece == said:
-                # Nothing new, but the stream looks whether its reader is still there.
-                yield b""
-            elif isinstance(piece, Progress):
-                said = piece
-                yield event("progress", piece)
-            else:
-                yield event("result", piece)
 
 
 @router.get(
