@@ -3,7 +3,17 @@
 Those of the first block need no server. Those of the second register themselves.
 """
 
-from cli.skills import compare, library, mend, moving, publishing, scaffold, trigger_test, validate
+from cli.skills import (
+    answers,
+    compare,
+    library,
+    mend,
+    moving,
+    publishing,
+    scaffold,
+    trigger_test,
+    validate,
+)
 from cli.skills.group import app
 
 app.command("new")(scaffold.new)
@@ -11,4 +21,4 @@ app.command()(validate.validate)
 app.command("fix")(mend.fix)
 app.command("diff")(compare.diff)
 
-__all__ = ["app", "library", "moving", "publishing", "trigger_test"]
+__all__ = ["answers", "app", "library", "moving", "publishing", "trigger_test"]

@@ -205,3 +205,25 @@ TRIGGERS = Message(
     "{name}, version {version}, among {neighbours} others: recall {recall}, precision {precision} of {queries} requests",
     "{name} 第 {version} 版，与 {neighbours} 个技能一起测试：{queries} 个请求，召回率 {recall}，精确率 {precision}",
 )
+NO_QUERY_FOR_IT = Message(
+    "In {path} no request should choose the skill: there is nothing to compare.",
+    "{path} 中没有应当选中该技能的请求：没有可比较的内容。",
+)
+COMPARED_OUTCOME = Message("WITH IT", "使用后")
+COMPARED_REASON = Message("REASON", "理由")
+COMPARED_OUTCOMES = {
+    "better": Message("better", "更好"),
+    "worse": Message("worse", "更差"),
+    "same": Message("same", "相当"),
+    "undecided": Message("undecided", "未定"),
+}
+COMPARED = Message(
+    "{name} version {version} beside {other}: {better} better, {worse} worse, {same} the same, {undecided} undecided.",
+    "{name} 版本 {version} 与{other}相比：{better} 个更好，{worse} 个更差，{same} 个相当，{undecided} 个未定。",
+)
+WITHOUT_SKILL = Message("no skill", "不使用技能")
+OTHER_VERSION = Message("version {version}", "版本 {version} ")
+COMPARED_BY = Message(
+    "{model} answered and {judge} judged each pair twice without knowing which is which; the tokens count as your usage.",
+    "由 {model} 回答，{judge} 在不知来源的情况下对每对回答评判两次；消耗的 token 计入您的用量。",
+)

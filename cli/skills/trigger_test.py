@@ -21,7 +21,9 @@ from cli.skills.library import PATH, WantedArgument, find
 from core.errors import InvalidRequest
 
 
-class _Query(BaseModel):
+class TriggerQuery(BaseModel):
+    """A request, and whether it should choose the skill."""
+
     query: str
     should_trigger: bool
 
@@ -49,7 +51,9 @@ class _Report(Record):
     answers: list[_Answer]
 
 
-_FILE = TypeAdapter[list[_Query] | dict[str, list[_Query]]](list[_Query] | dict[str, list[_Query]])
+_FILE = TypeAdapter[list[TriggerQuery] | dict[str, list[TriggerQuery]]](
+    list[TriggerQuery] | dict[str, list[TriggerQuery]]
+)
 
 
 @client_command(app, "test")
@@ -84,7 +88,7 @@ async def try_triggers(
         raise CommandFailed(InvalidRequest("model", "with --offline"), said.OFFLINE_OR_MODEL)
     if offline and runs:
         raise CommandFailed(InvalidRequest("runs", "with --offline"), said.OFFLINE_OR_RUNS)
-    queries = _read(file)
+    queries = read_queries(file)
     row = await find(client, wanted)
     asked: list[JsonValue] = [one.model_dump() for one in queries]
     options = {"version": version, "runs": runs, "model_id": model}
@@ -99,7 +103,12 @@ async def try_triggers(
     return ExitCode.OK if is_enough else ExitCode.FAILED
 
 
-def _read(file: Path) -> list[_Query]:
+def read_queries(file: Path) -> list[TriggerQuery]:
+    """The requests of a file.
+
+    Raises:
+        CommandFailed: there is none, or nothing of that kind.
+    """
     try:
         read = _FILE.validate_python(json.loads(file.read_text("utf-8")))
     except FileNotFoundError as error:

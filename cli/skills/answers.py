@@ -1,0 +1,98 @@
+"""``agentex skill compare``: whether answers get better with a skill."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue
+
+from cli.client import ApiClient
+from cli.command import client_command
+from cli.following import followed
+from cli.output import Output
+from cli.problems import CommandFailed, ExitCode
+from cli.records import JsonObject, Record
+from cli.skills import said
+from cli.skills.group import app
+from cli.skills.library import PATH, WantedArgument, find
+from cli.skills.trigger_test import read_queries
+from core.errors import InvalidRequest
+
+
+class _Pair(Record):
+    query: str
+    outcome: str
+    reasons: list[str]
+
+
+class _Report(Record):
+    version: int
+    against: int | None = None
+    model: str
+    judge: str
+    outcomes: dict[str, int]
+    pairs: list[_Pair]
+
+
+@client_command(app, "compare")
+async def compare_answers(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES",
+            help="JSON as for `skill test`; asked is what should choose the skill.",
+        ),
+    ],
+    version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
+    against: Annotated[
+        int | None, typer.Option(min=1, help="The version to compare with; absent: no skill.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, max=10, help="How often each is asked.")] = 1,
+    model: Annotated[
+        str | None, typer.Option(help="Id of the model that answers; your default if absent.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Id of the model that judges; the same if absent.")
+    ] = None,
+) -> ExitCode:
+    """Have a model answer with the skill and without it, and a model judge which is better."""
+    queries = [one.query for one in read_queries(file) if one.should_trigger]
+    if not queries:
+        problem = InvalidRequest("queries", "none should choose the skill")
+        raise CommandFailed(problem, said.NO_QUERY_FOR_IT, path=file)
+    row = await find(client, wanted)
+    options: JsonObject = {
+        "version": version,
+        "against": against,
+        "model_id": model,
+        "judge_model_id": judge,
+    }
+    asked: list[JsonValue] = [*queries]
+    body: JsonObject = {"queries": asked, "runs": runs}
+    body |= {name: value for name, value in options.items() if value is not None}
+    answer = await followed(output, client, f"{PATH}/{row.id}/comparison", body)
+    _tell(output, row.name, client.read(_Report, answer))
+    return ExitCode.OK
+
+
+def _tell(output: Output, name: str, report: _Report) -> None:
+    output.emit(report.to_json())
+    output.table((said.COMPARED_OUTCOME, said.QUERY, said.COMPARED_REASON), _rows(output, report))
+    other = (
+        output.render(said.WITHOUT_SKILL)
+        if report.against is None
+        else output.render(said.OTHER_VERSION, version=report.against)
+    )
+    output.say(said.COMPARED, name=name, version=report.version, other=other, **report.outcomes)
+    output.remark(said.COMPARED_BY, model=report.model, judge=report.judge)
+
+
+def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str]]:
+    for pair in report.pairs:
+        word = said.COMPARED_OUTCOMES.get(pair.outcome)
+        shown = output.render(word) if word else pair.outcome
+        yield shown, pair.query, next(iter(pair.reasons), "")
