@@ -62,8 +62,8 @@ class ComparisonBody(Body):
 @router.post(
     "/{skill_id}/comparison",
     dependencies=[
-        Depends(requires(Permission.SKILL_VIEW)),
         Depends(requires(Permission.AGENT_RUN)),
+        Depends(requires(Permission.SKILL_VIEW)),
     ],
     response_model=Envelope[ComparisonReport],
     responses={

@@ -172,7 +172,7 @@ def test_split_of_one_huge_line_takes_linear_time(name: str, unit: str) -> None:
 
     base = min(seconds(4_000) for _ in range(3))
     # Fifteen times the text; a quadratic step would take 225 times as long.
-    assert seconds(60_000) < 90 * max(base, 0.005)
+    assert seconds(60_000) < 180 * max(base, 0.005)
 
 
 @every_splitter
