@@ -164,6 +164,8 @@ def test_parts_live_on_and_drain_when_nobody_reads_the_output(
         run.wait_state(one="ready")
         os.kill(run.parts["one"]["pid"], signal.SIGKILL)
         wait_until(lambda: run.order.count("start one") == 2)
+        # Before it is noted, the state is that of the one that was killed.
+        wait_until(lambda: run.parts["one"]["restarts"] == 1)
         run.wait_state(one="ready")
         assert run.stop() == 0
         assert run.order[-1] == "end one"
