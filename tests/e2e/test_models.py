@@ -10,9 +10,8 @@ from agents.model_registry.choosing import CONFIGURED_ID, EXTRACTIVE_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of, types_of
 from tests.fixtures.client import Api, conforms, unique
-from tests.fixtures.memory_scripts import IS_MEMORY_AGENT
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer, RecordedRequest
+from tests.fixtures.model_server import ModelServer
 from tests.fixtures.processes import free_port
 from tests.fixtures.server import Server
 
@@ -258,11 +257,6 @@ def manager(modelled: Server) -> Iterator[Api]:
     clear(caller)
 
 
-def asked_of(endpoint: ModelServer) -> list[RecordedRequest]:
-    """What runs asked; those of other tests may be looked through meanwhile for what to remember."""
-    return [one for one in endpoint.requests if IS_MEMORY_AGENT not in str(one.body)]
-
-
 def served(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
     """A model behind the scripted endpoint."""
     given = {"provider": "openai-compatible", "base_url": endpoint.base_url, "model_id": script}
@@ -290,7 +284,7 @@ def test_connection_is_tested_with_a_reason(
     assert told in answer["message"]
     assert "AGENTEX" not in str(answer)
     assert UPSTREAM_SECRET not in str(answer) + modelled.text
-    assert asked_of(scripted)[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert scripted.asked[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted: ModelServer):
@@ -314,12 +308,12 @@ def test_address_is_judged_again_when_it_is_called(
     port = free_port()
     sql = "UPDATE registered_model SET base_url = :url, revision = revision + 1 WHERE id = :id"
     modelled.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
-    asked = len(asked_of(scripted))
+    asked = len(scripted.asked)
     answer = manager.post(f"/models/{model_id}/test")
     assert (answer["success"], answer["fault"]) == (False, "address_refused")
     events = run_on(modelled.person(), "Hello", model_id)
     assert events[-1]["type"] == "RUN_ERROR"
-    assert len(asked_of(scripted)) == asked
+    assert len(scripted.asked) == asked
 
 
 def test_installations_own_model_is_not_for_who_is_given_others(
@@ -352,7 +346,7 @@ def test_run_is_answered_by_the_model_it_names(
     events = run_on(user, "Hi #unauthorized", model["id"], thread_id=thread_id)
 
     assert text_of(events) == "Hello from the model."
-    asked = asked_of(scripted)[-1]
+    asked = scripted.asked[-1]
     assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.7, 4096)
     assert (asked.body["model"], asked.body["seed"]) == ("plain", 7)
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -403,7 +397,7 @@ def test_change_of_the_registry_acts_on_the_next_run(
     details = user.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
     assert details["field"] == "session.config.model_id"
     assert text_of(run_on(user, "Hi #plain")) == "Hello from the model."
-    assert asked_of(scripted)[-1].body["model"] == "by-question"
+    assert scripted.asked[-1].body["model"] == "by-question"
 
 
 def test_session_on_a_registered_model_is_as_documented(
@@ -451,7 +445,7 @@ def test_task_goes_on_with_the_model_it_began_with(
             assert "taken away" in events[-1]["message"]
         else:
             assert types_of(events)[-1] == "RUN_FINISHED"
-            assert asked_of(scripted)[-1].body["model"] == "asks"
+            assert scripted.asked[-1].body["model"] == "asks"
     rows = {row["model_id"]: row for row in user.get("/models/usage")["items"]}
     # The tokens of the first run are in the second one's too, and count once.
     assert rows[model["id"]]["prompt_tokens"] == 11 * 3

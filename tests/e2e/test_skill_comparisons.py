@@ -44,9 +44,9 @@ def test_pairs_are_judged_blindly_in_both_orders_and_counted(
         assert (pair["answer"], pair["baseline"]) == ("With the procedure.", "Off the cuff.")
         assert pair["reasons"] == ["It has a procedure."] * 2
 
-    asked = Counter(tuple(roles(request)) for request in scripted.requests)
+    asked = Counter(tuple(roles(request)) for request in scripted.asked)
     assert asked[("system", "user", "assistant", "tool")] == 4
-    judges = [r.messages for r in scripted.requests if "two answers" in r.messages[0]["content"]]
+    judges = [r.messages for r in scripted.asked if "two answers" in r.messages[0]["content"]]
     judged = [json.loads(messages[1]["content"]) for messages in judges]
     shown = Counter(one["A"] for one in judged)
     assert shown == {"With the procedure.": 4, "Off the cuff.": 4}
@@ -77,7 +77,7 @@ def test_versions_are_compared_and_equal_answers_judged_by_nobody(
     person.put(path, {"content": REPORT + "3. Send it.\n"})
     told = person.post(f"{path}/comparison", {"queries": [QUERY], "against": 1})
     assert (told["version"], told["against"], told["outcomes"]["same"]) == (2, 1, 1)
-    texts = ["3. Send it." in request.messages[-1]["content"] for request in scripted.requests]
+    texts = ["3. Send it." in request.messages[-1]["content"] for request in scripted.asked]
     assert texts == [True, False]
 
 
@@ -102,7 +102,7 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
     narrow = modelled.api(**{"X-API-Key": key})
     body = {"queries": ["Hello"]}
     narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{path}/comparison", json=body)
-    assert scripted.requests == []
+    assert scripted.asked == []
 
     headers = {**person.headers, "Accept": "text/event-stream"}
     url = f"/api/v1{path}/comparison"

@@ -68,11 +68,11 @@ def state_of(events: list[dict]) -> Any:
 
 
 def offered(scripted: ModelServer, turn: int) -> set[str]:
-    return {tool["function"]["name"] for tool in scripted.requests[turn].body.get("tools", [])}
+    return {tool["function"]["name"] for tool in scripted.asked[turn].body.get("tools", [])}
 
 
 def system_of(scripted: ModelServer, turn: int = 0) -> str:
-    return scripted.requests[turn].body["messages"][0]["content"]
+    return scripted.asked[turn].body["messages"][0]["content"]
 
 
 def usage_of(server: Server, skill_id: str) -> dict[str, int]:
@@ -199,7 +199,7 @@ def test_chosen_skills_are_loaded_before_the_first_turn_with_the_requests_inputs
         person, asking([["load_skill", {"name": "wide"}]], [READ], chosen=2, props=props)
     )
 
-    first = scripted.requests[0].body["messages"]
+    first = scripted.asked[0].body["messages"]
     loaded = [message["content"] for message in first if message["role"] == "tool"]
     assert [text.split('"')[1] for text in loaded] == ["code-review", "daily-report"]
     assert '{"team": "R", "tone": "brief"}' in loaded[1]
@@ -377,11 +377,11 @@ def test_other_agent_types_work_by_a_chosen_skill(
     events = checked(person, asking(chosen=1, props=props))
     assert len(results_of(events)) == 1
     assert state_of(events)["skills"][0]["slug"] == "code-review"
-    last = scripted.requests[-1].body["messages"] if agent_type == "agentic_rag" else None
-    for request in [last] if last else [one.body["messages"] for one in scripted.requests]:
+    last = scripted.asked[-1].body["messages"] if agent_type == "agentic_rag" else None
+    for request in [last] if last else [one.body["messages"] for one in scripted.asked]:
         told = [m["content"] for m in request if m["role"] == "tool"]
         assert len(told) <= 1
-    assert any("<skill_content" in str(one.body["messages"]) for one in scripted.requests)
+    assert any("<skill_content" in str(one.body["messages"]) for one in scripted.asked)
 
 
 def test_skill_is_loaded_by_its_name_without_a_language_model(embedded: Server):
@@ -430,6 +430,6 @@ def test_run_goes_on_with_its_skill_after_each_process_was_killed(
     assert text_of(events) == "The report is written."
     assert state_of(events)["skills"][0]["slug"] == "daily-report"
     # The last turn alone was asked again, and nothing is counted twice.
-    assert len(scripted.requests) == 4
+    assert len(scripted.asked) == 4
     assert usage_of(third, skill_id) == {"offered": 1, "loaded": 1, "completed": 0, "denied": 1}
     alone.stop(third)

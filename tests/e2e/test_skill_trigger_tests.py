@@ -58,8 +58,8 @@ def test_model_chooses_from_the_index_and_every_trial_is_counted(
     ]
     assert (told["all"]["recall"], told["all"]["precision"]) == (pytest.approx(1 / 3), 1.0)
     assert told["confusion"] == {"code-review": 1}
-    assert len(scripted.requests) == 8
-    asked = scripted.requests[0].body
+    assert len(scripted.asked) == 8
+    asked = scripted.asked[0].body
     assert '<skill name="daily-report">' in asked["messages"][0]["content"]
     assert "load_skill" in {tool["function"]["name"] for tool in asked["tools"]}
     usage = person.get("/models/usage")
@@ -83,7 +83,7 @@ def test_older_version_is_tried_as_it_was(person: Api, path: str, scripted: Mode
     body = {"queries": [{"query": f"Hello {QUIET}", "should_trigger": True}], "runs": 1}
     for version in (1, 2):
         person.post(f"{path}/trigger-test", {**body, "version": version})
-    first, second = (one.body["messages"][0]["content"] for one in scripted.requests)
+    first, second = (one.body["messages"][0]["content"] for one in scripted.asked)
     assert ("weekly digest" in first, "weekly digest" in second) == (False, True)
     listed = person.get(f"{path}/trigger-tests", version=1)
     assert [one["report"]["version"] for one in listed["items"]] == [1]
@@ -104,7 +104,7 @@ def test_who_wants_no_model_is_asked_for_none(
     assert fault["field"] == "model_id"
     body = {"json": {"queries": queries, "by": "model"}}
     narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{path}/trigger-test", **body)
-    assert scripted.requests == []
+    assert scripted.asked == []
 
 
 def test_too_many_trials_are_refused_before_any_is_made(
@@ -116,7 +116,7 @@ def test_too_many_trials_are_refused_before_any_is_made(
     assert fault == {"field": "runs", "error": "more than 300 trials together"}
     body["json"]["model_id"] = "no-such"
     person.refused(ErrorCode.MODEL_NOT_FOUND, "POST", f"{path}/trigger-test", **body)
-    assert scripted.requests == []
+    assert scripted.asked == []
 
 
 def test_test_tells_its_progress_and_ends_with_its_connection(
