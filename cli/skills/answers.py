@@ -1,7 +1,6 @@
 """``agentex skill compare``: whether answers get better with a skill."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ from cli.records import JsonObject, Record
 from cli.skills import said
 from cli.skills.group import app
 from cli.skills.library import PATH, WantedArgument, find
-from cli.skills.trigger_test import read_queries
+from cli.skills.queries import QueriesArgument, read_queries
 from core.errors import InvalidRequest
 
 
@@ -40,13 +39,7 @@ async def compare_answers(
     output: Output,
     client: ApiClient,
     wanted: WantedArgument,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="QUERIES",
-            help="JSON as for `skill test`; asked is what should choose the skill.",
-        ),
-    ],
+    file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
     against: Annotated[
         int | None, typer.Option(min=1, help="The version to compare with; absent: no skill.")
@@ -59,7 +52,10 @@ async def compare_answers(
         str | None, typer.Option(help="Id of the model that judges; the same if absent.")
     ] = None,
 ) -> ExitCode:
-    """Have a model answer with the skill and without it, and a model judge which is better."""
+    """Have a model answer with the skill and without it, and a model judge which is better.
+
+    Asked are the requests of the file that should choose the skill.
+    """
     queries = [one.query for one in read_queries(file) if one.should_trigger]
     if not queries:
         problem = InvalidRequest("queries", "none should choose the skill")

@@ -1,31 +1,22 @@
 """``agentex skill test``: which requests would choose a skill, and which another one."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
 from cli.client import ApiClient
 from cli.command import client_command
 from cli.following import followed
-from cli.messages import PATH_MISSING
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode
 from cli.records import JsonObject, Record
 from cli.skills import said
 from cli.skills.group import app
 from cli.skills.library import PATH, WantedArgument, find
+from cli.skills.queries import QueriesArgument, read_queries
 from core.errors import InvalidRequest
-
-
-class TriggerQuery(BaseModel):
-    """A request, and whether it should choose the skill."""
-
-    query: str
-    should_trigger: bool
 
 
 class _Answer(Record):
@@ -51,23 +42,12 @@ class _Report(Record):
     answers: list[_Answer]
 
 
-_FILE = TypeAdapter[list[TriggerQuery] | dict[str, list[TriggerQuery]]](
-    list[TriggerQuery] | dict[str, list[TriggerQuery]]
-)
-
-
 @client_command(app, "test")
 async def try_triggers(
     output: Output,
     client: ApiClient,
     wanted: WantedArgument,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="QUERIES",
-            help='JSON: a list of {"query": ..., "should_trigger": true or false}.',
-        ),
-    ],
+    file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
     runs: Annotated[
         int | None, typer.Option(min=1, max=10, help="How often a model is asked each; 3.")
@@ -101,28 +81,6 @@ async def try_triggers(
     measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
     is_enough = least is None or (bool(measured) and min(measured) >= least)
     return ExitCode.OK if is_enough else ExitCode.FAILED
-
-
-def read_queries(file: Path) -> list[TriggerQuery]:
-    """The requests of a file.
-
-    Raises:
-        CommandFailed: there is none, or nothing of that kind.
-    """
-    try:
-        read = _FILE.validate_python(json.loads(file.read_text("utf-8")))
-    except FileNotFoundError as error:
-        problem = InvalidRequest("queries", str(file))
-        raise CommandFailed(problem, PATH_MISSING, path=str(file)) from error
-    except OSError as error:
-        problem = InvalidRequest("queries", "not readable")
-        reason = error.strerror or ""
-        raise CommandFailed(problem, said.FILE_UNREADABLE, path=file, reason=reason) from error
-    except (ValueError, ValidationError, RecursionError) as error:
-        problem = InvalidRequest("queries", "no list of queries")
-        raise CommandFailed(problem, said.NO_QUERIES, path=file) from error
-    # By language, as the starters have them.
-    return read if isinstance(read, list) else [one for part in read.values() for one in part]
 
 
 def _tell(output: Output, name: str, report: _Report) -> None:
