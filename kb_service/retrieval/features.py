@@ -6,11 +6,11 @@ from functools import cache
 from threading import Lock
 
 from anyio import to_thread
-from sqlalchemy import bindparam
 from sqlmodel import case, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
+from core.database.one_of import one_of
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
 
@@ -58,9 +58,9 @@ class FeatureCache:
             return found
         made: dict[Version, Terms] = {}
         texts: dict[str, str] = {}
-        for id_, version, packed, content in (
-            await session.exec(_stored(), params={"ids": list(missing)})
-        ).all():
+        connection = await session.connection()
+        rows = await connection.execute(_stored(), {"ids": list(missing)})
+        for id_, version, packed, content in rows:
             if version != missing[id_]:
                 continue
             terms = unpack_terms(packed)
@@ -82,7 +82,7 @@ def _stored() -> Select[str, int, bytes | None, str | None]:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
     return select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text).where(
-        col(Chunk.id).in_(bindparam("ids", expanding=True))
+        one_of(col(Chunk.id), "ids")
     )
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from sqlalchemy import bindparam
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
+from core.database.one_of import one_of
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalRequest
@@ -76,7 +76,7 @@ def _passages() -> Select[Chunk, str]:
     return (
         select(Chunk, col(Document.name))
         .join(Document, col(Document.id) == col(Chunk.document_id))
-        .where(col(Chunk.id).in_(bindparam("ids", expanding=True)))
+        .where(one_of(col(Chunk.id), "ids"))
         .options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
     )
 
