@@ -1,18 +1,20 @@
 """SQL has the last word on what is found: which hits of the index may be shown."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement
 from sqlmodel import case, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
+from core.database.one_of import one_of
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
+from kb_service.vector_index.protocol import ScoredChunk
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,68 @@ class Vouched:
         alive: may be shown, with the version of its text.
         refused: may not, and why.
         places: of those that may be shown, the document's name and the position in it.
+        revisions: of the documents of those that may be shown.
         is_moved: since the index was asked, a knowledge base was cut over to another generation,
-            or its first document was restricted.
+            its first document was restricted, or a document got another revision.
     """
 
     alive: dict[str, int] = field(default_factory=dict[str, int])
     refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
     places: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    revisions: dict[str, int] = field(default_factory=dict[str, int])
     is_moved: bool = False
 
-    def joined(self, other: "Vouched") -> "Vouched":
-        """Both together."""
+    def joined(self, later: "Vouched") -> "Vouched":
+        """Both together; of one document, each may have been asked about another revision."""
+        mine = self.revisions
+        is_mixed = any(mine.get(id_, now) != now for id_, now in later.revisions.items())
         return Vouched(
-            self.alive | other.alive,
-            self.refused | other.refused,
-            self.places | other.places,
-            self.is_moved or other.is_moved,
+            self.alive | later.alive,
+            self.refused | later.refused,
+            self.places | later.places,
+            mine | later.revisions,
+            self.is_moved or later.is_moved or is_mixed,
         )
+
+
+class Witness:
+    """What SQL has said of a search's hits so far; each is asked about once.
+
+    Args:
+        scope: where is searched.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.vouched = Vouched()
+        self.documents: dict[str, str] = {}
+
+    async def hear(
+        self, session: AsyncSession, hits: Iterable[ScoredChunk], *, is_early: bool = False
+    ) -> None:
+        """Ask about the hits that are new.
+
+        Args:
+            session: to read from.
+            hits: of the index.
+            is_early: the index is still to be asked for others. What may not be shown yet may be
+                shown by then, in place of what it replaces: it is asked about again.
+        """
+        new = {hit.id: hit.document_id for hit in hits if hit.id not in self.documents}
+        vouched = await vouch(session, new, self.scope)
+        if is_early:
+            vouched = replace(vouched, refused={})
+            new = {id_: new[id_] for id_ in vouched.alive}
+        self.documents |= new
+        self.vouched = self.vouched.joined(vouched)
+
+    async def is_outdated(self, session: AsyncSession, hits: Sequence[ScoredChunk]) -> bool:
+        """Whether the answer would mix two generations or revisions, or miss both."""
+        if self.vouched.is_moved:
+            return True
+        known = self.vouched.alive.keys() | self.vouched.refused.keys()
+        lost = {hit.document_id: hit.revision for hit in hits if hit.id not in known}
+        return await has_flipped(session, lost, self.scope)
 
 
 async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
@@ -81,13 +128,18 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
         query = cast("Select[*tuple[Any, ...]]", query.add_columns(passes))
     found = Vouched()
     is_moved = False
-    for row in (await session.exec(query, params={"ids": ids})).all():
+    # Past the session, which would make two objects of a row and look for entities in it.
+    connection = await session.connection()
+    for row in await connection.execute(query, {"ids": ids}):
         facts = _Facts(*row)
-        is_moved = is_moved or (facts.narrowed and facts.knowledge_base_id in scope.unnarrowed)
+        if facts.narrowed and facts.knowledge_base_id in scope.unnarrowed:
+            is_moved = True
         verdict = _verdict(facts, scope)
         if verdict is Reason.SHOWN:
-            found.alive[facts.chunk_id] = facts.version
-            found.places[facts.chunk_id] = (facts.document_name, facts.position)
+            chunk_id, document_id = facts.chunk_id, facts.document_id
+            found.alive[chunk_id] = facts.version
+            found.places[chunk_id] = (facts.document_name, facts.position)
+            found.revisions[document_id] = facts.revision
         elif verdict is not None:
             found.refused[facts.chunk_id] = verdict
         elif not scope.is_shadow:
@@ -135,7 +187,7 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
         cast("Select[*tuple[Any, ...]]", select(*columns))
         .join(Document, col(Document.id) == col(Chunk.document_id))
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
-        .where(col(Chunk.id).in_(bindparam("ids", expanding=True)))
+        .where(one_of(col(Chunk.id), "ids"))
     )
 
 
