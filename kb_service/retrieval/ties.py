@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import groupby
+from itertools import pairwise
 
 from kb_service.retrieval.fusion import FusedHit, Fusion
 
@@ -20,9 +20,11 @@ def settled(fusion: Fusion, places: Mapping[str, tuple[str, int]]) -> Fusion:
     def place(hit: FusedHit) -> tuple[str, int, str]:
         return (*places[hit.id], hit.id)
 
-    groups = [list(group) for _, group in groupby(fusion.hits, key=lambda hit: hit.score)]
-    if len(groups) == len(fusion.hits):
-        return fusion
-    # Mostly the same text in several places.
-    hits = [hit for group in groups for hit in (sorted(group, key=place) if group[1:] else group)]
-    return replace(fusion, hits=tuple(hits))
+    # Mostly the last of each leg, or the same text in several places.
+    hits = list(fusion.hits)
+    scores = [hit.score for hit in hits]
+    tied = [number for number, (one, next_) in enumerate(pairwise(scores)) if one == next_]
+    for score in {scores[number] for number in tied}:
+        first, count = scores.index(score), scores.count(score)
+        hits[first : first + count] = sorted(hits[first : first + count], key=place)
+    return replace(fusion, hits=tuple(hits)) if tied else fusion
