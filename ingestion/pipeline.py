@@ -21,10 +21,11 @@ from ingestion.points import Origin, points_of
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
 from ingestion.workbench import Workbench
-from kb_service import documents, generations, leases
+from kb_service import completing, documents, generations, leases
+from kb_service.completing import Flip, Outcome
 from kb_service.generations import Generation
-from kb_service.leases import Flip, Lease, Outcome
-from kb_service.models import Chunk, Document, DocumentStage, KnowledgeBase
+from kb_service.leases import Lease
+from kb_service.models import Document, DocumentStage, KnowledgeBase
 from kb_service.spaces import EmbeddingSpace
 from kb_service.text.terms import pack_terms
 from kb_service.vector_index.protocol import point_id
@@ -150,7 +151,7 @@ async def _process(bench: Workbench, lease: Lease, taken: Taken) -> Flip:
         warnings=parsed.warnings,
     )
     async with unit_of_work(bench.database) as work:
-        flip = await leases.complete(work, lease, outcome)
+        flip = await completing.complete(work, lease, outcome)
     if flip is None:
         raise LeaseLost
     return flip
@@ -217,18 +218,20 @@ def _pack_terms(pieces: Sequence[Piece]) -> list[bytes]:
     return [pack_terms(piece.text) for piece in pieces]
 
 
-def _chunk(document: Document, piece: Piece, terms: bytes) -> Chunk:
-    return Chunk(
-        id=point_id(document.id, document.revision, piece.index),
-        document_id=document.id,
-        knowledge_base_id=document.knowledge_base_id,
-        revision=document.revision,
-        position=piece.index,
-        content=piece.text,
-        heading_path=list(piece.heading_path),
-        page=piece.page,
-        char_start=piece.char_start,
-        char_end=piece.char_end,
-        token_count=piece.token_count,
-        terms=terms,
-    )
+def _chunk(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
+    return {
+        "id": point_id(document.id, document.revision, piece.index),
+        "document_id": document.id,
+        "knowledge_base_id": document.knowledge_base_id,
+        "revision": document.revision,
+        "position": piece.index,
+        "content": piece.text,
+        "heading_path": list(piece.heading_path),
+        "page": piece.page,
+        "char_start": piece.char_start,
+        "char_end": piece.char_end,
+        "token_count": piece.token_count,
+        "enabled": True,
+        "version": 1,
+        "terms": terms,
+    }

@@ -1,20 +1,32 @@
 """The lease: a worker's fenced hold on one try of a document, from claim to outcome."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, delete, insert, or_, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Integer,
+    String,
+    Update,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.clock import database_now
+from core.database.types import UtcDateTime
 from core.database.unit_of_work import UnitOfWork
-from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-
-# Making and sending rows holds up the event loop: about 15 ms for this many.
-_CHUNKS_PER_INSERT = 100
+from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 LONGEST_LEASE = LONGEST_PAUSE = timedelta(minutes=10)
 Moment = datetime | ColumnElement[datetime]
@@ -72,14 +84,30 @@ async def acquire(
         has not come, its knowledge base is paused, or there is nothing to do.
     """
     now = await database_now(work.session)
-    statement = (
+    values = {
+        "lease_document": document_id,
+        "lease_owner_now": owner,
+        "now": now,
+        "until": now + timedelta(seconds=seconds),
+        "longest_lease": now + LONGEST_LEASE,
+        "longest_pause": now + LONGEST_PAUSE,
+    }
+    return (await work.session.exec(_acquire(), params=values)).scalar_one_or_none()
+
+
+# Built once, like those below: building a statement takes longer than carrying it out, and each
+# document needs all of them.
+@cache
+def _acquire() -> ReturningUpdate[Any]:
+    now, until = _moment("now"), _moment("until")
+    return (
         update(Document)
         .where(
-            col(Document.id) == document_id,
+            col(Document.id) == bindparam("lease_document"),
             col(Document.status).in_(OPEN_STATUSES),
             col(Document.deleted_at).is_(None),
-            is_free(now, now + LONGEST_LEASE),
-            is_due(now, now + LONGEST_PAUSE),
+            is_free(now, _moment("longest_lease")),
+            is_due(now, _moment("longest_pause")),
             _may_work(),
         )
         .values(
@@ -87,19 +115,21 @@ async def acquire(
             stage=DocumentStage.PARSING.value,
             attempt=Document.attempt + 1,
             revision=Document.revision + case((col(Document.lease_owner).is_(None), 0), else_=1),
-            lease_owner=owner,
-            lease_until=now + timedelta(seconds=seconds),
+            lease_owner=bindparam("lease_owner_now"),
+            lease_until=until,
             retry_at=None,
             progress=0,
             started_at=now,
             stage_since=now,
             updated_at=now,
         )
-        .execution_options(synchronize_session=False)
+        .returning(Document)
+        .execution_options(synchronize_session=False, populate_existing=True)
     )
-    if (await work.session.exec(statement)).rowcount == 0:
-        return None
-    return (await work.session.exec(select(Document).where(Document.id == document_id))).one()
+
+
+def _moment(name: str) -> BindParameter[datetime]:
+    return bindparam(name, type_=UtcDateTime)
 
 
 async def expire(work: UnitOfWork, failure: dict[str, str]) -> int:
@@ -179,142 +209,56 @@ async def advance(
         nothing more.
     """
     now = await database_now(work.session)
-    values: dict[str, object] = {
-        "lease_until": now + timedelta(seconds=seconds),
-        "updated_at": now,
+    values = {
+        **held_by(lease),
+        "now": now,
+        "until": now + timedelta(seconds=seconds),
+        "stage_now": stage,
+        "progress_now": progress,
     }
-    if stage is not None:
-        values["stage"] = stage.value
-        is_new = col(Document.stage) != stage.value
-        values["stage_since"] = case((is_new, now), else_=col(Document.stage_since))
-    if progress is not None:
-        values["progress"] = progress
-    statement = update(Document).where(*_held(lease)).values(**values)
-    return (await work.session.exec(statement)).rowcount > 0
+    return (await work.session.exec(_advance(), params=values)).rowcount > 0
 
 
-def _held(lease: Lease) -> tuple[ColumnElement[bool], ...]:
+@cache
+def _advance() -> Update:
+    now, stage = _moment("now"), bindparam("stage_now", type_=String())
+    is_new = col(Document.stage) != stage
     return (
-        col(Document.id) == lease.document_id,
+        update(Document)
+        .where(*held())
+        .values(
+            lease_until=_moment("until"),
+            updated_at=now,
+            # None, which nothing equals, leaves what is there.
+            stage=func.coalesce(stage, Document.stage),
+            stage_since=case((is_new, now), else_=col(Document.stage_since)),
+            progress=func.coalesce(bindparam("progress_now", type_=Integer()), Document.progress),
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+def held() -> tuple[ColumnElement[bool], ...]:
+    """The row of a lease as long as it holds; the parameters are ``held_by``."""
+    return (
+        col(Document.id) == bindparam("held_document"),
         col(Document.status) == DocumentStatus.PROCESSING.value,
-        col(Document.lease_owner) == lease.owner,
-        col(Document.attempt) == lease.attempt,
-        col(Document.revision) == lease.revision,
+        col(Document.lease_owner) == bindparam("held_owner"),
+        col(Document.attempt) == bindparam("held_attempt"),
+        col(Document.revision) == bindparam("held_revision"),
         col(Document.deleted_at).is_(None),
     )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a finished try knows about the document.
-
-    Args:
-        chunks: made one after the other, as they are written.
-        chunk_count: how many they are.
-        encoding: of the file, if it is text.
-        pages: of the file, if it has pages.
-        warnings: codes of what may have gone wrong.
-    """
-
-    chunks: Iterable[Chunk]
-    chunk_count: int
-    encoding: str | None
-    pages: int | None
-    warnings: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Flip:
-    """What the end of a try led to.
-
-    Args:
-        is_shadow: searches see the new revision only after a cut-over.
-        is_reindexing: the knowledge base is on its way to another generation.
-        shown: the document's revisions that searches see, or can after a cut-over.
-    """
-
-    is_shadow: bool
-    is_reindexing: bool
-    shown: frozenset[int]
-
-
-async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | None:
-    """Make the new revision the one that searches see, chunks and flip in one transaction.
-
-    One that was made for a re-index becomes the document's shadow instead.
-
-    Returns:
-        None when the lease was lost or the document deleted meanwhile: nothing is written.
-    """
-    flip = await _place(work.session, lease)
-    if flip is None or not await _finish(work.session, lease, outcome, flip):
-        return None
-    await work.session.exec(
-        delete(Chunk).where(
-            col(Chunk.document_id) == lease.document_id,
-            or_(
-                col(Chunk.revision) == lease.revision,
-                col(Chunk.revision).not_in(flip.shown),
-            ),
-        )
-    )
-    await _insert(work.session, outcome.chunks)
-    return flip
-
-
-async def _place(session: AsyncSession, lease: Lease) -> Flip | None:
-    """Where the new revision belongs; no cut-over comes between this and the commit."""
-    document = await session.get(Document, lease.document_id, populate_existing=True)
-    if document is None:
-        return None
-    query = select(KnowledgeBase).where(KnowledgeBase.id == document.knowledge_base_id)
-    held = query.with_for_update(read=True, key_share=True)
-    knowledge_base = (await session.exec(held)).one()
-    active, target = document.active_revision, knowledge_base.target
-    if document.generation == knowledge_base.generation:
-        # A shadow or a kept revision is of the content before.
-        return Flip(False, target is not None, frozenset({lease.revision}))
-    if target is not None and document.generation == target["generation"]:
-        return Flip(True, True, frozenset({lease.revision} | ({active} if active else set())))
-    return None
-
-
-async def _finish(session: AsyncSession, lease: Lease, outcome: Outcome, flip: Flip) -> bool:
-    now = await database_now(session)
-    place: dict[str, object] = {"shadow_revision": lease.revision}
-    if not flip.is_shadow:
-        place = {
-            "active_revision": lease.revision,
-            "shadow_revision": None,
-            "superseded_keys": [],
-            "superseded_bytes": 0,
-            "chunk_count": outcome.chunk_count,
-        }
-    statement = (
-        update(Document)
-        .where(*_held(lease))
-        .values(
-            status=DocumentStatus.COMPLETED.value,
-            stage=DocumentStage.DONE.value,
-            progress=100,
-            encoding=outcome.encoding,
-            pages=outcome.pages,
-            warnings=list(outcome.warnings),
-            failure=None,
-            lease_owner=None,
-            lease_until=None,
-            completed_at=now,
-            updated_at=now,
-            **place,
-        )
-    )
-    return (await session.exec(statement)).rowcount > 0
-
-
-async def _insert(session: AsyncSession, chunks: Iterable[Chunk]) -> None:
-    remaining = iter(chunks)
-    while rows := [chunk.model_dump() for chunk in islice(remaining, _CHUNKS_PER_INSERT)]:
-        await session.exec(insert(Chunk), params=rows)
+def held_by(lease: Lease) -> dict[str, object]:
+    """The parameters of ``held``."""
+    # A parameter of a column's name would be written into that column.
+    return {
+        "held_document": lease.document_id,
+        "held_owner": lease.owner,
+        "held_attempt": lease.attempt,
+        "held_revision": lease.revision,
+    }
 
 
 async def fail(work: UnitOfWork, lease: Lease, failure: dict[str, str]) -> bool:
@@ -359,7 +303,7 @@ async def hand_back(work: UnitOfWork, lease: Lease) -> bool:
 async def _release(work: UnitOfWork, lease: Lease, **values: object) -> bool:
     statement = (
         update(Document)
-        .where(*_held(lease))
+        .where(*held())
         .values(
             stage=DocumentStage.QUEUED.value,
             lease_owner=None,
@@ -367,8 +311,9 @@ async def _release(work: UnitOfWork, lease: Lease, **values: object) -> bool:
             updated_at=await database_now(work.session),
             **values,
         )
+        .execution_options(synchronize_session=False)
     )
-    return (await work.session.exec(statement)).rowcount > 0
+    return (await work.session.exec(statement, params=held_by(lease))).rowcount > 0
 
 
 async def let_go(work: UnitOfWork, lease: Lease) -> None:

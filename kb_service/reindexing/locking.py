@@ -9,7 +9,7 @@ from kb_service.models import KnowledgeBase
 async def lock(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:
     """The knowledge base as it is now, kept so until the transaction ends; None once deleted.
 
-    No document is added and no try completed meanwhile (``leases.complete`` holds the row, too).
+    No document is added and no try completed meanwhile (``completing.complete`` holds the row, too).
     """
     query = (
         select(KnowledgeBase)

@@ -18,10 +18,11 @@ from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend, tend_all, work_on
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases, leases, reindexing
+from kb_service import completing, documents, knowledge_bases, leases, reindexing
+from kb_service.completing import Outcome
 from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel
 from kb_service.knowledge_bases import KnowledgeBaseDraft
-from kb_service.leases import OPEN_STATUSES, Outcome
+from kb_service.leases import OPEN_STATUSES
 from kb_service.models import Chunk, Document, KnowledgeBase, Question, Transfer
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
@@ -350,7 +351,7 @@ async def test_cancelled_re_index_leaves_all_as_it_was(bench: Workbench):
         await reindexing.cancel(work, locked)
     async with unit_of_work(bench.database) as work:
         outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await leases.complete(work, leases.lease_of(held), outcome) is None
+        assert await completing.complete(work, leases.lease_of(held), outcome) is None
     await tend(bench, kb_id)
     assert {row.status for row in await rows_of(bench, kb_id)} == {"completed"}
     assert await seen(bench, kb_id) == old
@@ -395,7 +396,7 @@ async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(
     # The worker that had it in hand for the old settings comes too late.
     async with unit_of_work(bench.database) as work:
         outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await leases.complete(work, leases.lease_of(held), outcome) is None
+        assert await completing.complete(work, leases.lease_of(held), outcome) is None
     await edit(bench.database, late.id, lease_until=None)
     await ingest(bench, late.id)
     row = await reread(bench.database, late.id)

@@ -9,8 +9,8 @@ from sqlmodel import col, select
 
 from core.database.engine import Database
 from core.database.unit_of_work import unit_of_work
-from kb_service import leases
-from kb_service.leases import Outcome
+from kb_service import completing, leases
+from kb_service.completing import Outcome
 from kb_service.models import Chunk, Document
 from kb_service.vector_index.protocol import point_id
 from tests.fixtures.bare_rows import add_document
@@ -18,7 +18,7 @@ from tests.fixtures.bare_rows import add_document
 CHUNKS = 1000
 
 
-def chunks_of(document: Document, count: int) -> Iterator[Chunk]:
+def chunks_of(document: Document, count: int) -> Iterator[dict[str, object]]:
     for position in range(count):
         yield Chunk(
             id=point_id(document.id, document.revision, position),
@@ -28,7 +28,7 @@ def chunks_of(document: Document, count: int) -> Iterator[Chunk]:
             position=position,
             content=f"passage {position} 段落",
             heading_path=["Part", "一"],
-        )
+        ).model_dump()
 
 
 async def take(database: Database, document_id: str, *, owner: str = "worker-1") -> Document:
@@ -43,7 +43,7 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
     document = await take(database, await add_document(database))
     made, seen = 0, [0]
 
-    def counted() -> Iterator[Chunk]:
+    def counted() -> Iterator[dict[str, object]]:
         nonlocal made
         for chunk in chunks_of(document, CHUNKS):
             made += 1
@@ -57,15 +57,13 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
     looking = asyncio.create_task(look())
     outcome = Outcome(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
     async with unit_of_work(database) as work:
-        assert await leases.complete(work, leases.lease_of(document), outcome)
+        assert await completing.complete(work, leases.lease_of(document), outcome)
     looking.cancel()
     # However many there are, the event loop comes round after each hundred.
     assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 100
     async with database.reading() as session:
         rows = (await session.exec(select(Chunk).order_by(col(Chunk.position)))).all()
-    assert [row.model_dump() for row in rows] == [
-        chunk.model_dump() for chunk in chunks_of(document, CHUNKS)
-    ]
+    assert [row.model_dump() for row in rows] == list(chunks_of(document, CHUNKS))
 
 
 @pytest.mark.anyio
@@ -77,7 +75,7 @@ async def test_try_that_lost_its_lease_writes_nothing(database):
     again = await take(database, document.id, owner="worker-2")
     outcome = Outcome(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
     async with unit_of_work(database) as work:
-        assert not await leases.complete(work, lease, outcome)
+        assert not await completing.complete(work, lease, outcome)
     async with database.reading() as session:
         assert (await session.exec(select(Chunk.id))).all() == []
         held = await session.get_one(Document, document.id)

@@ -12,8 +12,9 @@ from core.database.engine import Database
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
 from core.settings import Settings
-from kb_service import leases, transfers
-from kb_service.leases import Lease, Outcome
+from kb_service import completing, leases, transfers
+from kb_service.completing import Outcome
+from kb_service.leases import Lease
 from kb_service.models import Chunk, Document, DocumentStage
 from kb_service.vector_index.protocol import point_id
 from tests.fixtures.bare_rows import add_document
@@ -46,7 +47,7 @@ async def must_take(
 
 
 def outcome(lease: Lease, *texts: str) -> Outcome:
-    def chunks() -> Iterator[Chunk]:
+    def chunks() -> Iterator[dict[str, object]]:
         for number, text in enumerate(texts):
             yield Chunk(
                 id=point_id(lease.document_id, lease.revision, number),
@@ -55,14 +56,14 @@ def outcome(lease: Lease, *texts: str) -> Outcome:
                 revision=lease.revision,
                 position=number,
                 content=text,
-            )
+            ).model_dump()
 
     return Outcome(chunks(), len(texts), encoding="utf-8", pages=None, warnings=[])
 
 
 async def complete(database: Database, lease: Lease, *texts: str) -> bool:
     async with unit_of_work(database) as work:
-        return await leases.complete(work, lease, outcome(lease, *texts))
+        return await completing.complete(work, lease, outcome(lease, *texts))
 
 
 async def texts_of(database: Database, document_id: str) -> list[str]:
@@ -177,7 +178,7 @@ async def test_worker_that_lost_its_lease_changes_nothing(
     before = await reread(database, doc_id)
     async with unit_of_work(database) as work:
         assert not await leases.advance(work, zombie, seconds=60, progress=99)
-        assert not await leases.complete(work, zombie, outcome(zombie, "text of a zombie"))
+        assert not await completing.complete(work, zombie, outcome(zombie, "text of a zombie"))
         assert not await leases.fail(work, zombie, WORDS)
         assert not await leases.postpone(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
         assert not await leases.hand_back(work, zombie)
