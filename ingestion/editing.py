@@ -111,7 +111,7 @@ async def _points(space: EmbeddingSpace, place: ChunkPlace, piece: Piece) -> lis
     before = await to_thread.run_sync(
         windows_of, knowledge_base.splitter, place.chunk.content, space.counter
     )
-    points = await points_of(space, origin, [piece])
+    points = await points_of(space, [(origin, piece)])
     surplus = range(len(piece.windows), len(before))
     return points + emptied_windows(origin, piece.index, surplus)
 

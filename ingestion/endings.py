@@ -78,6 +78,17 @@ class LeaseLost(Exception):
     """Another worker has the document, or it was deleted, paused, cancelled or replaced."""
 
 
+def is_outage(error: Exception) -> bool:
+    """Whether a part of the server is away, which is not the document's doing."""
+    match error:
+        case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
+            return False
+        case AgentexError():
+            return error.code.status > ErrorCode.INTERNAL.status
+        case _:
+            return isinstance(error, OSError)
+
+
 async def end_badly(bench: Workbench, lease: Lease, document: Document, error: Exception) -> None:
     """Write on the row how a try ended that raised this."""
     if not await _write_end(bench, lease, document, error):
@@ -98,9 +109,7 @@ async def _write_end(bench: Workbench, lease: Lease, document: Document, error: 
             return await fail(bench, lease, _MODEL_MISFIT)
         case EmbeddingsRefused():
             return await fail(bench, lease, _EMBEDDING_REFUSED)
-        case OSError():
-            return await _wait_for_service(bench, lease, document, error)
-        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+        case _ if is_outage(error):
             return await _wait_for_service(bench, lease, document, error)
         case _:
             log.error("document.crashed", document_id=lease.document_id, exc_info=error)

@@ -1,8 +1,12 @@
-"""One document from its bytes to its chunks: parse, split, embed and index, flip."""
+"""Documents from their bytes to their chunks: parse, split, embed and index, flip.
+
+Small ones are worked on together, as one bundle: one request to the encoder, one to the index and
+one transaction for all. Each keeps a lease and an end of its own.
+"""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +16,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion import reindex
-from ingestion.endings import POISON, LeaseLost, end_badly, fail
+from ingestion.endings import POISON, LeaseLost, end_badly, fail, is_outage
 from ingestion.holding import hold
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
@@ -20,12 +24,11 @@ from ingestion.parsers.limits import Limits
 from ingestion.points import Origin, points_of
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
+from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
-from kb_service import completing, documents, generations, leases
+from kb_service import completing, documents, leases
 from kb_service.completing import Flip, Outcome
-from kb_service.generations import Generation
-from kb_service.leases import Lease
-from kb_service.models import Document, DocumentStage, KnowledgeBase
+from kb_service.models import Document, DocumentStage
 from kb_service.spaces import EmbeddingSpace
 from kb_service.text.terms import pack_terms
 from kb_service.vector_index.protocol import point_id
@@ -43,126 +46,159 @@ async def ingest(bench: Workbench, document_id: str) -> None:
         bench: the worker's connections.
         document_id: what to process; doing it twice or on two workers has one effect.
     """
-    taken = await take(bench, document_id)
-    if taken is not None:
-        await work_on(bench, taken)
+    await work_on(bench, await take(bench, document_id, alone=True))
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A document whose lease was just taken, and the settings that it is made with."""
+async def work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
+    """Process documents whose leases were just taken; the outcomes are on their rows.
 
-    document: Document
-    making: Generation
-
-
-async def take(bench: Workbench, document_id: str) -> Taken | None:
-    """Take the lease on a document; None when another has it or there is nothing to do.
-
-    The number of the settings it is made with is noted on what is returned.
+    Args:
+        bench: the worker's connections.
+        bundle: of one knowledge base and made with the same settings.
     """
-    async with unit_of_work(bench.database) as work:
-        document = await leases.acquire(
-            work, document_id, owner=bench.owner, seconds=bench.settings.lease_seconds
-        )
-        if document is None:
-            return None
-        knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-    making = generations.to_be_made(knowledge_base, document.generation)
-    document.generation = making.number
-    return Taken(document, making)
+    tried = [one for one in bundle if one.document.attempt > bench.settings.ingest_attempts]
+    for one in tried:
+        await fail(bench, one.lease, POISON)
+    sound = [one for one in bundle if one not in tried]
+    if sound:
+        await _work_on(bench, sound)
 
 
-async def work_on(bench: Workbench, taken: Taken) -> None:
-    """Process a document whose lease was just taken; the outcome is on its row."""
-    document = taken.document
-    lease = leases.lease_of(document)
-    if document.attempt > bench.settings.ingest_attempts:
-        await fail(bench, lease, POISON)
-        return
+async def _work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
     try:
-        flip = await hold(
-            _process(bench, lease, taken),
-            partial(_renew, bench, lease),
+        ends = await hold(
+            _process(bench, bundle),
+            partial(_renew, bench, bundle),
             seconds=bench.settings.lease_seconds,
             lost=LeaseLost,
         )
     except asyncio.CancelledError:
-        async with unit_of_work(bench.database) as work:
-            await leases.hand_back(work, lease)
+        for one in bundle:
+            async with unit_of_work(bench.database) as work:
+                await leases.hand_back(work, one.lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
-        await end_badly(bench, lease, document, error)
-    else:
-        log.info("document.completed", document_id=document.id)
-        await _follow_up(bench, document, flip)
+        if len(bundle) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
+            await _work_on_each(bench, bundle)
+            return
+        ends = [error] * len(bundle)
+    await _end(bench, bundle, ends)
 
 
-async def _renew(bench: Workbench, lease: Lease) -> bool:
+async def _work_on_each(bench: Workbench, bundle: Sequence[Taken]) -> None:
+    """Process documents one by one that failed together: one of them may be why."""
+    for one in bundle:
+        # It may also be done: then the others must not touch what is searched.
+        if await _renew(bench, [one]):
+            await _work_on(bench, [one.again()])
+        else:
+            await end_badly(bench, one.lease, one.document, LeaseLost())
+
+
+async def _renew(bench: Workbench, bundle: Sequence[Taken]) -> bool:
+    """Renew the leases; False when none is left."""
+    return any([await _advance(bench, one) for one in bundle])
+
+
+async def _advance(
+    bench: Workbench, one: Taken, stage: DocumentStage | None = None, percent: int | None = None
+) -> bool:
+    seconds = bench.settings.lease_seconds
+    # Each in a transaction of its own: rows that are locked together may lock others out.
     async with unit_of_work(bench.database) as work:
-        return await leases.advance(work, lease, seconds=bench.settings.lease_seconds)
+        return await leases.advance(work, one.lease, seconds=seconds, stage=stage, progress=percent)
 
 
 class _Progress:
     """Writes how far a try is, but no more often than a person could follow."""
 
-    def __init__(self, bench: Workbench, lease: Lease) -> None:
+    def __init__(self, bench: Workbench, bundle: Sequence[Taken]) -> None:
         self._bench = bench
-        self._lease = lease
+        self._bundle = bundle
         self._written = time.monotonic()
 
     async def reach(self, stage: DocumentStage, percent: int) -> None:
         """Say where the work is now.
 
         Raises:
-            LeaseLost: the work is another worker's.
+            LeaseLost: the work is another worker's, all of it.
         """
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
-        seconds = self._bench.settings.lease_seconds
-        async with unit_of_work(self._bench.database) as work:
-            held = await leases.advance(
-                work, self._lease, seconds=seconds, stage=stage, progress=percent
-            )
-        if not held:
+        if not any([await _advance(self._bench, one, stage, percent) for one in self._bundle]):
             raise LeaseLost
         self._written = time.monotonic()
 
 
-async def _process(bench: Workbench, lease: Lease, taken: Taken) -> Flip:
-    document, making = taken.document, taken.making
-    progress = _Progress(bench, lease)
-    parsed = await _parse(bench, document)
+@dataclass(frozen=True)
+class _Split:
+    """A document that was read and cut."""
+
+    taken: Taken
+    parsed: Parsed
+    pieces: Sequence[Piece]
+
+
+_End = Flip | Exception
+
+
+async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
+    """Process documents together; how each ended, in their order."""
+    ends: list[_End] = [LeaseLost() for _ in bundle]
+    progress = _Progress(bench, bundle)
+    space = bench.spaces.of(bundle[0].making.embedding_model)
+    ready: dict[int, _Split] = {}
+    for number, one in enumerate(bundle):
+        try:
+            ready[number] = await _split(bench, progress, space, one)
+        except LeaseLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - one that can't be read ends by itself
+            ends[number] = error
+    if not ready:
+        return ends
+    outcomes = await _index(space, progress, list(ready.values()))
+    async with unit_of_work(bench.database) as work:
+        for (number, split), outcome in zip(ready.items(), outcomes, strict=True):
+            flip = await completing.complete(work, split.taken.lease, outcome)
+            ends[number] = flip or LeaseLost()
+    return ends
+
+
+async def _split(
+    bench: Workbench, progress: _Progress, space: EmbeddingSpace, taken: Taken
+) -> _Split:
+    splitting = taken.making.splitting
+    parsed = await _parse(bench, taken.document)
     await progress.reach(DocumentStage.SPLITTING, 0)
-    sizes = SplitSizes(making.splitting.chunk_size, making.splitting.chunk_overlap)
-    space = bench.spaces.of(making.embedding_model)
-    split = SPLITTERS[making.splitting.splitter]
+    sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
+    split = SPLITTERS[splitting.splitter]
     pieces = await to_thread.run_sync(
         lambda: list(split(parsed, sizes=sizes, counter=space.counter))
     )
     if not pieces:
         raise ParseFailure(FailureReason.EMPTY_TEXT)
-    terms = await _index(space, progress, document, pieces)
-    outcome = Outcome(
-        chunks=map(partial(_chunk, document), pieces, terms),
-        chunk_count=len(pieces),
-        encoding=parsed.encoding,
-        pages=parsed.pages,
-        warnings=parsed.warnings,
-    )
-    async with unit_of_work(bench.database) as work:
-        flip = await completing.complete(work, lease, outcome)
-    if flip is None:
-        raise LeaseLost
-    return flip
+    return _Split(taken, parsed, pieces)
 
 
-async def _follow_up(bench: Workbench, document: Document, flip: Flip) -> None:
+async def _end(bench: Workbench, bundle: Sequence[Taken], ends: Sequence[_End]) -> None:
+    flips: list[Flip] = []
+    for one, end in zip(bundle, ends, strict=True):
+        if isinstance(end, Exception):
+            await end_badly(bench, one.lease, one.document, end)
+            continue
+        log.info("document.completed", document_id=one.document.id)
+        await _try_follow_up(one.document, partial(_tidy, bench, one.document, end))
+        flips.append(end)
+    if any(flip.is_reindexing for flip in flips):
+        base = bundle[0].document.knowledge_base_id
+        await _try_follow_up(bundle[0].document, partial(reindex.go_on, bench, base))
+
+
+async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
     """What a completed try leads to; the sweep and the reconciler do what can't be done now."""
     try:
-        await _tidy(bench, document, flip)
-        if flip.is_reindexing:
-            await reindex.go_on(bench, document.knowledge_base_id)
+        await act()
     except (AgentexError, OSError) as error:
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
@@ -191,31 +227,48 @@ async def _parse(bench: Workbench, document: Document) -> Parsed:
 
 
 async def _index(
-    space: EmbeddingSpace, progress: _Progress, document: Document, pieces: Sequence[Piece]
-) -> list[bytes]:
+    space: EmbeddingSpace, progress: _Progress, splits: Sequence[_Split]
+) -> list[Outcome]:
     """Embed and write the pieces in batches; a batch that was written before is written over.
 
     Returns:
-        The rerank's tokens of each piece: they are made while the engine embeds.
+        What is to be written of each document, with the rerank's tokens of each piece: those are
+        made while the engine embeds.
     """
-    # A try that was cut short may have left more pieces than this one has.
-    await space.index.delete_document(document.id, revisions=documents.unshown_revisions(document))
-    origin = Origin.of(document)
+    for document in (one.taken.document for one in splits if not one.taken.is_untouched):
+        # A try that was cut short may have left more pieces than this one has.
+        gone = documents.unshown_revisions(document)
+        await space.index.delete_document(document.id, revisions=gone)
+    placed = [
+        (origin, piece)
+        for origin, pieces in ((Origin.of(one.taken.document), one.pieces) for one in splits)
+        for piece in pieces
+    ]
     terms: list[bytes] = []
-    for start in range(0, len(pieces), _BATCH):
-        percent = 100 * start // len(pieces)
-        await progress.reach(DocumentStage.EMBEDDING, percent)
-        batch = pieces[start : start + _BATCH]
+    for start in range(0, len(placed), _BATCH):
+        await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
+        batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            points_of(space, origin, batch), to_thread.run_sync(_pack_terms, batch)
+            points_of(space, batch), to_thread.run_sync(_pack_terms, batch)
         )
         await space.index.upsert(points)
         terms += packed
-    return terms
+    following = iter(terms)
+    return [_outcome(one, [next(following) for _ in one.pieces]) for one in splits]
 
 
-def _pack_terms(pieces: Sequence[Piece]) -> list[bytes]:
-    return [pack_terms(piece.text) for piece in pieces]
+def _pack_terms(placed: Sequence[tuple[Origin, Piece]]) -> list[bytes]:
+    return [pack_terms(piece.text) for _, piece in placed]
+
+
+def _outcome(split: _Split, terms: Sequence[bytes]) -> Outcome:
+    return Outcome(
+        chunks=map(partial(_chunk, split.taken.document), split.pieces, terms),
+        chunk_count=len(split.pieces),
+        encoding=split.parsed.encoding,
+        pages=split.parsed.pages,
+        warnings=split.parsed.warnings,
+    )
 
 
 def _chunk(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:

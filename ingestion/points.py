@@ -47,7 +47,7 @@ class Origin:
 
 
 async def points_of(
-    space: EmbeddingSpace, origin: Origin, pieces: Sequence[Piece]
+    space: EmbeddingSpace, pieces: Sequence[tuple[Origin, Piece]]
 ) -> list[ChunkPoint]:
     """Embed pieces and make their points.
 
@@ -56,18 +56,17 @@ async def points_of(
 
     Args:
         space: the embedding model's.
-        origin: where the pieces come from.
-        pieces: a batch that is small enough to be embedded at once.
+        pieces: a batch that is small enough to be embedded at once, each with where it comes from.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    texts = [text for piece in pieces for text in piece.windows or (piece.text,)]
+    texts = [text for _, piece in pieces for text in piece.windows or (piece.text,)]
     dense = await space.encoder.embed_passages(texts)
-    sparse = await to_thread.run_sync(_encode_sparse, pieces, origin.title)
+    sparse = await to_thread.run_sync(_encode_sparse, pieces)
     points: list[ChunkPoint] = []
     place = 0
-    for piece, terms in zip(pieces, sparse, strict=True):
+    for (origin, piece), terms in zip(pieces, sparse, strict=True):
         vectors = dense[place : place + max(1, len(piece.windows))]
         place += len(vectors)
         points.extend(_points(origin, piece, vectors, terms))
@@ -102,5 +101,5 @@ def emptied_windows(origin: Origin, index: int, windows: range) -> list[ChunkPoi
     ]
 
 
-def _encode_sparse(pieces: Sequence[Piece], title: str) -> list[SparseVector]:
-    return [encode_document(indexed_text(piece, title)) for piece in pieces]
+def _encode_sparse(pieces: Sequence[tuple[Origin, Piece]]) -> list[SparseVector]:
+    return [encode_document(indexed_text(piece, origin.title)) for origin, piece in pieces]

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 
 from core.errors import AgentexError
 from core.logging import get_logger
-from ingestion.pipeline import Taken, take, work_on
+from ingestion.pipeline import work_on
+from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
 from kb_service import turns
 
@@ -55,7 +57,7 @@ class Slots:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _try_take(self) -> tuple[Taken, str] | None:
+    async def _try_take(self) -> tuple[list[Taken], str] | None:
         try:
             return await self._take()
         except (AgentexError, OSError) as error:
@@ -65,7 +67,7 @@ class Slots:
             log.exception("slots.crashed")
         return None
 
-    async def _take(self) -> tuple[Taken, str] | None:
+    async def _take(self) -> tuple[list[Taken], str] | None:
         async with self._bench.database.reading() as session:
             waiting = await turns.oldest_waiting(session)
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
@@ -77,7 +79,7 @@ class Slots:
             return None
         self._note_turn(following.owner_id)
         taken = await take(self._bench, following.document_id)
-        if taken is None:
+        if not taken:
             # Another worker was faster: there may be more.
             self._bench.wake.set()
             return None
@@ -92,7 +94,7 @@ class Slots:
             self._last_served.clear()
         self._last_served[owner_id] = self._turn
 
-    def _begin(self, taken: Taken, owner_id: str) -> None:
+    def _begin(self, taken: Sequence[Taken], owner_id: str) -> None:
         self._held[owner_id] += 1
         task = asyncio.create_task(self._work(taken))
         self._tasks.add(task)
@@ -104,12 +106,12 @@ class Slots:
 
         task.add_done_callback(end)
 
-    async def _work(self, taken: Taken) -> None:
-        document_id = taken.document.id
+    async def _work(self, taken: Sequence[Taken]) -> None:
+        document_ids = [one.document.id for one in taken]
         try:
             await work_on(self._bench, taken)
         except (AgentexError, OSError) as error:
             # The lease ends by itself, and the document waits again.
-            log.warning("document.left", document_id=document_id, cause=type(error).__name__)
+            log.warning("document.left", document_ids=document_ids, cause=type(error).__name__)
         except Exception:
-            log.exception("document.left", document_id=document_id)
+            log.exception("document.left", document_ids=document_ids)

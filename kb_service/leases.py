@@ -83,16 +83,23 @@ async def acquire(
         The document with its new attempt number; None when another worker holds it, its time
         has not come, its knowledge base is paused, or there is nothing to do.
     """
+    return next(iter(await acquire_each(work, [document_id], owner=owner, seconds=seconds)), None)
+
+
+async def acquire_each(
+    work: UnitOfWork, document_ids: Sequence[str], *, owner: str, seconds: float
+) -> Sequence[Document]:
+    """Take the leases on several documents; see ``acquire``. Some of them may be left out."""
     now = await database_now(work.session)
     values = {
-        "lease_document": document_id,
-        "lease_owner_now": owner,
+        "wanted": list(document_ids),
+        "taker": owner,
         "now": now,
         "until": now + timedelta(seconds=seconds),
         "longest_lease": now + LONGEST_LEASE,
         "longest_pause": now + LONGEST_PAUSE,
     }
-    return (await work.session.exec(_acquire(), params=values)).scalar_one_or_none()
+    return (await work.session.exec(_acquire(), params=values)).scalars().all()
 
 
 # Built once, like those below: building a statement takes longer than carrying it out, and each
@@ -103,7 +110,7 @@ def _acquire() -> ReturningUpdate[Any]:
     return (
         update(Document)
         .where(
-            col(Document.id) == bindparam("lease_document"),
+            col(Document.id).in_(bindparam("wanted", expanding=True)),
             col(Document.status).in_(OPEN_STATUSES),
             col(Document.deleted_at).is_(None),
             is_free(now, _moment("longest_lease")),
@@ -115,7 +122,7 @@ def _acquire() -> ReturningUpdate[Any]:
             stage=DocumentStage.PARSING.value,
             attempt=Document.attempt + 1,
             revision=Document.revision + case((col(Document.lease_owner).is_(None), 0), else_=1),
-            lease_owner=bindparam("lease_owner_now"),
+            lease_owner=bindparam("taker"),
             lease_until=until,
             retry_at=None,
             progress=0,

@@ -36,8 +36,9 @@ from ingestion.endings import clear_document
 from ingestion.erasure import erase_document
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.detect import detect
-from ingestion.pipeline import ingest
+from ingestion.pipeline import ingest, work_on
 from ingestion.reconciler import OrphanSweep
+from ingestion.taking import take
 from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
@@ -58,7 +59,7 @@ LONG = 600
 ROUNDS_TO_REST = 30
 NAMES = st.sampled_from(["a.md", "b.md"])
 VERSIONS = st.integers(1, 4)
-POINTS = st.integers(1, 16)
+POINTS = st.integers(1, 24)
 ACTIONS = st.sampled_from([name for name in ActionName if name is not ActionName.DELETE])
 DONE = {"completed", "failed"}
 
@@ -67,6 +68,15 @@ def content(version: int) -> bytes:
     """Bytes that give as many chunks as the version's number, each with the version in it."""
     parts = [f"## Part {n}\n\n" + f"version{version} animal sleeps. " * 12 for n in range(version)]
     return "\n\n".join(parts).encode()
+
+
+async def ingest_with_others(bench: Workbench, document_id: str) -> None:
+    """What a worker's slot does: small documents that wait beside one are worked on with it."""
+    await work_on(bench, await take(bench, document_id))
+
+
+Job = Callable[[Workbench, str], Coroutine[Any, Any, None]]
+INGESTING = st.sampled_from([ingest, ingest_with_others])
 
 
 @dataclass
@@ -183,25 +193,25 @@ class AnyOrder(RuleBasedStateMachine):
     # What workers do: any job, at any moment, as often as the queue may bring it.
 
     @precondition(lambda self: self.ids)
-    @rule(data=st.data())
-    def work(self, data: st.DataObject) -> None:
-        self.hit(data, Fuse())
+    @rule(data=st.data(), ingesting=INGESTING)
+    def work(self, data: st.DataObject, ingesting: Job = ingest) -> None:
+        self.hit(data, Fuse(), ingesting)
 
     @precondition(lambda self: self.ids)
-    @rule(data=st.data(), point=POINTS)
-    def work_and_be_killed(self, data: st.DataObject, point: int) -> None:
-        self.hit(data, Fuse(Fault.KILL, point))
+    @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
+    def work_and_be_killed(self, data: st.DataObject, point: int, ingesting: Job) -> None:
+        self.hit(data, Fuse(Fault.KILL, point), ingesting)
 
     @precondition(lambda self: self.ids)
-    @rule(data=st.data(), point=POINTS)
-    def work_and_be_cancelled(self, data: st.DataObject, point: int) -> None:
-        self.hit(data, Fuse(Fault.CANCEL, point))
+    @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
+    def work_and_be_cancelled(self, data: st.DataObject, point: int, ingesting: Job) -> None:
+        self.hit(data, Fuse(Fault.CANCEL, point), ingesting)
 
     @precondition(lambda self: self.ids and self.stopped is None)
-    @rule(data=st.data(), point=POINTS)
-    def work_and_be_stopped(self, data: st.DataObject, point: int) -> None:
+    @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
+    def work_and_be_stopped(self, data: st.DataObject, point: int, ingesting: Job) -> None:
         fuse = Fuse(Fault.STOP, point)
-        self.stopped = self.run(self._until_stopped(self._pick(data), fuse))
+        self.stopped = self.run(self._until_stopped(self._pick(data), fuse, ingesting))
 
     @precondition(lambda self: self.stopped is not None)
     @rule()
@@ -220,18 +230,18 @@ class AnyOrder(RuleBasedStateMachine):
     def sweep_once(self) -> None:
         self.run(self.sweep.run())
 
-    def hit(self, data: st.DataObject, fuse: Fuse) -> None:
+    def hit(self, data: st.DataObject, fuse: Fuse, ingesting: Job = ingest) -> None:
         """Let a worker do one job, with what the fuse does to it."""
-        self.run(self._job(self._pick(data), fuse))
+        self.run(self._job(self._pick(data), fuse, ingesting))
 
     def _pick(self, data: st.DataObject) -> str:
         return data.draw(st.sampled_from(self.ids), label="document")
 
-    async def _job(self, document_id: str, fuse: Fuse) -> None:
+    async def _job(self, document_id: str, fuse: Fuse, ingesting: Job = ingest) -> None:
         self.fuse = fuse
         bench = watched(self.world.bench, f"worker-{next(self.workers)}", fuse)
         row = await self._row(document_id)
-        act: Callable[..., Coroutine[Any, Any, None]] = ingest
+        act = ingesting
         if row is not None and row.deleted_at is not None:
             act = erase_document
         elif row is not None and row.status == DocumentStatus.CANCELLED:
@@ -242,9 +252,9 @@ class AnyOrder(RuleBasedStateMachine):
             assert isinstance(error, Killed), error
 
     async def _until_stopped(
-        self, document_id: str, fuse: Fuse
+        self, document_id: str, fuse: Fuse, ingesting: Job
     ) -> tuple[Fuse, asyncio.Task[None]] | None:
-        task = asyncio.create_task(self._job(document_id, fuse))
+        task = asyncio.create_task(self._job(document_id, fuse, ingesting))
         stopped = asyncio.create_task(fuse.stopped.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
@@ -368,16 +378,21 @@ def world(tmp_path: Path, sqlite_template: Path, encoder_socket: Path) -> Iterat
 
 @pytest.mark.parametrize("meanwhile", ["nothing", "changed", "deleted"])
 @pytest.mark.parametrize("fault", Fault)
-def test_fault_at_each_point_while_others_go_on(world: World, fault: Fault, meanwhile: str):
+@pytest.mark.parametrize("ingesting", [ingest, ingest_with_others])
+def test_fault_at_each_point_while_others_go_on(
+    world: World, fault: Fault, meanwhile: str, ingesting: Job
+):
     """The worker is hit at its first crash point, its second, and so on, until it passes all."""
     for point in itertools.count(1):
         machine = AnyOrder(world)
         machine.upload("a.md", 3)
+        if ingesting is ingest_with_others:
+            machine.upload("b.md", 2)
         one: Any = Chosen(machine.ids[0])
         if fault is Fault.STOP:
-            machine.work_and_be_stopped(one, point)
+            machine.work_and_be_stopped(one, point, ingesting)
         else:
-            machine.hit(one, Fuse(fault, point))
+            machine.hit(one, Fuse(fault, point), ingesting)
         was_hit = machine.stopped is not None or len(machine.fuse.passed) >= point
         if meanwhile == "changed":
             machine.upload("a.md", 2)

@@ -1,0 +1,204 @@
+"""Small documents that are worked on together: one turn for all, an end for each."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import EmbeddingsRefused, EngineUnavailable
+from ingestion.erasure import erase_document
+from ingestion.pipeline import ingest, work_on
+from ingestion.taking import Taken, take
+from ingestion.workbench import Workbench
+from kb_service import documents
+from kb_service.documents import ActionName
+from kb_service.embeddings.protocol import Vectors
+from kb_service.models import Chunk, Document
+from kb_service.readers import EVERYTHING
+from kb_service.spaces import Spaces
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import edit, reread, upload
+
+pytestmark = pytest.mark.anyio
+# For what no database decides.
+one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+BUNDLE_BYTES = 32 * 1024
+
+
+def text(word: str, size: int = 0) -> bytes:
+    return f"# About\n\nThe {word} sleeps at noon. ".encode().ljust(size, b".")
+
+
+async def base(bench: Workbench) -> str:
+    async with unit_of_work(bench.database) as work:
+        return (await add_knowledge_base(work)).id
+
+
+async def fill(bench: Workbench, kb_id: str, *contents: bytes) -> list[str]:
+    return [
+        (await upload(bench, content, name=f"{number}.md", kb_id=kb_id)).id
+        for number, content in enumerate(contents)
+    ]
+
+
+def ids(taken: list[Taken]) -> list[str]:
+    return [one.document.id for one in taken]
+
+
+async def rows(bench: Workbench, document_ids: list[str]) -> list[Document]:
+    return [await reread(bench.database, id_) for id_ in document_ids]
+
+
+async def check_whole(bench: Workbench, document_id: str) -> None:
+    row = await reread(bench.database, document_id)
+    query = select(Chunk.id).where(
+        Chunk.document_id == document_id, col(Chunk.revision) == row.active_revision
+    )
+    async with bench.database.reading() as session:
+        chunks = (await session.exec(query)).all()
+    assert row.status == "completed"
+    assert len(chunks) == row.chunk_count > 0
+    assert await bench.spaces.default.index.count(document_id=document_id) == row.chunk_count
+
+
+class Spoiling:
+    """An encoder that fails where a text has a word in it.
+
+    Args:
+        inner: does the work.
+        word: which.
+        error: with what.
+    """
+
+    def __init__(self, inner: Any, word: str, error: Exception) -> None:
+        self._inner, self._word, self._error = inner, word, error
+
+    async def embed_passages(self, texts: list[str]) -> Vectors:
+        if any(self._word in one for one in texts):
+            raise self._error
+        return await self._inner.embed_passages(texts)
+
+
+def spoilt(bench: Workbench, word: str, error: Exception) -> Workbench:
+    space = bench.spaces.default
+    encoder: Any = Spoiling(space.encoder, word, error)
+    return replace(bench, spaces=Spaces([replace(space, encoder=encoder)]))
+
+
+async def test_small_documents_are_taken_and_finished_together(bench: Workbench):
+    kb_id = await base(bench)
+    small = await fill(bench, kb_id, *(text(f"okapi{n}") for n in range(4)))
+    taken = await take(bench, small[0])
+    assert ids(taken) == small
+    assert [one.is_untouched for one in taken] == [False, True, True, True]
+    assert {row.status for row in await rows(bench, small)} == {"processing"}
+    assert await take(bench, small[1]) == []
+    await work_on(bench, taken)
+    for document_id in small:
+        await check_whole(bench, document_id)
+        assert (await reread(bench.database, document_id)).attempt == 1
+
+
+async def test_bundle_has_so_many_documents_and_so_many_bytes(bench: Workbench):
+    kb_id, other = await base(bench), await base(bench)
+    many = await fill(bench, kb_id, *(text("okapi") for _ in range(20)))
+    assert ids(await take(bench, many[0])) == many[:16]
+    large = await fill(bench, other, *(text("okapi", BUNDLE_BYTES // 3) for _ in range(4)))
+    assert ids(await take(bench, large[0])) == large[:3]
+
+
+@one_database
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"started_at": "now", "attempt": 1},
+        {"lease_owner": "another"},
+        {"status": "paused"},
+        {"generation": 2},
+        {"media_type": "application/pdf"},
+    ],
+)
+async def test_documents_that_are_worked_on_alone(bench: Workbench, changes: dict[str, Any]):
+    kb_id, other = await base(bench), await base(bench)
+    first, second = await fill(bench, kb_id, text("okapi"), text("zebra"))
+    [elsewhere] = await fill(bench, other, text("quagga"))
+    if "started_at" in changes:
+        changes = {**changes, "started_at": (await reread(bench.database, first)).created_at}
+    await edit(bench.database, second, **changes)
+    assert ids(await take(bench, first)) == [first]
+    assert (await reread(bench.database, elsewhere)).status == "pending"
+
+
+@one_database
+async def test_document_whose_worker_died_is_taken_without_others(bench: Workbench):
+    kb_id = await base(bench)
+    first, second = await fill(bench, kb_id, text("okapi"), text("zebra"))
+    await edit(bench.database, first, attempt=1, lease_owner="dead")
+    assert ids(await take(bench, first)) == [first]
+    assert ids(await take(bench, second)) == [second]
+
+
+@one_database
+async def test_document_that_cannot_be_read_fails_alone(bench: Workbench):
+    kb_id = await base(bench)
+    good, empty, gone, last = await fill(
+        bench, kb_id, text("okapi"), b" \n" * 5000, text("a"), text("b")
+    )
+    await bench.store.delete((await reread(bench.database, gone)).storage_key)
+    await work_on(bench, await take(bench, good))
+    for document_id in (good, last):
+        await check_whole(bench, document_id)
+    failures = [row.failure or {} for row in await rows(bench, [empty, gone])]
+    assert [one["reason"] for one in failures] == ["empty_text", "file_missing"]
+
+
+@one_database
+async def test_document_that_the_encoder_refuses_fails_alone(bench: Workbench):
+    kb_id = await base(bench)
+    small = await fill(bench, kb_id, text("okapi"), text("zebra"), text("quagga"))
+    broken = spoilt(bench, "zebra", EmbeddingsRefused())
+    await work_on(broken, await take(broken, small[0]))
+    for document_id in (small[0], small[2]):
+        await check_whole(bench, document_id)
+        assert (await reread(bench.database, document_id)).attempt == 1
+    refused = await reread(bench.database, small[1])
+    assert (refused.status, (refused.failure or {})["reason"]) == ("failed", "embedding_refused")
+
+
+@one_database
+async def test_all_wait_for_a_part_that_is_away(bench: Workbench):
+    kb_id = await base(bench)
+    small = await fill(bench, kb_id, text("okapi"), text("zebra"))
+    broken = spoilt(bench, "zebra", EngineUnavailable(reason="it is away"))
+    await work_on(broken, await take(broken, small[0]))
+    for row in await rows(bench, small):
+        assert (row.status, row.attempt, row.lease_owner) == ("pending", 0, None)
+        assert (row.failure or {})["reason"] == "service_unavailable"
+        await edit(bench.database, row.id, retry_at=None)
+        await ingest(bench, row.id)
+        await check_whole(bench, row.id)
+
+
+@pytest.mark.parametrize("action", [ActionName.DELETE, ActionName.CANCEL, ActionName.PAUSE])
+async def test_one_that_is_taken_away_does_not_stop_the_others(
+    bench: Workbench, action: ActionName
+):
+    kb_id = await base(bench)
+    small = await fill(bench, kb_id, text("okapi"), text("zebra"), text("quagga"))
+    taken = await take(bench, small[0])
+    async with unit_of_work(bench.database) as work:
+        await documents.act(work, EVERYTHING, action, kb_id, small[1])
+    await work_on(bench, taken)
+    for document_id in (small[0], small[2]):
+        await check_whole(bench, document_id)
+    row = await reread(bench.database, small[1])
+    assert (row.lease_owner, row.active_revision) == (None, None)
+    async with bench.database.reading() as session:
+        query = select(Chunk.id).where(Chunk.document_id == small[1])
+        assert (await session.exec(query)).all() == []
+    if action is ActionName.DELETE:
+        await erase_document(bench, small[1])
+    if action is not ActionName.PAUSE:
+        assert await bench.spaces.default.index.count(document_id=small[1]) == 0
