@@ -158,10 +158,11 @@ async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
     if not ready:
         return ends
     outcomes = await _index(space, progress, list(ready.values()))
+    tries = [(split.taken.lease, one) for split, one in zip(ready.values(), outcomes, strict=True)]
     async with unit_of_work(bench.database) as work:
-        for (number, split), outcome in zip(ready.items(), outcomes, strict=True):
-            flip = await completing.complete(work, split.taken.lease, outcome)
-            ends[number] = flip or LeaseLost()
+        flips = await completing.complete_each(work, tries)
+    for number, flip in zip(ready, flips, strict=True):
+        ends[number] = flip or LeaseLost()
     return ends
 
 

@@ -73,7 +73,9 @@ class Slots:
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
             if not allowed:
                 return None
-            held = await turns.in_hand(session)
+            owners = {one.owner_id for one in allowed}
+            # What others have in hand matters only where it is one owner's turn or another's.
+            held = await turns.in_hand(session) if len(owners) > 1 else {}
         following = turns.next_in_turn(allowed, held, self._last_served)
         if following is None:
             return None

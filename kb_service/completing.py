@@ -2,26 +2,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 
 from sqlalchemy import (
     Delete,
     Insert,
     Integer,
+    Select,
+    String,
     Table,
     Update,
     bindparam,
     delete,
     insert,
-    or_,
+    select,
     update,
 )
 from sqlalchemy import inspect as mapper_of
-from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import Select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import col
 
 from core.database.clock import database_now
 from core.database.types import UtcDateTime
@@ -75,26 +77,49 @@ async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | N
     Returns:
         None when the lease was lost or the document deleted meanwhile: nothing is written.
     """
-    flip = await _place(work.session, lease)
-    if flip is None or not await _finish(work.session, lease, outcome, flip):
-        return None
-    written = {
-        "of_document": lease.document_id,
-        "of_revision": lease.revision,
-        "shown": sorted(flip.shown),
-    }
-    await work.session.exec(_superseded(), params=written)
-    await _insert(work.session, outcome.chunks)
-    return flip
+    return (await complete_each(work, [(lease, outcome)]))[0]
 
 
-async def _place(session: AsyncSession, lease: Lease) -> Flip | None:
-    """Where the new revision belongs; no cut-over comes between this and the commit."""
-    found = (await session.exec(_standing(), params={"of_document": lease.document_id})).first()
-    if found is None:
-        return None
-    active, made_for, generation, target = found
-    if made_for == generation:
+async def complete_each(
+    work: UnitOfWork, tries: Sequence[tuple[Lease, Outcome]]
+) -> list[Flip | None]:
+    """Complete several tries of documents of one knowledge base; see ``complete``.
+
+    Returns:
+        For each in order what it led to; None where its lease was lost, which leaves the others
+        as they are.
+    """
+    connection = await work.session.connection()
+    flips = await _places(connection, [lease for lease, _ in tries])
+    now = await database_now(work.session)
+    superseded: list[dict[str, object]] = []
+    chunks: list[Iterable[Mapping[str, object]]] = []
+    for number, (lease, outcome) in enumerate(tries):
+        flip = flips[number]
+        if flip is None or not await _finish(connection, lease, outcome, flip, now):
+            flips[number] = None
+            continue
+        # Revisions are counted from 1.
+        kept = max(flip.shown - {lease.revision}, default=0)
+        superseded.append({"of_document": lease.document_id, "kept": kept})
+        chunks.append(outcome.chunks)
+    if superseded:
+        await connection.execute(_superseded(), superseded)
+        await _insert(connection, chain.from_iterable(chunks))
+    return flips
+
+
+async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> list[Flip | None]:
+    """Where the new revisions belong; no cut-over comes between this and the commit."""
+    asked = {"of_documents": [lease.document_id for lease in leases]}
+    found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
+    return [_place(lease, *found.get(lease.document_id, _NOWHERE)[1:]) for lease in leases]
+
+
+def _place(
+    lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
+) -> Flip | None:
+    if made_for == present:
         # A shadow or a kept revision is of the content before.
         return Flip(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
@@ -102,25 +127,31 @@ async def _place(session: AsyncSession, lease: Lease) -> Flip | None:
     return None
 
 
+# No generation has the number 0: what is not there belongs nowhere.
+_NOWHERE: tuple[Any, ...] = (None, None, 0, -1, None)
+
+
 # Built once: building them takes longer than carrying them out, and each document needs them.
 @cache
 def _standing() -> Select[*tuple[Any, ...]]:
-    columns = (
+    query = select(
+        col(Document.id),
         col(Document.active_revision),
         col(Document.generation),
         col(KnowledgeBase.generation),
         col(KnowledgeBase.target),
     )
-    query = cast("Select[*tuple[Any, ...]]", select(*columns))
     query = query.join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
-    query = query.where(Document.id == bindparam("of_document"))
+    query = query.where(col(Document.id).in_(bindparam("of_documents", expanding=True)))
     return query.with_for_update(read=True, key_share=True, of=KnowledgeBase)
 
 
-async def _finish(session: AsyncSession, lease: Lease, outcome: Outcome, flip: Flip) -> bool:
+async def _finish(
+    connection: AsyncConnection, lease: Lease, outcome: Outcome, flip: Flip, now: datetime
+) -> bool:
     values = {
         **held_by(lease),
-        "now": await database_now(session),
+        "now": now,
         "of_revision": lease.revision,
         "its_count": outcome.chunk_count,
         "its_encoding": outcome.encoding,
@@ -128,7 +159,7 @@ async def _finish(session: AsyncSession, lease: Lease, outcome: Outcome, flip: F
         "its_warnings": list(outcome.warnings),
     }
     statement = _finished_shadow() if flip.is_shadow else _finished()
-    return (await session.exec(statement, params=values)).rowcount > 0
+    return (await connection.execute(statement, values)).rowcount > 0
 
 
 @cache
@@ -166,27 +197,18 @@ def _ended(**place: object) -> Update:
             updated_at=now,
             **place,
         )
-        .execution_options(synchronize_session=False)
     )
 
 
 @cache
 def _superseded() -> Delete:
-    return (
-        delete(Chunk)
-        .where(
-            col(Chunk.document_id) == bindparam("of_document"),
-            or_(
-                col(Chunk.revision) == bindparam("of_revision", type_=Integer()),
-                col(Chunk.revision).not_in(bindparam("shown", expanding=True)),
-            ),
-        )
-        .execution_options(synchronize_session=False)
-    )
+    chunk = _chunks().c
+    of_document = bindparam("of_document", type_=String())
+    kept = bindparam("kept", type_=Integer())
+    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept)
 
 
-async def _insert(session: AsyncSession, chunks: Iterable[Mapping[str, object]]) -> None:
-    connection = await session.connection()
+async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:
     remaining = iter(chunks)
     while rows := list(islice(remaining, _CHUNKS_PER_INSERT)):
         await connection.execute(_new_chunks(), rows)
@@ -194,5 +216,9 @@ async def _insert(session: AsyncSession, chunks: Iterable[Mapping[str, object]])
 
 @cache
 def _new_chunks() -> Insert:
+    return insert(_chunks())
+
+
+def _chunks() -> Table:
     # The table, not the class: nothing is to be made of the rows here.
-    return insert(cast(Table, mapper_of(Chunk).local_table))
+    return cast(Table, mapper_of(Chunk).local_table)

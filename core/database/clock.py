@@ -19,9 +19,9 @@ async def database_now(session: AsyncSession) -> datetime:
     Workers on several machines need no clocks that agree. SQLite is a file on one machine: its
     clock is that of this process.
     """
-    connection = await session.connection()
-    if connection.dialect.name == "sqlite":
+    if session.get_bind().dialect.name == "sqlite":
         return utc_now()
+    connection = await session.connection()
     return (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
 
 
