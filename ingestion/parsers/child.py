@@ -47,7 +47,7 @@ class ParserChild:
     def __init__(
         self,
         *,
-        recycle_after: int = 200,
+        recycle_after: int = 1000,
         recycle_bytes: int = 128 * 2**20,
         recognition: Recognition | None = None,
     ) -> None:
@@ -56,6 +56,7 @@ class ParserChild:
         self._recycle_bytes = recycle_bytes
         self._turn = asyncio.Lock()
         self._process: Process | None = None
+        self._memory = _Memory(None)
         self._burials: set[asyncio.Task[None]] = set()
         self._served = 0
         self.isolation: tuple[str, ...] = ()
@@ -104,10 +105,11 @@ class ParserChild:
 
     async def _running(self) -> Process:
         process = self._process
-        if process is not None and process.returncode is None and not self._is_worn(process):
+        if process is not None and process.returncode is None and not self._is_worn():
             return process
         self._kill()
         self._process = process = await _start(self._recognition)
+        self._memory = _Memory(process.pid)
         self._served = 0
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -120,8 +122,8 @@ class ParserChild:
             raise
         return process
 
-    def _is_worn(self, process: Process) -> bool:
-        return self._served >= self._recycle_after or _resident(process.pid) >= self._recycle_bytes
+    def _is_worn(self) -> bool:
+        return self._served >= self._recycle_after or self._memory.resident() >= self._recycle_bytes
 
     def _kill(self) -> None:
         """End the child and all it started, without waiting: the caller may be cancelled."""
@@ -136,7 +138,7 @@ class ParserChild:
         burial.add_done_callback(self._burials.discard)
 
     async def _exchange(self, process: Process, request: Request) -> Parsed | ParseFailure:
-        memory = _MemoryWatch(process, request.limits.memory_bytes)
+        memory = _MemoryWatch(process, self._memory, request.limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
         try:
             async with asyncio.timeout(_seconds(request)):
@@ -231,17 +233,18 @@ async def _read(process: Process, most: int) -> bytes:
 class _MemoryWatch:
     """Kills a child whose resident memory grows by more than a bound."""
 
-    def __init__(self, process: Process, bound: int) -> None:
+    def __init__(self, process: Process, memory: "_Memory", bound: int) -> None:
         self._process = process
+        self._memory = memory
         self._bound = bound
-        self._base = _resident(process.pid)
+        self._base = memory.resident()
         self.highest = 0.0
         """The highest share of the bound that was seen."""
 
     async def run(self) -> None:
         """Look every twentieth of a second until the child has ended."""
         while self._process.returncode is None:
-            share = (_resident(self._process.pid) - self._base) / self._bound
+            share = (self._memory.resident() - self._base) / self._bound
             self.highest = max(self.highest, share)
             if share > 1:
                 with suppress(ProcessLookupError):
@@ -249,9 +252,21 @@ class _MemoryWatch:
             await asyncio.sleep(_WATCH_SECONDS)
 
 
-def _resident(pid: int) -> int:
-    """Resident memory of a process in bytes, 0 if it has ended."""
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
+class _Memory:
+    """The memory of one process; looked up once, as finding a process costs more than asking it.
+
+    Args:
+        pid: of the process; None for one that there is not yet.
+    """
+
+    def __init__(self, pid: int | None) -> None:
+        self._process: psutil.Process | None = None
+        with suppress(psutil.Error):
+            self._process = psutil.Process(pid) if pid is not None else None
+
+    def resident(self) -> int:
+        """Resident bytes, 0 if the process has ended."""
+        try:
+            return int(self._process.memory_info().rss) if self._process is not None else 0
+        except psutil.Error:
+            return 0
