@@ -12,6 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from core.database.clock import database_now
+from core.database.types import new_id
 from core.database.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, KnowledgeBaseNotFound
 from kb_service.documents import quota
@@ -249,6 +250,11 @@ async def add(
     """Write the row of a stored file under a free name, where the workers find it."""
     now = await database_now(work.session)
     document = Document(
+        # What its columns' defaults would make too, which takes longer than all the rest.
+        id=new_id(),
+        superseded_keys=[],
+        attributes={},
+        warnings=[],
         knowledge_base_id=knowledge_base.id,
         name=name,
         file_type=file_type.label,

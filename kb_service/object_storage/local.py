@@ -33,6 +33,7 @@ class LocalObjectStore:
     async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Write to a temporary file, force it to disk, then move it to its place."""
         temporary = self._incoming / f"{secrets.token_hex(16)}"
+        is_in_place = False
         try:
             held = b""
             async for block in content:
@@ -41,12 +42,14 @@ class LocalObjectStore:
                 held = block
             # Most files are one block: then this is the only way to a thread and back.
             await to_thread.run_sync(_finish, temporary, held, self._path(key))
+            is_in_place = True
         except OSError as error:
             if error.errno in DISK_FULL:
                 raise StorageFull from error
             raise ObjectStoreUnavailable from error
         finally:
-            temporary.unlink(missing_ok=True)
+            if not is_in_place:
+                temporary.unlink(missing_ok=True)
 
     @asynccontextmanager
     async def local_copy(self, key: str) -> AsyncGenerator[Path]:
