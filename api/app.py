@@ -5,17 +5,16 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.cors import CORSMiddleware
 
-from api.errors import error_responses, install_error_handlers
+from api.errors import install_error_handlers
 from api.metrics import Measured, Metrics
 from api.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
 from api.openapi import install_openapi
 from api.routers import ROUTERS
+from api.routing import EVERYWHERE, serve
 from api.services import open_services
-from core.errors import ErrorCode
 from core.garbage import spare_what_is_loaded
 from core.settings import Settings
 
@@ -26,19 +25,6 @@ Resources answer with an envelope `{code, message, data}`; the protocols of agen
 what they are. Every error is `{code, message, details}` with the HTTP status `code // 100`.
 Authenticate with `Authorization: Bearer <token>` or `X-API-Key`.
 """
-
-_EVERYWHERE = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.NOT_AUTHENTICATED,
-    ErrorCode.INVALID_TOKEN,
-    ErrorCode.TOKEN_EXPIRED,
-    ErrorCode.ACCOUNT_DISABLED,
-    ErrorCode.PERMISSION_DENIED,
-    ErrorCode.REQUEST_TOO_LARGE,
-    ErrorCode.TOO_MANY_REQUESTS,
-    ErrorCode.INTERNAL,
-    ErrorCode.DATABASE_UNAVAILABLE,
-)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -59,13 +45,10 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         static_url=DOCS_ASSETS,
-        generate_unique_id_function=_operation_id,
-        responses=error_responses(*_EVERYWHERE),
     )
     install_error_handlers(app)
-    install_openapi(app, _EVERYWHERE)
-    for router in ROUTERS:
-        app.include_router(router)
+    install_openapi(app, EVERYWHERE)
+    serve(app, ROUTERS)
     app.add_middleware(BodyLimit, max_bytes=settings.max_request_bytes)
     app.add_middleware(Authentication, services=lambda: app.state.services)
     if settings.allowed_origins:
@@ -99,7 +82,3 @@ def _open_to_pages(app: FastAPI, origins: Sequence[str]) -> None:
         ],
         expose_headers=["Content-Disposition", "ETag", "Retry-After", "X-Request-ID"],
     )
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

@@ -77,10 +77,6 @@ def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]
         if isinstance(route, APIRoute):
             names = sorted({one.permission.value for one in _required(route.dependant)})
             found |= {(method, route.path_format): names for method in route.methods or ()}
-        # A router that was included keeps its routes to itself.
-        inner = getattr(route, "original_router", None)
-        if inner is not None:
-            found |= _permissions(inner.routes)
     return found
 
 

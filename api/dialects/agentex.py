@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import Body, Depends, Query
 from pydantic import BaseModel, JsonValue
 
 from agents.agui.incoming import read_run_request
@@ -15,11 +15,12 @@ from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
+from api.routing import Router
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidCursor
 
-router = APIRouter(prefix="/api/v1/agent", tags=["agent"])
+router = Router(prefix="/api/v1/agent", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))
 
 _DESCRIPTION = (

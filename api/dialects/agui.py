@@ -4,7 +4,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, cast
 
 from ag_ui.core import AgentCapabilities
-from fastapi import APIRouter, Body, Depends
+from fastapi import Body, Depends
 from pydantic import JsonValue
 
 from agents.agui.incoming import read_run_request, read_thread_id
@@ -17,11 +17,12 @@ from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
+from api.routing import Router
 from api.run_streams import RunPlace, stream_run
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 
-router = APIRouter(tags=["ag-ui"])
+router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
@@ -19,13 +19,14 @@ from api.envelope import Text
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import stream
+from api.routing import Router
 from api.services import Services
 from api.uploads import STREAMS_BODY
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidLink, LinkExpired
 
-router = APIRouter(prefix="/api/v1/agent", tags=["asynchronous runs"])
+router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
 

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
@@ -14,11 +14,12 @@ from agents.client_time import PersonTime
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.envelope import Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.accounts.users import get_user
 from core.errors import ErrorCode, InvalidRequest
 
-router = APIRouter(prefix="/api/v1/agent", tags=["asynchronous runs"])
+router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 View = Depends(requires(Permission.SESSION_VIEW))
 
 

@@ -4,7 +4,7 @@ import time
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field, JsonValue
 
 from agents.memory.store import MemoryDraft
@@ -15,6 +15,7 @@ from agents.runs.tasks import TaskStatus, TaskView
 from api.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
 from api.envelope import Body, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.access import Principal
 from core.accounts.authentication import principal_of_user
 from core.accounts.models import User
@@ -30,7 +31,7 @@ from core.errors import (
     UserNotFound,
 )
 
-router = APIRouter(tags=["agent tasks"])
+router = Router(tags=["agent tasks"])
 Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
 Write = Depends(requires(Permission.SESSION_WRITE))

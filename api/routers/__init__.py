@@ -1,7 +1,5 @@
 """The routers, one noun each; adding one is one file and one line here."""
 
-from fastapi import APIRouter
-
 from api.dialects import agentex, agui, async_runs, history, tasks
 from api.routers import (
     admin_keys,
@@ -55,8 +53,9 @@ from api.routers import (
     users,
     well_known,
 )
+from api.routing import Router
 
-ROUTERS: tuple[APIRouter, ...] = (
+ROUTERS: tuple[Router, ...] = (
     auth.router,
     oidc.router,
     storage.router,

@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.envelope import Empty, Envelope, Items, Text
 from api.errors import error_responses
 from api.key_answers import ApiKeyAnswer, key_page
+from api.routing import Router
 from core.accounts import administration, api_keys
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import ErrorCode
 
-router = APIRouter(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
+router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 

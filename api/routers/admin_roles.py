@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Body, Empty, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts import roles
 from core.accounts.models import Role
 from core.accounts.permissions import Permission
 from core.accounts.roles import RoleDraft
 from core.errors import ErrorCode
 
-router = APIRouter(prefix="/api/v1/admin", tags=["administration"])
+router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from agents import departures
@@ -12,6 +12,7 @@ from agents.departures import Departure, Fate
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts import administration
 from core.accounts.administration import Only, UserChange, UserFilter
 from core.accounts.models import Role, User, UserStatus
@@ -23,7 +24,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from core.security.passwords import check_strength, hash_password
 
-router = APIRouter(prefix="/api/v1/admin/users", tags=["administration"])
+router = Router(prefix="/api/v1/admin/users", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 _MOST_IDS = 1000
 _Id = Annotated[Text, Field(min_length=1, max_length=200)]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
@@ -10,6 +10,7 @@ from api.document_answers import UploadAnswer
 from api.envelope import Envelope, Text
 from api.errors import error_responses
 from api.intake import Intake, chosen, files_body
+from api.routing import Router
 from api.services import Services
 from api.uploads import one_file
 from core.accounts.permissions import Permission
@@ -19,7 +20,7 @@ from ingestion.parsers.limits import Limits
 from kb_service import documents
 from kb_service.documents import FileType, OnConflict, Upload
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
 
 # Refusals that are about one member; after any other the next would fare no better.

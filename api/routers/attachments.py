@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -17,12 +17,13 @@ from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
 from api.held_files import HeldFileResponse, file_responses
+from api.routing import Router
 from api.uploads import one_file
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidLink
 from kb_service.attached_images import Attachment
 
-router = APIRouter(prefix="/api/v1/agent/attachments", tags=["agent"])
+router = Router(prefix="/api/v1/agent/attachments", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))
 _FORM: dict[str, Any] = {
     "requestBody": {

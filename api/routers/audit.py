@@ -9,13 +9,14 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from api.dependencies import CurrentServices, Reading, paging, requires
 from api.envelope import Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.event_stream import ExportResponse
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.audit import AuditAction, note
 from core.audit.reading import SORT_FIELDS, AuditFilter, list_page, walk
@@ -27,7 +28,7 @@ from core.errors import ErrorCode
 from core.formulas import guarded
 from core.moments import Moment
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/system/audit",
     tags=["system"],
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],

@@ -3,13 +3,14 @@
 from datetime import datetime
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
 from api.envelope import Body, Empty, Envelope, Secret, Text
 from api.errors import error_responses
 from api.request_limits import address_of
+from api.routing import Router
 from core.accounts.authentication import (
     Tokens,
     check_password,
@@ -29,7 +30,7 @@ from core.errors import (
     TokenReused,
 )
 
-router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
+router = Router(prefix="/api/v1/auth", tags=["auth"])
 
 
 class RegisterBody(Body):

@@ -6,7 +6,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -20,6 +20,7 @@ from agents.client_time import PersonTime
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
 from core.accounts.users import get_user
@@ -27,7 +28,7 @@ from core.database.paging import Page
 from core.errors import ErrorCode, InvalidRequest
 from core.time_zones import LONGEST_NAME
 
-router = APIRouter(prefix="/api/v1/calendar", tags=["calendar"])
+router = Router(prefix="/api/v1/calendar", tags=["calendar"])
 View = Depends(requires(Permission.CALENDAR_VIEW))
 Write = Depends(requires(Permission.CALENDAR_WRITE))
 FEED_PATH = "/api/v1/calendar/feed.ics"

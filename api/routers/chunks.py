@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from api.dependencies import (
@@ -14,6 +14,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
@@ -23,7 +24,7 @@ from ingestion.editing import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service import chunks, documents, knowledge_bases
 from kb_service.models import Chunk, Document
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Body, Empty, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.share_answers import SharedRole, SharedUser, SubjectBody
 from core.accounts.access import Access
 from core.accounts.permissions import Permission
@@ -17,7 +18,7 @@ from core.errors import ErrorCode
 from kb_service import narrowing
 from kb_service.narrowing import NewReaders, Readers
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
 )
 View = Depends(requires(Permission.KB_VIEW))

@@ -3,13 +3,14 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field, model_validator
 
 from api.dependencies import CurrentPrincipal, Writing, requires
 from api.document_answers import DocumentAnswer, answer
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.unit_of_work import UnitOfWork
@@ -18,7 +19,7 @@ from kb_service import documents, knowledge_bases
 from kb_service.documents import ActionName, ActionOutcome
 from kb_service.models import DocumentStatus, KnowledgeBase
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["documents"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
 
 _MOST = 1000

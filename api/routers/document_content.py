@@ -5,13 +5,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.responses import FileResponse
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
 from api.held_files import HeldFileResponse, file_responses
+from api.routing import Router
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.errors import DocumentNotFound, ErrorCode
@@ -19,7 +20,7 @@ from kb_service import documents, knowledge_bases
 from kb_service.models import Document
 from kb_service.object_storage.protocol import ObjectStore
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
 from api.dependencies import (
@@ -17,6 +17,7 @@ from api.document_answers import DocumentAnswer, UploadAnswer, answer, read_answ
 from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Text, page_of
 from api.errors import error_body, error_responses
 from api.intake import Intake, files_body
+from api.routing import Router
 from api.uploads import SentFile, each_file, one_file
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
@@ -26,7 +27,7 @@ from kb_service import changing, documents, knowledge_bases
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.models import DocumentStatus
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 

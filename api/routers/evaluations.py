@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, JsonValue
 from starlette.requests import ClientDisconnect
 
@@ -24,6 +24,7 @@ from api.event_stream import EventStream
 from api.framings import stream
 from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, event, told
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
@@ -44,7 +45,7 @@ from kb_service.evaluation.measure import (
 from kb_service.models import Evaluation, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/evaluations", tags=["evaluation"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/evaluations", tags=["evaluation"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 

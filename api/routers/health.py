@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import anyio
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from redis.exceptions import RedisError
 
 from api.dependencies import CurrentServices
+from api.routing import Router
 from api.services import Services
 from core.errors import AgentexError
 from core.heartbeats import count_workers
 from core.logging import get_logger
 
 log = get_logger(__name__)
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
 _PATIENCE_SECONDS = 3
 
 

@@ -1,9 +1,10 @@
 """The page at the root: what this server is, and where to go from here."""
 
-from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-router = APIRouter(include_in_schema=False)
+from api.routing import Router
+
+router = Router(include_in_schema=False)
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "

@@ -1,16 +1,17 @@
 """With whom a knowledge base is shared."""
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.share_answers import ShareList, SharesBody, shares_answer
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from kb_service import sharing
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)

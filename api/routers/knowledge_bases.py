@@ -3,13 +3,14 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.access import Access, Action, Principal
 from core.accounts.permissions import Permission
 from core.accounts.sharing import accesses
@@ -21,7 +22,7 @@ from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.readers import count_documents
 from kb_service.retrieval.request import RetrievalOptions
 
-router = APIRouter(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
+router = Router(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 

@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field, JsonValue
 
 from agents.mcp import connections
@@ -19,6 +19,7 @@ from agents.tools.schemas import schema_fault
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -34,7 +35,7 @@ from core.errors import (
 from core.outgoing.guard import LONGEST_URL
 from core.tool_policies import ToolPolicy
 
-router = APIRouter(prefix="/api/v1/mcp/connections", tags=["mcp"])
+router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))

@@ -3,17 +3,18 @@
 import re
 from typing import Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, Field, JsonValue
 
 from api.dependencies import CurrentServices, requires
 from api.envelope import ErrorBody
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode, InvalidRequest, NotFound, OriginNotAllowed
 from core.settings import Settings
 
-router = APIRouter(prefix="/api/v1/mcp", tags=["mcp"])
+router = Router(prefix="/api/v1/mcp", tags=["mcp"])
 _JSON = "application/json"
 # By address or by the one name that no server answers for.
 _THIS_MACHINE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from agents.memory import store
@@ -20,11 +20,12 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import ErrorCode
 
-router = APIRouter(prefix="/api/v1/memories", tags=["memories"])
+router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))
 Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000

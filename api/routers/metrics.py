@@ -2,15 +2,16 @@
 
 from typing import cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from api.dependencies import CurrentServices, requires
 from api.metrics import CONTENT_TYPE, PATH, Metrics
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.errors import AgentexError
 
-router = APIRouter(tags=["health"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))])
+router = Router(tags=["health"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))])
 
 
 @router.get(

@@ -3,7 +3,7 @@
 import json
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import AfterValidator, BaseModel, Field
 
 from agents.model_registry import registry
@@ -14,13 +14,14 @@ from api.dependencies import CurrentServices, Reading, requires
 from api.envelope import Body, Empty, Envelope, Secret, Text
 from api.errors import error_responses
 from api.model_answers import ModelConfigAnswer, config_answer
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from core.llm_settings import LlmOptions
 from core.outgoing.guard import LONGEST_URL
 from kb_service.text.storable import refuse_half_characters, refuse_nul
 
-router = APIRouter(prefix="/api/v1/admin", tags=["models"])
+router = Router(prefix="/api/v1/admin", tags=["models"])
 Manage = Depends(requires(Permission.MODELS_MANAGE))
 _REFUSALS = (ErrorCode.INVALID_REQUEST, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MODEL_NAME_TAKEN)
 _MOST_TOKENS = 10_000_000

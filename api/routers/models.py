@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from time import perf_counter
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel
 
 from agents.model_probe import probe
@@ -17,6 +17,7 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging,
 from api.envelope import Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.model_answers import ModelAnswer, chat_answers, embedding_id
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -26,7 +27,7 @@ from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
 from core.moments import Day
 from kb_service.spaces import EmbeddingSpace
 
-router = APIRouter(prefix="/api/v1/models", tags=["models"])
+router = Router(prefix="/api/v1/models", tags=["models"])
 View = Depends(requires(Permission.MODELS_VIEW))
 _USUAL_DAYS = 30
 _MOST_DAYS = 366

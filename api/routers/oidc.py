@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import IntegrityError
@@ -15,6 +15,7 @@ from api.envelope import Body, Envelope, Secret, Text
 from api.errors import error_responses
 from api.request_limits import address_of
 from api.routers.auth import LoginAnswer, login_answer
+from api.routing import Router
 from api.services import Services
 from api.sign_in_page import sign_in_page, wants_page
 from core.accounts.authentication import note_refused_sign_in
@@ -41,7 +42,7 @@ from core.errors import (
 from core.oidc import Answer, Identity, Provider
 from core.settings import Settings
 
-router = APIRouter(prefix="/api/v1/auth/oidc", tags=["auth"])
+router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 
 _FROM_PROVIDER = Query(max_length=10_000)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
@@ -21,6 +21,7 @@ from api.middleware import authenticate
 from api.negotiation import EVENT_STREAM
 from api.progress_feed import Follower
 from api.progress_view import News, ProgressView
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
@@ -29,7 +30,7 @@ from kb_service import documents, knowledge_bases
 from kb_service.documents import Progress
 from kb_service.models import KnowledgeBase
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 
 _CHECK_SECONDS = 10.0

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from api.dependencies import (
@@ -16,6 +16,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from api.uploads import one_file
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
@@ -27,7 +28,7 @@ from kb_service.models import Question
 from kb_service.question_files import FileFormat
 from kb_service.questions import QuestionDraft
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/questions", tags=["evaluation"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/questions", tags=["evaluation"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field
 
 from api.dependencies import (
@@ -15,6 +15,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.unit_of_work import UnitOfWork
@@ -25,7 +26,7 @@ from kb_service.knowledge_bases import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.reindexing import Cutover, Outcome, Report, State
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _WRITE_ERRORS = (ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)

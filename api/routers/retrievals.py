@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.search_answers import ReasonAnswer, SearchAnswer, reason, reasons, search_answer
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
@@ -18,7 +19,7 @@ from kb_service.retrieval.reasons import Warned
 from kb_service.retrieval.records import RecordedPassage, Replay
 from kb_service.retrieval.request import RetrievalRequest
 
-router = APIRouter(prefix="/api/v1/retrievals", tags=["search"])
+router = Router(prefix="/api/v1/retrievals", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 
 

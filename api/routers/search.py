@@ -1,11 +1,12 @@
 """Search: one knowledge base (seed 002, section 9.10), or several at once."""
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.search_answers import SearchAnswer, search_answer
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -14,7 +15,7 @@ from kb_service import knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
 
-router = APIRouter(prefix="/api/v1", tags=["search"])
+router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(
     ErrorCode.INVALID_REQUEST,

@@ -2,13 +2,14 @@
 
 from typing import Self
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel, Field, model_validator
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
 from api.routers.search import SearchBody
+from api.routing import Router
 from api.search_answers import Explanation, ReasonAnswer, explanation, reason
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
@@ -19,7 +20,7 @@ from kb_service.retrieval.positions import LegPosition
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.why import Investigation, Wanted, Why, find_passage
 
-router = APIRouter(prefix="/api/v1", tags=["search"])
+router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 
 

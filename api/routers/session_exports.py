@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from agents import sessions
 from agents.session_batches import message_batches
@@ -16,12 +16,13 @@ from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text
 from api.errors import error_responses
 from api.event_stream import ExportResponse
+from api.routing import Router
 from api.session_answers import message_answer, session_answer
 from core.accounts.permissions import Permission
 from core.database.types import utc_now
 from core.errors import ErrorCode
 
-router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
+router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
 Batches = AsyncGenerator[Sequence[ChatMessage]]
 _MEDIA_TYPES = {"markdown": "text/markdown; charset=utf-8", "json": "application/json"}

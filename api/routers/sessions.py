@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import Field, JsonValue, StringConstraints
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -22,6 +22,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from api.services import Services
 from api.session_answers import (
     ListedSession,
@@ -36,7 +37,7 @@ from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import ErrorCode
 
-router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
+router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
 Write = Depends(requires(Permission.SESSION_WRITE))
 _MAX_MESSAGES = 200

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import AfterValidator, Field
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
+from api.routing import Router
 from api.skill_answers import FixedSkill, ReportAnswer, SkillDetail, detail
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
@@ -23,7 +24,7 @@ from skills.library import Update
 from skills.publishing import Decision, Ruling
 from skills.writing import LONGEST_NOTE, Change
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 

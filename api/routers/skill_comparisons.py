@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -16,6 +16,7 @@ from api.errors import error_responses
 from api.event_stream import EventStream
 from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, worked
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -24,7 +25,7 @@ from skills import reading, snapshots
 from skills.catalogue import CatalogueCard, OpenedSkill, files_of
 from skills.reading import Seen
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 
 MOST_PAIRS = 50
 """Of answers in one comparison; each takes two answers and two to four judgements."""

@@ -4,19 +4,20 @@ import asyncio
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, requires
 from api.envelope import Body, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from skills import exports, reading
 from skills.judging import digest
 from skills.packages.exporting import ExportProfile
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 MARKDOWN = "text/markdown; charset=utf-8"
 ZIP = "application/zip"

@@ -3,13 +3,14 @@
 import mimetypes
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, Reading, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
+from api.routing import Router
 from api.skill_answers import SavedSkill
 from api.skill_bases import BaseOfFileGiven
 from api.skill_changes import Changing
@@ -21,7 +22,7 @@ from skills.library import Update
 from skills.revisions import FileEdit, with_file
 from skills.writing import LONGEST_NOTE, Change
 
-router = APIRouter(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
+router = Router(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 FilePath = Annotated[Text, Path(max_length=1000, description="As the skill lists it")]

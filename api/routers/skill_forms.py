@@ -2,13 +2,14 @@
 
 import asyncio
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import Field
 
 from api.dependencies import CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
 from api.routers.skill_checks import AnyText
+from api.routing import Router
 from api.skill_answers import WrittenSkill
 from api.skill_forms import ParsedForm, SkillForm
 from api.skill_reporting import CurrentReporter
@@ -19,7 +20,7 @@ from skills.mending import Reporter
 from skills.models import ParsedSkill
 from skills.rendering import render
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 _REFUSALS = error_responses(
     ErrorCode.INVALID_REQUEST, ErrorCode.UNREADABLE_SKILL, ErrorCode.SKILL_NOT_EDITABLE

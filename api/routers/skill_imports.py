@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.envelope import Envelope, ErrorBody
 from api.errors import error_body, error_responses
+from api.routing import Router
 from api.skill_answers import limits_of
 from api.uploads import SentFile, each_file
 from core.accounts.permissions import Permission
@@ -21,7 +22,7 @@ from skills.packages.importing import PackagedSkill, read_package
 from skills.packages.manifests import DEFAULT_LIMITS
 from skills.packages.problems import PackageProblem
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 Write = Depends(requires(Permission.SKILL_WRITE))
 _MOST_BYTES = 2 * DEFAULT_LIMITS.total_bytes
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}

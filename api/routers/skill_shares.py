@@ -1,16 +1,17 @@
 """With whom a skill is shared."""
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.share_answers import ShareList, SharesBody, shares_answer
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from skills import sharing
 
-router = APIRouter(prefix="/api/v1/skills/{skill_id}/shares", tags=["skills"])
+router = Router(prefix="/api/v1/skills/{skill_id}/shares", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 _MISSING = (ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -18,6 +18,7 @@ from api.errors import error_responses
 from api.event_stream import EventStream
 from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, worked
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Principal
 from core.accounts.permissions import Permission
@@ -28,7 +29,7 @@ from skills import reading, trigger_records, trigger_tests
 from skills.tables import SkillTriggerTest
 from skills.trigger_tests import TriggerReport
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of this version only")]
 

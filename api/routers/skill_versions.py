@@ -3,13 +3,14 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import BaseModel, Field
 
 from api.dependencies import CurrentPrincipal, Reading, paging, requires
 from api.envelope import Body, Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.routers.skills import CHANGING, SAVING, SkillFields
+from api.routing import Router
 from api.skill_answers import (
     SavedSkill,
     SkillDetail,
@@ -29,7 +30,7 @@ from skills.library import Update
 from skills.revisions import restored
 from skills.writing import LONGEST_NOTE, Change
 
-router = APIRouter(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
+router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 _MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)

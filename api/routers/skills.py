@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from api.dependencies import (
@@ -15,6 +15,7 @@ from api.dependencies import (
 )
 from api.envelope import Body, Empty, Envelope, Items, Text, page_of
 from api.errors import error_responses
+from api.routing import Router
 from api.skill_answers import (
     SavedSkill,
     SkillAnswer,
@@ -37,7 +38,7 @@ from skills.listing import SkillFilter
 from skills.revisions import with_content
 from skills.writing import LONGEST_NOTE, Change
 
-router = APIRouter(prefix="/api/v1/skills", tags=["skills"])
+router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 SAVING = (

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.services import Services
 from api.uploads import one_file, read_blocks, read_head
 from core.accounts.access import Action
@@ -26,7 +27,7 @@ from kb_service.knowledge_bases import KnowledgeBaseDraft, Splitting
 from kb_service.models import Document, SplitterName
 from kb_service.object_storage.local import DISK_FULL
 
-router = APIRouter(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 Write = Depends(requires(Permission.KB_WRITE))
 MOST_PIECES = 50
 

@@ -1,14 +1,15 @@
 """How much of their quota a user has used."""
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
 from api.envelope import Envelope
+from api.routing import Router
 from core.accounts.permissions import Permission
 from kb_service import documents
 
-router = APIRouter(prefix="/api/v1/users/me/storage", tags=["users"])
+router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
 View = Depends(requires(Permission.KB_VIEW))
 
 

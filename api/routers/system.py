@@ -8,12 +8,13 @@ from importlib.metadata import version
 from typing import Annotated
 
 import psutil
-from fastapi import APIRouter, Depends, Header
+from fastapi import Depends, Header
 from pydantic import BaseModel, Field, JsonValue
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings
@@ -21,7 +22,7 @@ from core.system_config import ConfigValue, changing
 from core.system_config.changing import ConfigView, Source
 from core.system_config.keys import Kind
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/admin/system",
     tags=["system"],
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],

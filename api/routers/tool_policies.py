@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -11,12 +10,13 @@ from agents.policies import chosen
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Text
 from api.errors import error_responses
+from api.routing import Router
 from api.services import Services
 from core.accounts.access import Principal
 from core.errors import ErrorCode
 from core.tool_policies import ToolPolicy
 
-router = APIRouter(prefix="/api/v1/users/me/tool-policies", tags=["users"])
+router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200
 
 

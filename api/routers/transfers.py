@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, Field
 
 from api.attachment_names import content_disposition
@@ -22,6 +22,7 @@ from api.dependencies import (
 from api.envelope import Body, Envelope, Items, Text, page_of
 from api.errors import error_responses
 from api.event_stream import ExportResponse
+from api.routing import Router
 from api.services import Services
 from api.uploads import one_file, read_blocks
 from core.accounts.access import Action, Principal
@@ -38,7 +39,7 @@ from kb_service.portable.reading import Archive, limits_of
 from kb_service.portable.writing import write
 from kb_service.transfers import Cargo
 
-router = APIRouter(prefix="/api/v1", tags=["transfers"])
+router = Router(prefix="/api/v1", tags=["transfers"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -12,6 +12,7 @@ from api.envelope import Body, Empty, Envelope, Items, Secret, Text
 from api.errors import error_responses
 from api.key_answers import ApiKeyAnswer, key_page
 from api.request_limits import address_of
+from api.routing import Router
 from core.accounts import api_keys, users
 from core.accounts.access import Principal
 from core.accounts.authentication import change_password
@@ -23,7 +24,7 @@ from core.errors import ErrorCode, InvalidCredentials
 from core.moments import Moment
 from core.security.passwords import check_strength, hash_password, verify_password
 
-router = APIRouter(prefix="/api/v1/users/me", tags=["users"])
+router = Router(prefix="/api/v1/users/me", tags=["users"])
 
 
 class RoleAnswer(BaseModel):

@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel
 
 from api.dependencies import CurrentServices
+from api.routing import Router
 
-router = APIRouter(tags=["auth"])
+router = Router(tags=["auth"])
 # Below the minute that a new key is known before anything is signed with it.
 _CACHED = "public, max-age=30"
 

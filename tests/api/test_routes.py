@@ -15,10 +15,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
-from api.app import _EVERYWHERE, create_app
+from api.app import create_app
 from api.dependencies import Requires, principal_of
 from api.envelope import Body
 from api.middleware import OPEN_PATHS, is_open
+from api.routing import EVERYWHERE
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings
@@ -85,7 +86,7 @@ def test_openapi_names_the_errors_of_every_route_beside_its_own(app: FastAPI):
         for method, operation in methods.items():
             if is_open(path):
                 continue
-            codes = [*_EVERYWHERE]
+            codes = [*EVERYWHERE]
             if "application/json" in operation.get("requestBody", {}).get("content", {}):
                 codes.append(ErrorCode.MALFORMED_JSON)
             for code in codes:
