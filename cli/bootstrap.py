@@ -1,7 +1,9 @@
 """What a data folder needs before the first request: tables, roles, keys, the administrator."""
 
+import asyncio
 import os
 import secrets
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,9 +19,10 @@ from core.accounts.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
 from core.accounts.users import create_user, draft_user, ensure_roles, get_role_by_name
 from core.database.engine import open_database
 from core.database.unit_of_work import UnitOfWork, unit_of_work
-from core.logging import get_logger
-from core.security.secrets import Vault, load_secret_key
-from core.settings import Settings
+from core.errors import AgentexError
+from core.logging import configure_logging, get_logger
+from core.security.secrets import SecretKeyMismatchError, Vault, load_secret_key
+from core.settings import Settings, get_settings
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType
@@ -34,6 +37,23 @@ PASSWORD_FILE = "initial-admin-password"  # noqa: S105 - a file's name
 DOCUMENTATION_NAME = "Agentex documentation"
 _PASSWORD_BYTES = 12
 _HEAD_BYTES = 8192
+
+
+def main() -> None:
+    """Prepare the data folder and the database; exit code 1 with a plain line when it can't."""
+    settings = get_settings()
+    configure_logging(settings, part="database")
+    try:
+        asyncio.run(prepare(settings))
+    except AgentexError as error:
+        facts = "; ".join(f"{name}: {value}" for name, value in error.details.items())
+        sys.exit(f"{error.code.message} ({facts})" if facts else error.code.message)
+    except SecretKeyMismatchError:
+        sys.exit(
+            "The database was made with another secret key. Set AGENTEX_SECRET_KEY to that key, "
+            "or put its file back into the data folder.\n"
+            "数据库使用了另一个密钥，请恢复原来的 AGENTEX_SECRET_KEY 或数据目录中的密钥文件。"
+        )
 
 
 async def prepare(settings: Settings) -> None:

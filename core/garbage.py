@@ -1,6 +1,20 @@
 """Python's garbage collection in processes that live long."""
 
 import gc
+from importlib import import_module
+
+
+def start(module: str) -> int | None:
+    """Load what a process is made of and run its ``main``, whose result is the exit code.
+
+    Loading makes what stays; to look for garbage in it takes a sixth of a start. A process that
+    lives long calls :func:`spare_what_is_loaded` afterwards.
+
+    Args:
+        module: where ``main`` is; nothing of it may be loaded before.
+    """
+    gc.disable()
+    return import_module(module).main()
 
 
 def spare_what_is_loaded() -> None:

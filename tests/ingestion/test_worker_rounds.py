@@ -6,7 +6,7 @@ import pytest
 
 from core.database.types import new_id
 from ingestion.reconciler import OrphanSweep
-from ingestion.worker import _every  # pyright: ignore[reportPrivateUsage] # what is under test
+from ingestion.worker.process import _every  # pyright: ignore[reportPrivateUsage] # what is under test
 
 pytestmark = pytest.mark.anyio
 

@@ -184,11 +184,7 @@ def _redis_settings(settings: Settings) -> RedisSettings:
 
 
 def main() -> None:
-    """The worker process: ``python -m ingestion.worker``."""
+    """Work until SIGTERM."""
     settings = get_settings()
     configure_logging(settings, part="worker")
     uvloop.run(work(settings))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""The worker: documents and jobs, taken from SQL and the queue."""
