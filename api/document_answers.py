@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from api.envelope import Shape
 from core.accounts.access import Action, Principal
 from kb_service import documents, knowledge_bases
 from kb_service.documents import UploadOutcome
 from kb_service.models import Document, KnowledgeBase
 
 
-class Words(BaseModel):
+class Words(Shape):
     """Why a document is not indexed or waits, and what to do about it."""
 
     reason: str
@@ -22,7 +23,7 @@ class Words(BaseModel):
     next_action_zh: str = ""
 
 
-class DocumentAnswer(BaseModel):
+class DocumentAnswer(Shape):
     """A document and the state of its processing; sizes in bytes, progress in percent.
 
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that

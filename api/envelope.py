@@ -18,13 +18,19 @@ Text = Storable
 """Text from a caller."""
 
 
+class Shape(BaseModel):
+    """Base of what routes answer with; its schema is made when the first answer needs it."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
 class Body(Exact):
     """Base of request bodies: unknown fields are refused, so that nobody sets what isn't theirs."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Envelope(BaseModel, Generic[T]):
+class Envelope(Shape, Generic[T]):
     """A successful answer."""
 
     code: int = 0
@@ -32,14 +38,14 @@ class Envelope(BaseModel, Generic[T]):
     data: T
 
 
-class Empty(BaseModel):
+class Empty(Shape):
     """A successful answer without data (seed 002, section 2.4)."""
 
     code: int = 0
     message: str = "success"
 
 
-class Items(BaseModel, Generic[T]):
+class Items(Shape, Generic[T]):
     """One page of a list."""
 
     items: list[T]
@@ -49,7 +55,7 @@ class Items(BaseModel, Generic[T]):
     pages: int
 
 
-class ErrorBody(BaseModel):
+class ErrorBody(Shape):
     """An answer that says what went wrong."""
 
     code: int = Field(examples=[40001])

@@ -2,14 +2,12 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel
-
-from api.envelope import Envelope, Items, page_of
+from api.envelope import Envelope, Items, Shape, page_of
 from core.accounts.api_keys import ApiKeyListing
 from core.database.paging import Page
 
 
-class ApiKeyAnswer(BaseModel):
+class ApiKeyAnswer(Shape):
     """A key as lists show it."""
 
     id: str

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from agents.model_registry.adapters import endpoint_of
 from agents.model_registry.choosing import ChosenModel, Usable
@@ -12,12 +12,13 @@ from agents.model_registry.tables import RegisteredModel
 from agents.models.endpoint import Endpoint
 from agents.models.port import ChatModel
 from agents.models.streamed import StreamedModel
+from api.envelope import Shape
 from kb_service.embeddings.catalogue import EmbeddingModel
 
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
 
-class ModelAnswer(BaseModel):
+class ModelAnswer(Shape):
     """A model as whoever may use it sees it; what a model has not is null.
 
     ``model_id`` is its name at the endpoint. Prices are per million tokens, in the operator's own

@@ -5,10 +5,10 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
 
+from api.envelope import Shape
 from api.errors import error_body
 from api.event_stream import EventStream
 from api.framings import stream
@@ -18,7 +18,7 @@ from core.errors import AgentexError
 ResultT = TypeVar("ResultT")
 
 
-class Progress(BaseModel):
+class Progress(Shape):
     """How much of the work is done, in pieces of it."""
 
     done: int

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from api.envelope import Shape
 from kb_service.retrieval.fusion import LegPlace
 from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
@@ -11,7 +12,7 @@ from kb_service.retrieval.rerank import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
 from kb_service.retrieval.results import ContextPart, Dropped, FoundPassage, SearchResult
 
 
-class Place(BaseModel):
+class Place(Shape):
     """A passage's place in one leg: rank from 1, the leg's own score, and that from 0 to 1."""
 
     rank: int
@@ -19,7 +20,7 @@ class Place(BaseModel):
     normalised: float
 
 
-class Explanation(BaseModel):
+class Explanation(Shape):
     """How a passage got its score: ``final = fused + 0.5 window + 0.25 phrase``.
 
     ``relevance`` is a reranker's own judgement, which is the score then.
@@ -34,7 +35,7 @@ class Explanation(BaseModel):
     relevance: float | None = None
 
 
-class ContextAnswer(BaseModel):
+class ContextAnswer(Shape):
     """Text beside a passage; the span counts characters of the document's extracted text."""
 
     chunk_id: str
@@ -43,7 +44,7 @@ class ContextAnswer(BaseModel):
     char_end: int
 
 
-class PassageAnswer(BaseModel):
+class PassageAnswer(Shape):
     """A passage; spans count characters of the document's extracted text."""
 
     document_id: str
@@ -57,12 +58,12 @@ class PassageAnswer(BaseModel):
     page: int | None
     char_start: int
     char_end: int
-    before: list[ContextAnswer] = []
-    after: list[ContextAnswer] = []
+    before: list[ContextAnswer] = Field(default=[])
+    after: list[ContextAnswer] = Field(default=[])
     legs: Explanation | None = None
 
 
-class ReasonAnswer(BaseModel):
+class ReasonAnswer(Shape):
     """Something to know, in both languages; ``code`` is stable."""
 
     code: str = Field(examples=["top_k"])
@@ -70,7 +71,7 @@ class ReasonAnswer(BaseModel):
     message_zh: str
 
 
-class DroppedAnswer(BaseModel):
+class DroppedAnswer(Shape):
     """A candidate that is not in the answer, and the first reason for it."""
 
     chunk_id: str
@@ -80,7 +81,7 @@ class DroppedAnswer(BaseModel):
     legs: Explanation | None = None
 
 
-class Weights(BaseModel):
+class Weights(Shape):
     """What was applied: ``score = (sparse + dense + window + phrase) / highest``."""
 
     sparse: float
@@ -90,7 +91,7 @@ class Weights(BaseModel):
     highest: float
 
 
-class TimingsAnswer(BaseModel):
+class TimingsAnswer(Shape):
     """Where the time went, in milliseconds."""
 
     encode_ms: float
@@ -99,7 +100,7 @@ class TimingsAnswer(BaseModel):
     rerank_ms: float
 
 
-class ExplainAnswer(BaseModel):
+class ExplainAnswer(Shape):
     """How the answer came about."""
 
     weights: Weights
@@ -107,7 +108,7 @@ class ExplainAnswer(BaseModel):
     dropped: list[DroppedAnswer]
 
 
-class SearchAnswer(BaseModel):
+class SearchAnswer(Shape):
     """Passages, best first; scores are relative to this query, not probabilities.
 
     ``request`` is the search with every choice made: sent again, it is the same search.
@@ -117,7 +118,7 @@ class SearchAnswer(BaseModel):
     dense_weight: float
     took_ms: float
     request: RetrievalRequest
-    warnings: list[ReasonAnswer] = []
+    warnings: list[ReasonAnswer] = Field(default=[])
     explain: ExplainAnswer | None = None
 
 

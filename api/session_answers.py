@@ -3,13 +3,14 @@
 from dataclasses import asdict
 from datetime import datetime
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from agents.session_search import Match
 from agents.tables import ChatMessage, ChatSession
+from api.envelope import Shape
 
 
-class SessionAnswer(BaseModel):
+class SessionAnswer(Shape):
     """A session; ``thread_id`` is what runs name it by."""
 
     id: str
@@ -23,7 +24,7 @@ class SessionAnswer(BaseModel):
     updated_at: datetime
 
 
-class MatchAnswer(BaseModel):
+class MatchAnswer(Shape):
     """The newest message of a session that has the words that were searched for."""
 
     message_id: str
@@ -37,7 +38,7 @@ class ListedSession(SessionAnswer):
     match: MatchAnswer | None
 
 
-class MessageAnswer(BaseModel):
+class MessageAnswer(Shape):
     """A message; ``metadata`` has citations, usage and the tools that were called."""
 
     id: str
@@ -49,7 +50,7 @@ class MessageAnswer(BaseModel):
     created_at: datetime
 
 
-class MessageList(BaseModel):
+class MessageList(Shape):
     """Messages, oldest first."""
 
     items: list[MessageAnswer]

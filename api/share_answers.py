@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from api.envelope import Body, Envelope, Text
+from api.envelope import Body, Envelope, Shape, Text
 from core.accounts.access import Access
 from core.accounts.models import Role, User
 from core.accounts.share_lists import version_of
 from core.accounts.sharing import MOST_SHARES, Shared, Wanted
 
 
-class SharedUser(BaseModel):
+class SharedUser(Shape):
     """A person whom something is shared with."""
 
     id: str
@@ -25,7 +25,7 @@ class SharedUser(BaseModel):
         return None if row is None else cls(id=row.id, username=row.username)
 
 
-class SharedRole(BaseModel):
+class SharedRole(Shape):
     """A role whose bearers something is shared with."""
 
     name: str
@@ -37,7 +37,7 @@ class SharedRole(BaseModel):
         return None if row is None else cls(name=row.name, display_name=row.display_name)
 
 
-class ShareAnswer(BaseModel):
+class ShareAnswer(Shape):
     """A person or a role, and how far: ``read`` or ``write``."""
 
     user: SharedUser | None
@@ -46,7 +46,7 @@ class ShareAnswer(BaseModel):
     created_at: datetime
 
 
-class ShareList(BaseModel):
+class ShareList(Shape):
     """All with whom something is shared."""
 
     items: list[ShareAnswer]

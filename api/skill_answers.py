@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
-from pydantic import BaseModel
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from api.envelope import Shape
 from api.skill_reporting import SkillReporter
 from core.accounts.access import Access, Action
 from core.accounts.models import User
@@ -25,14 +25,14 @@ from skills.writing import Limits
 _PORTABILITY = "AS"
 
 
-class SkillOwner(BaseModel):
+class SkillOwner(Shape):
     """Whose a skill is."""
 
     id: str
     username: str
 
 
-class SkillAnswer(BaseModel):
+class SkillAnswer(Shape):
     """A skill in a list.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
@@ -101,14 +101,14 @@ class FixedSkill(SavedSkill):
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
 
-class Portability(BaseModel):
+class Portability(Shape):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 
     valid: bool
     diagnostics: list[Diagnostic]
 
 
-class ReportAnswer(BaseModel):
+class ReportAnswer(Shape):
     """What is said of a content: the model, and all that was noticed, in the order of the file.
 
     ``valid``: it loads here. ``publishable``: it may be shown to others.
@@ -151,7 +151,7 @@ class WrittenSkill(ReportAnswer):
         return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
-class VersionAnswer(BaseModel):
+class VersionAnswer(Shape):
     """A version in a list; sizes in bytes.
 
     ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.

@@ -3,14 +3,14 @@
 from typing import Annotated, Literal
 
 from fastapi import Body, Depends, Query
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from agents.agui.incoming import read_run_request
 from agents.agui.snake_case import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.cursors import parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import Framing, framing_of
@@ -45,7 +45,7 @@ async def _framing_asked(
     return framing_of(media_type, to_snake_case if spelling == "snake" else None)
 
 
-class Stopped(BaseModel):
+class Stopped(Shape):
     """Whether this request ended the run; false when it was over already."""
 
     run_id: str

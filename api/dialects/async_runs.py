@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from fastapi import Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 from agents.async_runs.run_input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
@@ -15,7 +15,7 @@ from agents.requests import ImageRef
 from agents.strategies import STRATEGIES
 from api.cursors import format_cursor, parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
-from api.envelope import Text
+from api.envelope import Shape, Text
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import stream
@@ -31,7 +31,7 @@ Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
 
 
-class TaskAcceptedResponse(BaseModel):
+class TaskAcceptedResponse(Shape):
     """An accepted run; ``created`` tells whether it made its thread."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)

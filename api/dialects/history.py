@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from agents.async_runs.history import HistoryMessage, read_day
@@ -12,7 +12,7 @@ from agents.async_runs.ui_nodes import UiSchemaRenderer
 from agents.attachments.service import Attachments
 from agents.client_time import PersonTime
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
-from api.envelope import Text
+from api.envelope import Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.permissions import Permission
@@ -23,7 +23,7 @@ router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 View = Depends(requires(Permission.SESSION_VIEW))
 
 
-class _Camel(BaseModel):
+class _Camel(Shape):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
@@ -34,7 +34,7 @@ class HistoryAttachment(_Camel):
     url: str
 
 
-class HistoryMessageUser(BaseModel):
+class HistoryMessageUser(Shape):
     """What the user said; ``seq`` is its place in the thread."""
 
     id: str
@@ -45,7 +45,7 @@ class HistoryMessageUser(BaseModel):
     timestamp: str = Field(examples=["2026-03-15T10:00:00Z"])
 
 
-class HistoryMessageAssistant(BaseModel):
+class HistoryMessageAssistant(Shape):
     """What the assistant said; null as ``ui_schema`` for what it said on the way."""
 
     id: str

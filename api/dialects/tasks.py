@@ -13,7 +13,7 @@ from agents.runs import removal, tasks
 from agents.runs.continuing import Refusal
 from agents.runs.tasks import TaskStatus, TaskView
 from api.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
-from api.envelope import Body, Text
+from api.envelope import Body, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.access import Principal
@@ -74,7 +74,7 @@ class TaskIds(BaseModel):
     task_id: Text
 
 
-class AgentResponse(BaseModel):
+class AgentResponse(Shape):
     """What came of a task; ``timestamp`` in seconds since the epoch."""
 
     session_id: str
@@ -86,7 +86,7 @@ class AgentResponse(BaseModel):
     interrupt_data: dict[str, Any] | None = None
 
 
-class SessionStatusResponse(BaseModel):
+class SessionStatusResponse(Shape):
     """Where a task is."""
 
     user_id: str
@@ -99,32 +99,32 @@ class SessionStatusResponse(BaseModel):
     last_response: AgentResponse | None = None
 
 
-class SystemInfoResponse(BaseModel):
+class SystemInfoResponse(Shape):
     """How many sessions there are, and who has a run under way."""
 
     sessions_count: int
     active_users: list[str]
 
 
-class SessionInfoResponse(BaseModel):
+class SessionInfoResponse(Shape):
     """All sessions of a user."""
 
     session_ids: list[str]
 
 
-class TaskInfoResponse(BaseModel):
+class TaskInfoResponse(Shape):
     """All tasks of a session."""
 
     task_ids: list[str]
 
 
-class ActiveSessionInfoResponse(BaseModel):
+class ActiveSessionInfoResponse(Shape):
     """The session that changed last; empty where there is none."""
 
     active_session_id: str
 
 
-class Remembered(BaseModel):
+class Remembered(Shape):
     """What was noted."""
 
     status: str = "success"
@@ -132,7 +132,7 @@ class Remembered(BaseModel):
     message: str = "记忆存储成功"
 
 
-class Deleted(BaseModel):
+class Deleted(Shape):
     """What was deleted."""
 
     status: str = "success"

@@ -3,10 +3,10 @@
 from typing import Annotated
 
 from fastapi import Depends
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
-from api.envelope import Body, Empty, Envelope, Text
+from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts import roles
@@ -19,7 +19,7 @@ router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 
-class WholeRoleAnswer(BaseModel):
+class WholeRoleAnswer(Shape):
     """A role and what it allows; a built-in one stays as it is."""
 
     id: str
@@ -29,7 +29,7 @@ class WholeRoleAnswer(BaseModel):
     built_in: bool
 
 
-class RoleList(BaseModel):
+class RoleList(Shape):
     """All roles, the built-in ones first, and every permission that there is."""
 
     items: list[WholeRoleAnswer]

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from agents import departures
 from agents.departures import Departure, Fate
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
-from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts import administration
@@ -38,7 +38,7 @@ _CHANGE_REFUSALS = (
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
-class UserRoleAnswer(BaseModel):
+class UserRoleAnswer(Shape):
     """A role as an account shows it."""
 
     id: str
@@ -46,7 +46,7 @@ class UserRoleAnswer(BaseModel):
     display_name: str
 
 
-class UserAnswer(BaseModel):
+class UserAnswer(Shape):
     """An account as lists show it."""
 
     id: str
@@ -59,7 +59,7 @@ class UserAnswer(BaseModel):
     created_at: datetime
 
 
-class CustomPermissions(BaseModel):
+class CustomPermissions(Shape):
     """What an account may do beside its role, or may not do in spite of it."""
 
     grants: list[str]
@@ -126,7 +126,7 @@ class PasswordResetBody(Body):
     )
 
 
-class TransferredThings(BaseModel):
+class TransferredThings(Shape):
     """How many things the heir owns now."""
 
     knowledge_bases: int
@@ -144,7 +144,7 @@ class ErasedThings(TransferredThings):
     api_keys: int
 
 
-class DeletedUser(BaseModel):
+class DeletedUser(Shape):
     """An account that is deleted, and what became of what it owned."""
 
     id: str

@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 from fastapi import Depends, Request
-from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.document_answers import UploadAnswer
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.intake import Intake, chosen, files_body
 from api.routing import Router
@@ -27,7 +26,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _ABOUT_THE_MEMBER = frozenset({400, 409, 413})
 
 
-class MemberRefusal(BaseModel):
+class MemberRefusal(Shape):
     """Why a member of an archive did not become a document."""
 
     code: int
@@ -36,7 +35,7 @@ class MemberRefusal(BaseModel):
     details: dict[str, object]
 
 
-class MemberAnswer(BaseModel):
+class MemberAnswer(Shape):
     """What became of one member: a document, or a refusal."""
 
     path: str
@@ -45,7 +44,7 @@ class MemberAnswer(BaseModel):
     error: MemberRefusal | None = None
 
 
-class ArchiveAnswer(BaseModel):
+class ArchiveAnswer(Shape):
     """What became of each member, in the order of the archive."""
 
     items: list[MemberAnswer]

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import FileResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from agents.attachments.links import Claim
 from agents.attachments.pictures import MIME_TYPES
 from agents.attachments.service import AttachmentLimits
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
-from api.envelope import Text
+from api.envelope import Shape, Text
 from api.errors import error_responses
 from api.held_files import HeldFileResponse, file_responses
 from api.routing import Router
@@ -41,7 +41,7 @@ _FORM: dict[str, Any] = {
 }
 
 
-class AttachmentAnswer(BaseModel):
+class AttachmentAnswer(Shape):
     """An image that was taken in; ``url`` is relative to this server."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from api.dependencies import CurrentServices, Reading, paging, requires
-from api.envelope import Envelope, Items, Text, page_of
+from api.envelope import Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.event_stream import ExportResponse
 from api.routing import Router
@@ -41,7 +41,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class AuditAnswer(BaseModel):
+class AuditAnswer(Shape):
     """An act: who did what to what, when, from where, in which request."""
 
     id: str

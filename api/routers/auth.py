@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Literal
 
 from fastapi import Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
-from api.envelope import Body, Empty, Envelope, Secret, Text
+from api.envelope import Body, Empty, Envelope, Secret, Shape, Text
 from api.errors import error_responses
 from api.request_limits import address_of
 from api.routing import Router
@@ -54,7 +54,7 @@ class RefreshBody(Body):
     refresh_token: Secret = Field(max_length=10_000)
 
 
-class RegisteredUser(BaseModel):
+class RegisteredUser(Shape):
     """An account that was just made."""
 
     id: str
@@ -64,7 +64,7 @@ class RegisteredUser(BaseModel):
     created_at: datetime
 
 
-class LoggedInUser(BaseModel):
+class LoggedInUser(Shape):
     """Whose tokens these are."""
 
     id: str
@@ -74,7 +74,7 @@ class LoggedInUser(BaseModel):
     avatar_url: str | None
 
 
-class TokenPair(BaseModel):
+class TokenPair(Shape):
     """Tokens; ``expires_in`` is the access token's life in seconds."""
 
     access_token: str

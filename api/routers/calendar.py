@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar import events, feeds
@@ -18,7 +18,7 @@ from agents.calendar.spans import SaidTimes, Span, zone_of
 from agents.calendar.tables import CalendarEvent
 from agents.client_time import PersonTime
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
-from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.access import Principal
@@ -73,7 +73,7 @@ class EventChangeBody(Body):
     notes: Text | None = Field(default=None, max_length=LONGEST_NOTES)
 
 
-class EventAnswer(BaseModel):
+class EventAnswer(Shape):
     """An event; ``start`` and ``end`` are in UTC, the local ones in its own time zone.
 
     Of an all-day event the local ones are days, ``end_local`` the one after its last. ``sequence``
@@ -97,13 +97,13 @@ class EventAnswer(BaseModel):
     time_notes: list[str] = Field(default_factory=list)
 
 
-class FeedAnswer(BaseModel):
+class FeedAnswer(Shape):
     """The feed; its address is shown only when it is made."""
 
     created_at: datetime
 
 
-class NewFeed(BaseModel):
+class NewFeed(Shape):
     """The feed's new address, relative to this server: whoever has it reads the calendar."""
 
     url: str

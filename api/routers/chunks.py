@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import (
     CurrentPrincipal,
@@ -12,7 +12,7 @@ from api.dependencies import (
     paging,
     requires,
 )
-from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
@@ -39,7 +39,7 @@ _CHANGES = error_responses(
 )
 
 
-class ChunkAnswer(BaseModel):
+class ChunkAnswer(Shape):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like

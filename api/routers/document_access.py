@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fastapi import Depends
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, requires
-from api.envelope import Body, Empty, Envelope, Text
+from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.share_answers import SharedRole, SharedUser, SubjectBody
@@ -31,7 +31,7 @@ _MISSING = (
 )
 
 
-class ReaderAnswer(BaseModel):
+class ReaderAnswer(Shape):
     """A person or a role whose bearers read a restricted document."""
 
     user: SharedUser | None
@@ -39,7 +39,7 @@ class ReaderAnswer(BaseModel):
     created_at: datetime
 
 
-class AccessAnswer(BaseModel):
+class AccessAnswer(Shape):
     """Whether a document is restricted and, where it is, to whom beside the owner."""
 
     restricted: bool

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Self
 
 from fastapi import Depends
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from api.dependencies import CurrentPrincipal, Writing, requires
 from api.document_answers import DocumentAnswer, answer
-from api.envelope import Body, Envelope, Text
+from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.access import Action, Principal
@@ -47,7 +47,7 @@ class BulkBody(Body):
         return self
 
 
-class BulkItem(BaseModel):
+class BulkItem(Shape):
     """What happened to one document."""
 
     document_id: str
@@ -55,7 +55,7 @@ class BulkItem(BaseModel):
     error: str | None
 
 
-class BulkAnswer(BaseModel):
+class BulkAnswer(Shape):
     """What happened, by document and in numbers; ``more`` says that a status has further ones."""
 
     items: list[BulkItem]
@@ -63,7 +63,7 @@ class BulkAnswer(BaseModel):
     more: bool
 
 
-class PausedAnswer(BaseModel):
+class PausedAnswer(Shape):
     """Whether the processing of a knowledge base is paused."""
 
     id: str

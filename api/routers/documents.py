@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from api.dependencies import (
     CurrentPrincipal,
@@ -14,7 +14,7 @@ from api.dependencies import (
     requires,
 )
 from api.document_answers import DocumentAnswer, UploadAnswer, answer, read_answer
-from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
 from api.errors import error_body, error_responses
 from api.intake import Intake, files_body
 from api.routing import Router
@@ -32,7 +32,7 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 
-class BatchItem(BaseModel):
+class BatchItem(Shape):
     """What became of one file: a document, or the error that a single upload would answer."""
 
     name: str
@@ -40,7 +40,7 @@ class BatchItem(BaseModel):
     error: ErrorBody | None
 
 
-class BatchAnswer(BaseModel):
+class BatchAnswer(Shape):
     """What became of the files of a batch, in their order."""
 
     items: list[BatchItem]

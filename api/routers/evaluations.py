@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 from starlette.requests import ClientDisconnect
 
 from api.dependencies import (
@@ -18,7 +18,7 @@ from api.dependencies import (
     paging,
     requires,
 )
-from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import stream
@@ -59,7 +59,7 @@ class EvaluationBody(Body):
     options: RetrievalOptions = RetrievalOptions()
 
 
-class Change(BaseModel):
+class Change(Shape):
     """Differences to the measurement before; ``same_questions`` says whether they mean much."""
 
     evaluation_id: str
@@ -67,7 +67,7 @@ class Change(BaseModel):
     figures: dict[str, float]
 
 
-class EvaluationAnswer(BaseModel):
+class EvaluationAnswer(Shape):
     """A measurement: means over the questions from 0 to 1, times in milliseconds."""
 
     id: str
@@ -80,7 +80,7 @@ class EvaluationAnswer(BaseModel):
     change: Change | None = None
 
 
-class RankedPassage(BaseModel):
+class RankedPassage(Shape):
     """One of the first passages that a question found."""
 
     chunk_id: str
@@ -89,7 +89,7 @@ class RankedPassage(BaseModel):
     is_right: bool
 
 
-class QuestionResultAnswer(BaseModel):
+class QuestionResultAnswer(Shape):
     """What became of a question; ``rank`` is None where no right passage is among the first ten."""
 
     question_id: str
@@ -107,7 +107,7 @@ class WholeEvaluationAnswer(EvaluationAnswer):
     results: list[QuestionResultAnswer]
 
 
-class Moved(BaseModel):
+class Moved(Shape):
     """A question whose right passage stands elsewhere than before."""
 
     question_id: str
@@ -116,7 +116,7 @@ class Moved(BaseModel):
     rank_before: int | None
 
 
-class ComparisonAnswer(BaseModel):
+class ComparisonAnswer(Shape):
     """Two measurements side by side; ``change`` is over the questions that both asked."""
 
     before: EvaluationAnswer

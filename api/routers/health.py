@@ -5,10 +5,10 @@ from typing import Literal
 
 import anyio
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
 from redis.exceptions import RedisError
 
 from api.dependencies import CurrentServices
+from api.envelope import Shape
 from api.routing import Router
 from api.services import Services
 from core.errors import AgentexError
@@ -24,20 +24,20 @@ class _NotReady(Exception):
     """A part answers, and says that it can't be used yet; the text is for operators."""
 
 
-class Alive(BaseModel):
+class Alive(Shape):
     """The process answers."""
 
     status: Literal["ok"] = "ok"
 
 
-class Component(BaseModel):
+class Component(Shape):
     """One part: ``detail`` says what is wrong, never with a secret."""
 
     status: Literal["ok", "error"]
     detail: str = ""
 
 
-class Readiness(BaseModel):
+class Readiness(Shape):
     """All parts."""
 
     status: Literal["ready", "not_ready"]

@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
-from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.access import Access, Action, Principal
@@ -27,14 +27,14 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 
-class Notice(BaseModel):
+class Notice(Shape):
     """Something the caller should know about an answer that succeeded."""
 
     code: str
     message: str
 
 
-class KnowledgeBaseAnswer(BaseModel):
+class KnowledgeBaseAnswer(Shape):
     """A knowledge base; chunk sizes are in tokens."""
 
     id: str
@@ -60,7 +60,7 @@ class KnowledgeBaseAnswer(BaseModel):
 class NewKnowledgeBaseAnswer(KnowledgeBaseAnswer):
     """A new knowledge base, with what was decided differently from the request."""
 
-    notices: list[Notice] = []
+    notices: list[Notice] = Field(default=[])
 
 
 class ChangeBody(Body):

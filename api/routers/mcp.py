@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Depends
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from agents.mcp import connections
 from agents.mcp.catalogue import McpTool, callable_name
@@ -17,7 +17,7 @@ from agents.mcp.tables import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
 from agents.tools.schemas import schema_fault
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
-from api.envelope import Body, Empty, Envelope, Items, Secret, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
@@ -85,7 +85,7 @@ class McpConnectionChangeBody(Body):
     enabled: bool | None = None
 
 
-class McpConnectionAnswer(BaseModel):
+class McpConnectionAnswer(Shape):
     """A connection; its token is never shown. ``fault`` is why the last contact failed."""
 
     id: str
@@ -104,7 +104,7 @@ class McpConnectionAnswer(BaseModel):
     updated_at: datetime
 
 
-class McpTested(BaseModel):
+class McpTested(Shape):
     """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
 
     success: bool
@@ -113,7 +113,7 @@ class McpTested(BaseModel):
     tool_count: int
 
 
-class McpToolAnswer(BaseModel):
+class McpToolAnswer(Shape):
     """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
 
     name: str
@@ -125,7 +125,7 @@ class McpToolAnswer(BaseModel):
     default_policy: ToolPolicy
 
 
-class McpToolList(BaseModel):
+class McpToolList(Shape):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -140,7 +140,7 @@ class McpCallBody(Body):
     params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
 
 
-class McpCalled(BaseModel):
+class McpCalled(Shape):
     """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
 
     result: dict[str, JsonValue]

@@ -4,10 +4,10 @@ import re
 from typing import Any, Literal
 
 from fastapi import Depends, Request, Response
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from api.dependencies import CurrentServices, requires
-from api.envelope import ErrorBody
+from api.envelope import ErrorBody, Shape
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.permissions import Permission
@@ -27,7 +27,7 @@ _MESSAGE: dict[str, Any] = {
 _ASKED: JsonValue = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}
 
 
-class RpcError(BaseModel):
+class RpcError(Shape):
     """What went wrong: the protocol's number for it, and in `data` the code of this document."""
 
     code: int = Field(examples=[-32602])
@@ -35,7 +35,7 @@ class RpcError(BaseModel):
     data: JsonValue = Field(default=None, examples=[{"code": 40410, "details": {}}])
 
 
-class RpcFailure(BaseModel):
+class RpcFailure(Shape):
     """An answer of the protocol that says what went wrong."""
 
     jsonrpc: Literal["2.0"]

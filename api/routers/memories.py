@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from agents.memory import store
 from agents.memory.store import SORT_FIELDS, MemoryDraft
@@ -18,7 +18,7 @@ from api.dependencies import (
     paging,
     requires,
 )
-from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.permissions import Permission
@@ -39,7 +39,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(BaseModel):
+class MemoryAnswer(Shape):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -51,7 +51,7 @@ class MemoryAnswer(BaseModel):
     score: float | None = None
 
 
-class Forgotten(BaseModel):
+class Forgotten(Shape):
     """How many memories were deleted."""
 
     deleted: int

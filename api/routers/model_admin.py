@@ -4,14 +4,14 @@ import json
 from typing import Annotated
 
 from fastapi import Depends
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from agents.model_registry import registry
 from agents.model_registry.registry import KNOWN_PROVIDERS, ModelDraft
 from agents.model_registry.tables import LONGEST_MODEL_ID, LONGEST_NAME
 from agents.models.providers import PROVIDERS
 from api.dependencies import CurrentServices, Reading, requires
-from api.envelope import Body, Empty, Envelope, Secret, Text
+from api.envelope import Body, Empty, Envelope, Secret, Shape, Text
 from api.errors import error_responses
 from api.model_answers import ModelConfigAnswer, config_answer
 from api.routing import Router
@@ -102,13 +102,13 @@ class ModelChangeBody(Body):
 _ALWAYS = frozenset({"name", "provider", "model_id", "is_default", "enabled"})
 
 
-class ModelConfigList(BaseModel):
+class ModelConfigList(Shape):
     """All registered models."""
 
     items: list[ModelConfigAnswer]
 
 
-class ProviderAnswer(BaseModel):
+class ProviderAnswer(Shape):
     """A provider whose address and habits are known; ``base_url`` is null where none is."""
 
     name: str
@@ -117,7 +117,7 @@ class ProviderAnswer(BaseModel):
     context_window: int | None
 
 
-class ProviderList(BaseModel):
+class ProviderList(Shape):
     """The providers that a model may name."""
 
     items: list[ProviderAnswer]

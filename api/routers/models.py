@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
-from pydantic import BaseModel
 
 from agents.model_probe import probe
 from agents.model_registry import registry
@@ -14,7 +13,7 @@ from agents.model_registry.choosing import DEFAULT_MODEL_ID
 from agents.model_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
 from agents.models.port import ChatModel
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
-from api.envelope import Envelope, Items, Text, page_of
+from api.envelope import Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.model_answers import ModelAnswer, chat_answers, embedding_id
 from api.routing import Router
@@ -36,13 +35,13 @@ _SUCCESS_ZH = "连接成功"
 _WORD = "hello"
 
 
-class ModelList(BaseModel):
+class ModelList(Shape):
     """The models that the caller may use."""
 
     items: list[ModelAnswer]
 
 
-class TestAnswer(BaseModel):
+class TestAnswer(Shape):
     """What came of asking a model for its first word (seed 002, section 6.5).
 
     ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
@@ -55,7 +54,7 @@ class TestAnswer(BaseModel):
     fault: str | None
 
 
-class UsageAnswer(BaseModel):
+class UsageAnswer(Shape):
     """What one person spent on one model on one day (UTC); ``cost`` is null without a price.
 
     ``name`` is the model's in the registry, ``model`` the one at its endpoint.
@@ -73,7 +72,7 @@ class UsageAnswer(BaseModel):
     cost: float | None
 
 
-class UsageSums(BaseModel):
+class UsageSums(Shape):
     """The sums of all rows, those of other pages included."""
 
     runs: int

@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlalchemy.exc import IntegrityError
 
 from agents.back_doors import close_back_doors
 from api.dependencies import CurrentServices, CurrentSettings
-from api.envelope import Body, Envelope, Secret, Text
+from api.envelope import Body, Envelope, Secret, Shape, Text
 from api.errors import error_responses
 from api.request_limits import address_of
 from api.routers.auth import LoginAnswer, login_answer
@@ -47,7 +47,7 @@ router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 _FROM_PROVIDER = Query(max_length=10_000)
 
 
-class SignOn(BaseModel):
+class SignOn(Shape):
     """Whether people may log in through a provider, and where that begins."""
 
     enabled: bool

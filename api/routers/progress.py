@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.document_answers import DocumentAnswer, answer
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.framings import stream
@@ -41,7 +41,7 @@ UntilQuiet = Annotated[
 ]
 
 
-class ProgressAnswer(BaseModel):
+class ProgressAnswer(Shape):
     """How far a knowledge base is: documents by status, percent of them that need no more work.
 
     ``eta_seconds`` is the time until none waits or is in work, at the pace of the last minute;
@@ -56,7 +56,7 @@ class ProgressAnswer(BaseModel):
     changed_at: datetime | None
 
 
-class Snapshot(BaseModel):
+class Snapshot(Shape):
     """What a stream begins with: the documents that are in work, wait or are paused.
 
     ``more`` says that there are further ones than are shown.

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import (
     CurrentPrincipal,
@@ -14,7 +14,7 @@ from api.dependencies import (
     paging,
     requires,
 )
-from api.envelope import Body, Empty, Envelope, Items, Text, page_of
+from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from api.uploads import one_file
@@ -76,14 +76,14 @@ class QuestionBody(Body):
         return QuestionDraft(self.question, [passage.model_dump() for passage in self.expected])
 
 
-class ExpectedAnswer(BaseModel):
+class ExpectedAnswer(Shape):
     """An expected passage; without words any passage of the document is right."""
 
     document: str
     text: str = ""
 
 
-class QuestionAnswer(BaseModel):
+class QuestionAnswer(Shape):
     """A saved question."""
 
     id: str
@@ -93,7 +93,7 @@ class QuestionAnswer(BaseModel):
     updated_at: datetime
 
 
-class ImportAnswer(BaseModel):
+class ImportAnswer(Shape):
     """How many questions came new, got more expected passages, or were already there."""
 
     added: int

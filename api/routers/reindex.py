@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import Depends
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import (
     CurrentPrincipal,
@@ -13,7 +13,7 @@ from api.dependencies import (
     Writing,
     requires,
 )
-from api.envelope import Body, Envelope, Text
+from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.access import Action, Principal
@@ -64,7 +64,7 @@ class CutoverBody(Body):
     )
 
 
-class SettingsAnswer(BaseModel):
+class SettingsAnswer(Shape):
     """The settings of one generation; sizes are in tokens."""
 
     generation: int
@@ -74,7 +74,7 @@ class SettingsAnswer(BaseModel):
     chunk_overlap: int
 
 
-class DocumentsAnswer(BaseModel):
+class DocumentsAnswer(Shape):
     """How many searchable documents there are, and how many of them are made anew."""
 
     total: int
@@ -83,7 +83,7 @@ class DocumentsAnswer(BaseModel):
     left: int
 
 
-class FailedDocumentAnswer(BaseModel):
+class FailedDocumentAnswer(Shape):
     """A document that could not be made anew; it stays searchable as it is."""
 
     id: str
@@ -97,7 +97,7 @@ class PreviousAnswer(SettingsAnswer):
     kept_until: datetime
 
 
-class FiguresAnswer(BaseModel):
+class FiguresAnswer(Shape):
     """Means over the saved questions, from 0 to 1."""
 
     recall_1: float
@@ -107,7 +107,7 @@ class FiguresAnswer(BaseModel):
     ndcg_10: float
 
 
-class RecallAnswer(BaseModel):
+class RecallAnswer(Shape):
     """What the saved questions find with the present settings and with the new ones."""
 
     questions: int
@@ -115,7 +115,7 @@ class RecallAnswer(BaseModel):
     target: FiguresAnswer
 
 
-class ReindexAnswer(BaseModel):
+class ReindexAnswer(Shape):
     """How a re-index stands.
 
     `state` is `none`, `running`, `ready` (waits for the cut-over), `blocked` (documents

@@ -4,10 +4,9 @@ from datetime import datetime
 from typing import Literal
 
 from fastapi import Depends
-from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.search_answers import ReasonAnswer, SearchAnswer, reason, reasons, search_answer
@@ -23,7 +22,7 @@ router = Router(prefix="/api/v1/retrievals", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class RecordedAnswer(BaseModel):
+class RecordedAnswer(Shape):
     """A passage as it was shown; its text is not kept."""
 
     place: int
@@ -35,7 +34,7 @@ class RecordedAnswer(BaseModel):
     score: float
 
 
-class RetrievalAnswer(BaseModel):
+class RetrievalAnswer(Shape):
     """A retrieval as it was; ``request`` may be sent to a search as it stands.
 
     ``generations`` number the settings that each knowledge base had.
@@ -48,7 +47,7 @@ class RetrievalAnswer(BaseModel):
     results: list[RecordedAnswer]
 
 
-class ChangeAnswer(BaseModel):
+class ChangeAnswer(Shape):
     """What became of one passage; places count from 1, null where it is not shown."""
 
     status: Literal["same", "moved", "gone", "new"]
@@ -62,7 +61,7 @@ class ChangeAnswer(BaseModel):
     reason: ReasonAnswer | None = None
 
 
-class ReplayAnswer(BaseModel):
+class ReplayAnswer(Shape):
     """A recorded retrieval beside the same retrieval of today.
 
     ``same`` says that passages, places and scores are equal.

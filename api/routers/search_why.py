@@ -3,10 +3,10 @@
 from typing import Self
 
 from fastapi import Depends
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.routers.search import SearchBody
 from api.routing import Router
@@ -39,14 +39,14 @@ class WhyBody(SearchBody):
         return self
 
 
-class LegAnswer(BaseModel):
+class LegAnswer(Shape):
     """A passage in one leg; the rank is null where it lies behind the first 10,000."""
 
     rank: int | None
     score: float
 
 
-class PassageInQuestion(BaseModel):
+class PassageInQuestion(Shape):
     """The passage that was meant."""
 
     chunk_id: str
@@ -58,7 +58,7 @@ class PassageInQuestion(BaseModel):
     enabled: bool
 
 
-class WhyAnswer(BaseModel):
+class WhyAnswer(Shape):
     """What became of the passage: the first reason, and how far it came.
 
     ``dense`` and ``sparse`` are its exact places by meaning and by words, however deep;

@@ -4,10 +4,9 @@ import mimetypes
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request, Response
-from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, Reading, requires
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.routers.skills import CHANGING
 from api.routing import Router
@@ -38,7 +37,7 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 }
 
 
-class FileList(BaseModel):
+class FileList(Shape):
     """What lies beside a version's content, in the order of paths; sizes in bytes."""
 
     version: int

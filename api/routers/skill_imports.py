@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
-from api.envelope import Envelope, ErrorBody
+from api.envelope import Envelope, ErrorBody, Shape
 from api.errors import error_body, error_responses
 from api.routing import Router
 from api.skill_answers import limits_of
@@ -34,7 +33,7 @@ _FORM: dict[str, Any] = {
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-class ImportItem(BaseModel):
+class ImportItem(Shape):
     """What became of one skill of an uploaded file, or of a file that holds none.
 
     ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
@@ -53,7 +52,7 @@ class ImportItem(BaseModel):
     error: ErrorBody | None
 
 
-class ImportAnswer(BaseModel):
+class ImportAnswer(Shape):
     """What became of each skill, in the order of the files; ``ignored`` belong to none."""
 
     dry_run: bool

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.model_registry.choosing import ChosenModel
 from agents.skill_trials import Trials
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
-from api.envelope import Body, Envelope, Items, Text, page_of
+from api.envelope import Body, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.event_stream import EventStream
 from api.negotiation import EVENT_STREAM
@@ -66,7 +66,7 @@ class TriggerTestBody(Body):
     )
 
 
-class TriggerTestAnswer(BaseModel):
+class TriggerTestAnswer(Shape):
     """A test that was made, with all that it gave."""
 
     id: str

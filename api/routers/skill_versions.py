@@ -4,10 +4,10 @@ import re
 from typing import Annotated
 
 from fastapi import Depends, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, paging, requires
-from api.envelope import Body, Envelope, Items, Text, page_of
+from api.envelope import Body, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routers.skills import CHANGING, SAVING, SkillFields
 from api.routing import Router
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
 
 
-class DiffAnswer(BaseModel):
+class DiffAnswer(Shape):
     """What changed from one version to another.
 
     ``text`` is a unified diff of the contents, ``semantic`` what changed in meaning. ``breaking``:

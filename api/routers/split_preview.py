@@ -8,11 +8,10 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
-from api.envelope import Envelope, Text
+from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
@@ -46,7 +45,7 @@ _FILE_BODY = {
 }
 
 
-class PieceAnswer(BaseModel):
+class PieceAnswer(Shape):
     """A passage that would be made; its windows are embedded instead of the whole, if any."""
 
     index: int
@@ -59,7 +58,7 @@ class PieceAnswer(BaseModel):
     windows: list[str]
 
 
-class SplitPreviewAnswer(BaseModel):
+class SplitPreviewAnswer(Shape):
     """The first passages, and figures over all of them; sizes are in tokens."""
 
     splitter: str
@@ -75,7 +74,7 @@ class SplitPreviewAnswer(BaseModel):
     warnings: list[str]
 
 
-class Wishes(BaseModel):
+class Wishes(Shape):
     """What to cut and how; what is left out is the knowledge base's own."""
 
     document_id: Text | None = None

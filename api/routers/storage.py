@@ -1,10 +1,9 @@
 """How much of their quota a user has used."""
 
 from fastapi import Depends
-from pydantic import BaseModel
 
 from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
-from api.envelope import Envelope
+from api.envelope import Envelope, Shape
 from api.routing import Router
 from core.accounts.permissions import Permission
 from kb_service import documents
@@ -13,7 +12,7 @@ router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StorageAnswer(BaseModel):
+class StorageAnswer(Shape):
     """The files that the caller keeps; ``limit_bytes`` is null without a quota.
 
     ``image_bytes`` are those of ``used_bytes`` that are images attached to messages.

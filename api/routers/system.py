@@ -9,10 +9,10 @@ from typing import Annotated
 
 import psutil
 from fastapi import Depends, Header
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
-from api.envelope import Body, Envelope, Text
+from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from core.accounts.permissions import Permission
@@ -31,7 +31,7 @@ _STEP = 1024
 _CHANGE_ERRORS = error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFIG_KEY_NOT_FOUND)
 
 
-class ConfigItem(BaseModel):
+class ConfigItem(Shape):
     """A setting that can be changed while the server runs."""
 
     key: str = Field(examples=["max_sessions_per_user"])
@@ -47,7 +47,7 @@ class ConfigItem(BaseModel):
     updated_by: str | None
 
 
-class ConfigList(BaseModel):
+class ConfigList(Shape):
     """All of them."""
 
     items: list[ConfigItem]
@@ -78,7 +78,7 @@ def _item(view: ConfigView, language: str) -> ConfigItem:
     )
 
 
-class SystemInfo(BaseModel):
+class SystemInfo(Shape):
     """The whole system in figures, at most ten seconds old; ``uptime`` in seconds.
 
     A null means that the part that knows does not answer.

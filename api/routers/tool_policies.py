@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp.remote_tools import with_own_tools
 from agents.policies import chosen
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
-from api.envelope import Body, Empty, Envelope, Text
+from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
@@ -20,7 +20,7 @@ router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200
 
 
-class ToolPolicyAnswer(BaseModel):
+class ToolPolicyAnswer(Shape):
     """What applies to a tool: ``policy``, from ``own`` within ``bound``, else from ``default``."""
 
     tool: str
@@ -30,7 +30,7 @@ class ToolPolicyAnswer(BaseModel):
     bound: ToolPolicy | None = Field(description="The administrator's: no freer choice counts")
 
 
-class ToolPolicyList(BaseModel):
+class ToolPolicyList(Shape):
     """All tools of the server, and those of one's own MCP connections."""
 
     items: list[ToolPolicyAnswer]

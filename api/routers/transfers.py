@@ -8,7 +8,7 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Depends, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.attachment_names import content_disposition
 from api.dependencies import (
@@ -19,7 +19,7 @@ from api.dependencies import (
     paging,
     requires,
 )
-from api.envelope import Body, Envelope, Items, Text, page_of
+from api.envelope import Body, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.event_stream import ExportResponse
 from api.routing import Router
@@ -69,7 +69,7 @@ class CopyBody(Body):
     name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
-class TransferFailure(BaseModel):
+class TransferFailure(Shape):
     """Why a transfer waits or ended, and what to do about it."""
 
     reason: str
@@ -79,7 +79,7 @@ class TransferFailure(BaseModel):
     next_action_zh: str = ""
 
 
-class TransferFacts(BaseModel):
+class TransferFacts(Shape):
     """What is transferred; ``embeds_anew``: its model is not served here."""
 
     name: str
@@ -88,7 +88,7 @@ class TransferFacts(BaseModel):
     embedding_model: str
 
 
-class TransferAnswer(BaseModel):
+class TransferAnswer(Shape):
     """An import or a copy and how far it is, in percent."""
 
     id: str

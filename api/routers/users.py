@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
-from api.envelope import Body, Empty, Envelope, Items, Secret, Text
+from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text
 from api.errors import error_responses
 from api.key_answers import ApiKeyAnswer, key_page
 from api.request_limits import address_of
@@ -27,7 +27,7 @@ from core.security.passwords import check_strength, hash_password, verify_passwo
 router = Router(prefix="/api/v1/users/me", tags=["users"])
 
 
-class RoleAnswer(BaseModel):
+class RoleAnswer(Shape):
     """A role as its bearer sees it."""
 
     id: str
@@ -35,13 +35,13 @@ class RoleAnswer(BaseModel):
     display_name: str
 
 
-class AccountSettings(BaseModel):
+class AccountSettings(Shape):
     """What an account has set; ``timezone`` counts where nobody says another one."""
 
     timezone: str | None
 
 
-class AccountAnswer(BaseModel):
+class AccountAnswer(Shape):
     """One's own account."""
 
     id: str
@@ -98,7 +98,7 @@ class ApiKeyBody(Body):
     )
 
 
-class NewApiKey(BaseModel):
+class NewApiKey(Shape):
     """A new key; ``key`` is shown this once."""
 
     id: str

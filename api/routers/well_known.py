@@ -3,9 +3,9 @@
 from typing import Literal
 
 from fastapi import Response
-from pydantic import BaseModel
 
 from api.dependencies import CurrentServices
+from api.envelope import Shape
 from api.routing import Router
 
 router = Router(tags=["auth"])
@@ -13,7 +13,7 @@ router = Router(tags=["auth"])
 _CACHED = "public, max-age=30"
 
 
-class JsonWebKey(BaseModel):
+class JsonWebKey(Shape):
     """One RSA public key (RFC 7518, section 6.3.1); ``kid`` stands in the tokens' headers."""
 
     kid: str
@@ -24,7 +24,7 @@ class JsonWebKey(BaseModel):
     e: str
 
 
-class JsonWebKeySet(BaseModel):
+class JsonWebKeySet(Shape):
     """All keys whose tokens are valid, a retired one for as long as its tokens live."""
 
     keys: list[JsonWebKey]
