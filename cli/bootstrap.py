@@ -4,39 +4,31 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import anyio
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from cli.starter_skills import add_starter_skills
 from core.accounts.access import Principal
 from core.accounts.models import User
 from core.accounts.permissions import ADMIN_ROLE, Permission
 from core.accounts.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
 from core.accounts.users import create_user, draft_user, ensure_roles, get_role_by_name
 from core.database.engine import open_database
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.database.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import configure_logging, get_logger
 from core.security.secrets import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings, get_settings
-from ingestion.parsers.detect import detect
-from kb_service import documents, knowledge_bases
-from kb_service.documents import FileType
-from kb_service.knowledge_bases import KnowledgeBaseDraft
-from kb_service.models import KnowledgeBase
-from kb_service.object_storage.open import open_object_store
 from migrations.apply import migrate, wait_for_turn
 
 log = get_logger(__name__)
 
 PASSWORD_FILE = "initial-admin-password"  # noqa: S105 - a file's name
-DOCUMENTATION_NAME = "Agentex documentation"
 _PASSWORD_BYTES = 12
-_HEAD_BYTES = 8192
 
 
 def main() -> None:
@@ -72,14 +64,24 @@ async def prepare(settings: Settings) -> None:
         async with unit_of_work(database) as work:
             await wait_for_turn(await work.session.connection())
             admin = await _prepare_accounts(work.session, settings, vault)
-            if admin is not None and settings.documentation_enabled:
-                await _add_documentation(work, settings, admin)
-            if admin is not None and settings.starter_skills_enabled:
-                await add_starter_skills(work, settings, admin)
+            if admin is not None:
+                for module in _shipped(settings):
+                    await module.add(work, settings, admin)
         async with database.reading() as session:
             await SigningKeys(vault).issuer(session)
     finally:
         await database.close()
+
+
+def _shipped(settings: Settings) -> Iterator[ModuleType]:
+    """What a first start adds for people, each with its ``add``.
+
+    Loaded by name: all later starts need nothing of what documents and skills are made of.
+    """
+    if settings.documentation_enabled:
+        yield import_module("cli.shipped_documents")
+    if settings.starter_skills_enabled:
+        yield import_module("cli.starter_skills")
 
 
 async def _prepare_accounts(
@@ -118,42 +120,3 @@ def _generate_password(data_dir: Path) -> str:
         file.flush()
         os.fsync(file.fileno())
     return password
-
-
-def documentation_files() -> list[Path]:
-    """The user documentation: beside the packages in a checkout, inside this one when installed."""
-    checkout = Path(__file__).parent.parent / "docs" / "guide"
-    folder = checkout if checkout.is_dir() else Path(__file__).parent / "documentation"
-    return sorted(folder.rglob("*.md"))
-
-
-async def _add_documentation(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
-    """Queue Agentex's own documentation, so that the first question has an answer."""
-    files = documentation_files()
-    if not files:
-        return
-    draft = KnowledgeBaseDraft(
-        name=DOCUMENTATION_NAME,
-        description="How to use Agentex, in English and Chinese / Agentex 使用文档（中英文）",
-        is_public=True,
-    )
-    model = knowledge_bases.choose_model(None).model
-    row = await knowledge_bases.create(work, admin, draft, embedding_model=model)
-    for path in files:
-        await _add_document(work, settings, row, path)
-
-
-async def _add_document(
-    work: UnitOfWork, settings: Settings, knowledge_base: KnowledgeBase, path: Path
-) -> None:
-    content = await anyio.Path(path).read_bytes()
-
-    async def blocks() -> AsyncIterator[bytes]:
-        yield content
-
-    store = open_object_store(settings)
-    stored = await documents.store_upload(store, blocks(), max_bytes=settings.max_upload_bytes)
-    found = detect(path.name, content[:_HEAD_BYTES], len(content))
-    name = f"{path.parent.name}-{path.name}"
-    kind = FileType(found.name, found.file_type)
-    await documents.add(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -13,7 +13,7 @@ from skills.writing import Change, Limits
 _NOTE = "Comes with Agentex / 随 Agentex 提供"
 
 
-async def add_starter_skills(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
+async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
     """Make the starters public skills of the administrator, who may change or delete them.
 
     Args:

@@ -1,4 +1,7 @@
-"""Alembic's entry: runs the migrations on the connection that ``migrations.apply`` hands over."""
+"""Alembic's entry: runs the migrations on the connection that ``migrations.apply`` hands over.
+
+The tables come with it where they are compared; to run the migrations, nobody loads them.
+"""
 
 from typing import Literal
 
@@ -7,7 +10,6 @@ from alembic.autogenerate.api import AutogenContext
 from sqlmodel.sql.sqltypes import AutoString
 
 from core.database.types import UtcDateTime
-from migrations.tables import all_tables
 
 
 def render(kind: str, item: object, autogenerate: AutogenContext) -> str | Literal[False]:
@@ -23,7 +25,7 @@ def run() -> None:
     """Run inside one transaction per migration."""
     context.configure(
         connection=context.config.attributes["connection"],
-        target_metadata=all_tables(),
+        target_metadata=context.config.attributes.get("tables"),
         render_as_batch=True,
         render_item=render,
         compare_type=True,

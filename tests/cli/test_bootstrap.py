@@ -6,7 +6,8 @@ import stat
 import pytest
 from sqlmodel import func, select
 
-from cli.bootstrap import PASSWORD_FILE, documentation_files, prepare
+from cli.bootstrap import PASSWORD_FILE, prepare
+from cli.shipped_documents import documentation_files
 from core.accounts.authentication import check_password
 from core.accounts.models import Role, StoredSigningKey, User
 from core.accounts.permissions import BUILT_IN_ROLES

@@ -1,0 +1,58 @@
+"""Agentex's own documentation, in a knowledge base that everybody may read."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+
+from core.accounts.access import Principal
+from core.database.unit_of_work import UnitOfWork
+from core.settings import Settings
+from ingestion.parsers.detect import detect
+from kb_service import documents, knowledge_bases
+from kb_service.documents import FileType
+from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.models import KnowledgeBase
+from kb_service.object_storage.open import open_object_store
+
+DOCUMENTATION_NAME = "Agentex documentation"
+_HEAD_BYTES = 8192
+
+
+def documentation_files() -> list[Path]:
+    """The user documentation: beside the packages in a checkout, inside this one when installed."""
+    checkout = Path(__file__).parent.parent / "docs" / "guide"
+    folder = checkout if checkout.is_dir() else Path(__file__).parent / "documentation"
+    return sorted(folder.rglob("*.md"))
+
+
+async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
+    """Queue Agentex's own documentation, so that the first question has an answer."""
+    files = documentation_files()
+    if not files:
+        return
+    draft = KnowledgeBaseDraft(
+        name=DOCUMENTATION_NAME,
+        description="How to use Agentex, in English and Chinese / Agentex 使用文档（中英文）",
+        is_public=True,
+    )
+    model = knowledge_bases.choose_model(None).model
+    row = await knowledge_bases.create(work, admin, draft, embedding_model=model)
+    for path in files:
+        await _add_document(work, settings, row, path)
+
+
+async def _add_document(
+    work: UnitOfWork, settings: Settings, knowledge_base: KnowledgeBase, path: Path
+) -> None:
+    content = await anyio.Path(path).read_bytes()
+
+    async def blocks() -> AsyncIterator[bytes]:
+        yield content
+
+    store = open_object_store(settings)
+    stored = await documents.store_upload(store, blocks(), max_bytes=settings.max_upload_bytes)
+    found = detect(path.name, content[:_HEAD_BYTES], len(content))
+    name = f"{path.parent.name}-{path.name}"
+    kind = FileType(found.name, found.file_type)
+    await documents.add(work, knowledge_base, name=name, file=stored, file_type=kind)
