@@ -2,69 +2,69 @@
 
 import importlib.metadata
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
-from cli import (
-    admin,
-    chat,
-    doctor,
-    evaluate,
-    ingest,
-    kb,
-    kb_access,
-    kb_share,
-    kb_transfer,
-    login,
-    parts,
-    search,
-    serve,
-    sessions,
-    skills,
-)
-
-app = typer.Typer(
-    name="agentex",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Self-hosted knowledge bases, skills and agents.",
-)
-
-# The registry. Keep the modules quick to import: a client command must not load the server.
-app.command()(serve.serve)
-app.command()(parts.worker)
-app.command()(parts.engine)
-app.command()(parts.api)
-app.command()(parts.migrate)
-app.command()(login.login)
-app.command()(login.logout)
-kb.app.command()(kb_share.share)
-kb.app.command()(kb_access.access)
-kb.app.command("export")(kb_transfer.export)
-kb.app.command("import")(kb_transfer.import_file)
-kb.app.command("copy")(kb_transfer.copy)
-app.add_typer(kb.app, name="kb")
-app.command()(ingest.ingest)
-app.command()(search.search)
-app.command("eval")(evaluate.evaluate)
-app.command()(chat.chat)
-app.add_typer(admin.app, name="admin")
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(skills.app, name="skill")
-app.command()(doctor.doctor)
+# The registry: a command or a group of them, and the module and name where it is.
+_COMMANDS = {
+    "serve": ("cli.serve", "serve"),
+    "worker": ("cli.parts", "worker"),
+    "engine": ("cli.parts", "engine"),
+    "api": ("cli.parts", "api"),
+    "migrate": ("cli.parts", "migrate"),
+    "login": ("cli.login", "login"),
+    "logout": ("cli.login", "logout"),
+    "kb": ("cli.kb_group", "app"),
+    "ingest": ("cli.ingest", "ingest"),
+    "search": ("cli.search", "search"),
+    "eval": ("cli.evaluate", "evaluate"),
+    "chat": ("cli.chat", "chat"),
+    "admin": ("cli.admin", "app"),
+    "sessions": ("cli.sessions", "app"),
+    "skill": ("cli.skills", "app"),
+    "doctor": ("cli.doctor", "doctor"),
+}
 
 
 def main() -> None:
     """Run the command line; settings that can't be used are named without their values."""
     try:
-        app()
+        build(_wanted(sys.argv[1:2]))()
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False):
             field = "_".join(str(part) for part in problem["loc"]).upper()
             typer.echo(f"AGENTEX_{field}: {problem['msg']}", err=True)
         sys.exit(2)
+
+
+def build(names: Iterable[str] = tuple(_COMMANDS)) -> typer.Typer:
+    """The command line, with all commands or with some."""
+    app = typer.Typer(
+        name="agentex",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        help="Self-hosted knowledge bases, skills and agents.",
+    )
+    app.callback()(_global_options)
+    for name in names:
+        module, place = _COMMANDS[name]
+        command = getattr(import_module(module), place)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
+
+
+def _wanted(first: list[str]) -> Iterable[str]:
+    """The command that is asked for, which need not wait for the modules of all others."""
+    if first == ["--version"]:
+        return ()
+    return [name for name in _COMMANDS if [name] == first] or _COMMANDS
 
 
 def _show_version(wanted: bool) -> None:
@@ -73,7 +73,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _global_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")

@@ -14,7 +14,7 @@ from agents.evidence import NumberedText
 from agents.models.extractive import quote_passages
 from agents.models.quotable import quotable_units
 from api.app import create_app
-from cli.main import app
+from cli.main import build
 from core.errors import ErrorCode
 from core.settings import Settings
 from ingestion.parsers import markdown
@@ -73,7 +73,7 @@ def mentioned_commands() -> Iterator[tuple[str, list[str]]]:
 def test_every_mentioned_command_and_option_exists():
     wrong: list[str] = []
     for document, words in mentioned_commands():
-        command, place = typer.main.get_command(app), 0
+        command, place = typer.main.get_command(build()), 0
         while words[place : place + 1] and words[place] in getattr(command, "commands", {}):
             command, place = command.commands[words[place]], place + 1
         options = {option for parameter in command.params for option in parameter.opts}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from cli.main import build
 from core.settings import get_settings
 from tests.fixtures.contract_server import API_KEY, Contract, contract_server
 from tests.fixtures.environment import forget_settings
@@ -71,7 +71,7 @@ def stranger(server: Contract, person: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run_here(*arguments: str, stdin: str = "") -> Said:
-    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    result = CliRunner().invoke(build(), list(arguments), input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Said(result.exit_code, result.stdout, result.stderr)

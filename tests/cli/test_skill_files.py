@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.main import app
+from cli.main import build
 
 BAD = b"\xef\xbb\xbf# Report\n\n## Description\nMakes a report. Use it when asked.\n\n## Steps\n1. a {{y}}\n3. b\n"
 MENDED = b"# SKILL: Report\n\n## Description\nMakes a report. Use it when asked.\n\n## Steps\n1. a {{y}}\n2. b\n"
@@ -19,7 +19,7 @@ MENDED = b"# SKILL: Report\n\n## Description\nMakes a report. Use it when asked.
 
 def agentex(*words: object, given: bytes = b"") -> Result:
     command = ["skill", *map(str, words)]
-    return CliRunner().invoke(app, command, input=given, env={"LANG": "en_US.UTF-8"})
+    return CliRunner().invoke(build(), command, input=given, env={"LANG": "en_US.UTF-8"})
 
 
 def report(result: Result) -> dict[str, Any]:

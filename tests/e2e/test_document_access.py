@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from cli.command import Options, open_client, open_output
 from cli.kb_access import _Access, _with
 from cli.kb_share import change
-from cli.main import app
+from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings
 from tests.e2e.test_progress import streaming
@@ -303,7 +303,7 @@ def test_terminal_shows_and_changes_who_reads(
     get_settings.cache_clear()
 
     def command(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["kb", "access", zoo.kb_id, *arguments])
+        done = CliRunner().invoke(build(), ["kb", "access", zoo.kb_id, *arguments])
         assert done.exit_code == code, done.output
         return done.stdout
 
@@ -315,7 +315,7 @@ def test_terminal_shows_and_changes_who_reads(
     assert "都可以阅读" in command(NAME, "--everybody", "--lang", "zh")
     # Who is taken from nobody's list is no reason to keep it from everybody.
     refused = CliRunner().invoke(
-        app, ["kb", "access", zoo.kb_id, NAME, "--remove", "--user", "a", "--lang", "en"]
+        build(), ["kb", "access", zoo.kb_id, NAME, "--remove", "--user", "a", "--lang", "en"]
     )
     assert refused.exit_code == 1
     assert "nobody to remove" in refused.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.main import app
+from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import check_error
@@ -36,7 +36,7 @@ def agentex(
 
     def run(person: Person, *arguments: str) -> Result:
         monkeypatch.setenv("SSO_SUBJECT", person.subject)
-        return CliRunner().invoke(app, list(arguments))
+        return CliRunner().invoke(build(), list(arguments))
 
     yield run
     get_settings.cache_clear()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
 from cli.kb_share import Shares, _changed, change
-from cli.main import app
+from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import Api, unique
@@ -276,7 +276,7 @@ def test_terminal_shares_shows_and_takes_back(
     user.create_kb(name="Animals")
 
     def share_command(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["kb", "share", "animals", *arguments])
+        done = CliRunner().invoke(build(), ["kb", "share", "animals", *arguments])
         assert done.exit_code == code, done.output
         return done.stdout
 

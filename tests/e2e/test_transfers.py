@@ -10,7 +10,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.main import app
+from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import Api, check_success, eventually, unique
@@ -250,7 +250,7 @@ def test_terminal_exports_imports_copies_and_measures(
 
     def agentex(*arguments: str, code: int = 0) -> Result:
         get_settings.cache_clear()
-        done = CliRunner().invoke(app, arguments)
+        done = CliRunner().invoke(build(), arguments)
         assert done.exit_code == code, done.output
         return done
 
