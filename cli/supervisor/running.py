@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import sys
 import time
+from importlib import import_module
 
 from rich.console import Console
 
-from agents.models import configured_endpoint
 from cli.supervisor import messages
 from cli.supervisor.board import Board
 from cli.supervisor.checks import check_all
@@ -54,7 +54,9 @@ def main() -> None:
 def _check_models(settings: Settings) -> None:
     try:
         served(settings)
-        configured_endpoint(settings)
+        if settings.llm_provider or settings.llm_base_url or settings.llm_model:
+            # By name: what asks models takes a third of this process's start to load.
+            import_module("agents.models").configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"
         raise CannotStart(EXIT_CANNOT_START, message) from None
