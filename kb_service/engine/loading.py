@@ -1,5 +1,6 @@
 """Opens what the engine owns: the encoders that run in it, and a shard for each model."""
 
+import gc
 from contextlib import suppress
 from importlib import import_module
 
@@ -65,6 +66,8 @@ def _open_shard(holdings: Holdings, settings: Settings, model: EmbeddingModel) -
 def _load_encoder(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:
     try:
         holdings.encoders[model.name] = _torch_encoder(settings, model)
+        # What torch leaves behind may hold weights, and nobody looks for it later.
+        gc.collect()
     except AgentexError as error:
         _leave_out(holdings, model, error)
 
