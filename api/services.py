@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx
 from redis.asyncio import Redis
@@ -42,7 +43,7 @@ from core.database.engine import Database, open_database
 from core.errors import AgentexError
 from core.jobs import JobQueue
 from core.logging import get_logger
-from core.oidc import Provider, open_provider
+from core.oidc import open_provider
 from core.outgoing.guard import OutgoingGuard
 from core.redis import open_redis
 from core.security.rate_limits import LocalRateLimiter, SharedRateLimiter
@@ -58,6 +59,9 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.search import Searcher
 from kb_service.spaces import Spaces, open_spaces
 from kb_service.wire import EngineClient
+
+if TYPE_CHECKING:
+    from core.oidc import Provider
 
 log = get_logger(__name__)
 
@@ -97,7 +101,7 @@ class Services:
     tool_policies: ServerPolicies
     models: Models
     model_registry: ModelRegistry
-    oidc: Provider | None
+    oidc: "Provider | None"
 
 
 @dataclass(frozen=True)

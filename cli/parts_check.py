@@ -122,7 +122,7 @@ async def _issuer(settings: Settings) -> _Part:
     if settings.oidc_issuer is None:
         return _Part("off")
     from core.errors import OidcUnavailable  # noqa: PLC0415
-    from core.oidc.provider import open_provider  # noqa: PLC0415
+    from core.oidc import open_provider  # noqa: PLC0415
 
     provider = open_provider(settings)
     if provider is None:

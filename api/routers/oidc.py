@@ -1,7 +1,7 @@
 """Log in through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
@@ -39,8 +39,11 @@ from core.errors import (
     OidcOff,
     OidcUnavailable,
 )
-from core.oidc import Answer, Identity, Provider
+from core.oidc import Answer, Identity
 from core.settings import Settings
+
+if TYPE_CHECKING:
+    from core.oidc import Provider
 
 router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 
@@ -209,7 +212,7 @@ class _Arrival:
     """
 
     def __init__(
-        self, services: Services, settings: Settings, provider: Provider, answer: Answer
+        self, services: Services, settings: Settings, provider: "Provider", answer: Answer
     ) -> None:
         self._services = services
         self._settings = settings
@@ -247,7 +250,7 @@ async def _again(act: Callable[[], Awaitable[str]]) -> str:
         return await act()
 
 
-def _provider(services: Services) -> Provider:
+def _provider(services: Services) -> "Provider":
     if services.oidc is None:
         raise OidcOff
     return services.oidc
@@ -257,10 +260,10 @@ def _program(port: int, told: str) -> str:
     return f"http://127.0.0.1:{port}/?{told}"
 
 
-def _is_https(provider: Provider) -> bool:
+def _is_https(provider: "Provider") -> bool:
     return provider.redirect_url.startswith("https://")
 
 
-def _cookie(provider: Provider) -> str:
+def _cookie(provider: "Provider") -> str:
     """The cookie that ties a sign-in to its browser; with the prefix no other host can set it."""
     return "__Host-agentex-sign-in" if _is_https(provider) else "agentex-sign-in"

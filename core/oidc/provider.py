@@ -7,9 +7,7 @@
 import hmac
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
-from urllib.parse import urlsplit
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
@@ -19,19 +17,14 @@ from joserfc.jwk import KeySet
 from pydantic import BaseModel, Field, field_validator
 
 from core.errors import OidcRefused, OidcTokenInvalid, OidcUnavailable
-from core.host_ports import HostPort
 from core.logging import get_logger
 from core.oidc.id_tokens import Expected, UnknownKey, check_id_token, read_keys
 from core.oidc.identity import Identity, claim_at, completed, identity_of
+from core.oidc.sign_in import Answer, Questions
 from core.oidc.wire import TIMEOUT, BorrowedTransport, asking_for
 from core.oidc_settings import OidcSettings, is_secure_url
-from core.outgoing.guard import OutgoingGuard
-from core.outgoing.httpx2_transport import GuardedTransport
-from core.settings import Settings
 
 log = get_logger(__name__)
-
-CALLBACK_PATH = "/api/v1/auth/oidc/callback"
 
 # Providers change keys and endpoints seldom; a token with a new key is looked up at once.
 _KEPT_SECONDS = 3600
@@ -44,36 +37,6 @@ _REASONS = frozenset(
         "temporarily_unavailable", "unauthorized_client", "unsupported_response_type",
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Questions:
-    """What belongs to one sign-in; none of it is ever used for another.
-
-    Args:
-        state: comes back with the person.
-        nonce: comes back in the ID token.
-        verifier: proves that the code is exchanged by who asked for it (PKCE, RFC 7636).
-    """
-
-    state: str
-    nonce: str
-    verifier: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the person brought back from the provider.
-
-    Args:
-        code: to be exchanged for tokens.
-        error: the provider's word where there is no code.
-        issuer: who answered (RFC 9207), where the provider says so.
-    """
-
-    code: str | None = None
-    error: str | None = None
-    issuer: str | None = None
 
 
 class _Metadata(BaseModel):
@@ -286,19 +249,3 @@ class Provider:
             timeout=TIMEOUT,
             trust_env=False,
         )
-
-
-def open_provider(settings: Settings) -> Provider | None:
-    """The provider of the settings, None where there is none.
-
-    The issuer may be at a private address without being listed: the operator named it, and no user
-    can. Where it sends this server on to, has to be public, listed, or the issuer's own host.
-    """
-    if settings.oidc_issuer is None:
-        return None
-    issuer = urlsplit(settings.oidc_issuer)
-    port = issuer.port or (443 if issuer.scheme == "https" else 80)
-    there = HostPort(issuer.hostname or "", port).key
-    guard = OutgoingGuard([*settings.allowed_private_targets, there])
-    own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
-    return Provider(settings, own.rstrip("/") + CALLBACK_PATH, GuardedTransport(guard))
