@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from core.errors import UnknownEmbeddingModel, UnusableSetting
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import DEFAULT, resolve, served
+from kb_service.embeddings.minilm import files
 from kb_service.embeddings.minilm.backends import Backend, choose_backend, cpu_flags
 from kb_service.embeddings.minilm.encoder import open_minilm
 from kb_service.embeddings.minilm.files import WEIGHTS, is_prepared, prepare, prepared_folder
@@ -158,6 +159,31 @@ def test_damaged_files_are_made_again_once_when_processes_race(tmp_path):
     written = (folder / "model.onnx").stat().st_mtime_ns
     assert prepare(tmp_path, backend) == folder
     assert (folder / "model.onnx").stat().st_mtime_ns == written
+
+
+def test_weights_are_read_again_only_when_they_changed(tmp_path, monkeypatch):
+    backend = Backend.ONNXRUNTIME_FP32
+    folder = prepared_folder(tmp_path, backend)
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text('{"sizes": {}}')
+    assert prepare(tmp_path, backend) == folder
+    assert {path.name for path in tmp_path.iterdir()} == {"encoders", "weights.json"}
+
+    reads = []
+    monkeypatch.setattr(files, "_digest", lambda: reads.append(1) or "00" * 32)
+    assert prepare(tmp_path, backend) == folder
+    assert reads == []
+    other = tmp_path / "weights"
+    other.mkdir()
+    (other / "config.json").write_bytes((WEIGHTS / "config.json").read_bytes())
+    (other / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.setattr(files, "WEIGHTS", other)
+    assert prepared_folder(tmp_path, backend) != folder
+    assert reads == [1]
+
+    monkeypatch.undo()
+    (tmp_path / "weights.json").write_text("cut sh")
+    assert prepared_folder(tmp_path, backend) == folder
 
 
 @pytest.mark.parametrize(

