@@ -189,6 +189,7 @@ def pair(
             second = Server("second", first.settings, process, output, http, environment)
             eventually(lambda: lives(second), what="the second API answers")
             yield first, second
+            second.forget_database()
     finally:
         process.terminate()
         process.wait(30)
