@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,11 @@ import numpy as np
 import psutil
 import pytest
 
+from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.engine.engine import Engine
+from kb_service.engine.loading import load
+from kb_service.engine.serving import serve
 from kb_service.engine.upkeep import Policy
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
@@ -109,6 +113,41 @@ async def engine_of(
             await client.close()
 
 
+class NoEncoder:
+    """Stands for the encoder where nothing is encoded: loading one costs more than all else."""
+
+    backend = "none"
+
+    def warm_up(self) -> None:
+        """There is nothing to warm up."""
+
+
+@pytest.fixture
+def opened_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Path], AbstractAsyncContextManager[EngineClient]]:
+    """Opens the folder of an engine that is gone as the next one does, in this process."""
+    monkeypatch.setattr("kb_service.engine.loading.open_minilm", lambda *_: NoEncoder())
+    # That is for a process that does nothing else.
+    monkeypatch.setattr("kb_service.engine.engine.spare_what_is_loaded", lambda: None)
+
+    @asynccontextmanager
+    async def open_again(folder: Path) -> AsyncIterator[EngineClient]:
+        settings = Settings(data_dir=folder, engine_socket=None, index_optimise_points=0)
+        engine = Engine(settings, lambda: load(settings))
+        socket = settings.effective_engine_socket
+        serving = asyncio.create_task(serve(socket, engine, stop_on=()))
+        client = EngineClient(socket)
+        try:
+            await until(client, lambda health: serving.done() or health.state == "ready")
+            yield client
+        finally:
+            await client.close()
+            await stopped(serving)
+
+    return open_again
+
+
 def index_of(client: EngineClient) -> RemoteVectorIndex:
     return RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
 
@@ -168,7 +207,9 @@ async def test_room_of_deleted_points_is_freed_and_the_index_moves_again(tmp_pat
 
 
 @pytest.mark.parametrize("state", ["copying", "optimising", "replaying", "swapping", "moved"])
-async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(tmp_path, state):
+async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(
+    tmp_path, state, opened_again
+):
     folder = tmp_path / "data"
     async with engine_of(folder, **LOW) as (running, client):
         writer = Writer(index_of(client))
@@ -188,13 +229,15 @@ async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(tmp_
         await asyncio.to_thread(running.process.wait, 20)
         await stopped(churning)
         assert psutil.wait_procs(children, timeout=10)[1] == []
-    async with engine_of(folder, AGENTEX_INDEX_OPTIMISE_POINTS="0") as (_, client):
+    async with opened_again(folder) as client:
         writer.index = index_of(client)
         await writer.check()
         assert len(folders(folder)) == 1
 
 
-async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_dies(tmp_path):
+async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_dies(
+    tmp_path, opened_again
+):
     folder = tmp_path / "data"
     async with engine_of(folder, **LOW) as (running, client):
         writer = Writer(index_of(client))
@@ -203,7 +246,7 @@ async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_die
         (host,) = hosts(running)
         host.kill()
         assert await asyncio.to_thread(running.process.wait, 30) == 1
-    async with engine_of(folder, AGENTEX_INDEX_OPTIMISE_POINTS="0") as (_, client):
+    async with opened_again(folder) as client:
         writer.index = index_of(client)
         await writer.check()
 
