@@ -1,59 +1,31 @@
 """A knowledge base whose vectors come from an endpoint, beside one of the built-in model."""
 
-import json
-from collections.abc import Iterator
-
 import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api
-from tests.fixtures.embedding_server import DIMENSION, KEY, EmbeddingServer
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.embedding_server import KEY, EmbeddingServer
+from tests.fixtures.server import Server
 
 ZEBRA = "# Zebras\n\nA zebra sleeps standing up at noon."
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[EmbeddingServer]:
-    with EmbeddingServer() as endpoint:
-        yield endpoint
-
-
-def model(endpoint: EmbeddingServer, name: str, script: str, dimension: int = DIMENSION) -> dict:
-    return {
-        "name": name,
-        "kind": "endpoint",
-        "model": script,
-        "base_url": endpoint.base_url,
-        "api_key": "$EMBEDDING_TEST_KEY",
-        "dimension": dimension,
-        "languages": ["en"],
-    }
-
-
-@pytest.fixture(scope="module")
-def server(endpoint: EmbeddingServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    models = [model(endpoint, "words", "good"), model(endpoint, "wrong", "good", DIMENSION * 2)]
-    variables = {"AGENTEX_EMBEDDING_MODELS": json.dumps(models)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBEDDING_TEST_KEY", KEY)
-        with running_server(tmp_path_factory.mktemp("models"), variables=variables) as server:
-            yield server
-
-
 @pytest.fixture
-def user(server: Server) -> Api:
-    return server.person()
+def user(modelled: Server) -> Api:
+    """Somebody where two more models are configured, one of them wrongly."""
+    return modelled.person()
 
 
-def test_documents_are_indexed_and_found_through_the_endpoint(user: Api, endpoint: EmbeddingServer):
+def test_documents_are_indexed_and_found_through_the_endpoint(
+    user: Api, embedding_endpoint: EmbeddingServer
+):
     kb_id = user.create_kb(embedding_model="words")
     user.ingest(kb_id, "zebra.md", ZEBRA)
-    asked = len(endpoint.bodies)
+    asked = len(embedding_endpoint.bodies)
     (found,) = user.search(kb_id, "when does a zebra sleep")
     assert "at noon" in found["content"]
-    assert endpoint.bodies[asked]["input"] == ["when does a zebra sleep"]
-    assert set(endpoint.keys) == {f"Bearer {KEY}"}
+    assert embedding_endpoint.bodies[asked]["input"] == ["when does a zebra sleep"]
+    assert set(embedding_endpoint.keys) == {f"Bearer {KEY}"}
     assert user.get(f"/knowledge-bases/{kb_id}")["embedding_model"] == "words"
     # Both models in one search.
     other = user.create_kb()
@@ -64,14 +36,14 @@ def test_documents_are_indexed_and_found_through_the_endpoint(user: Api, endpoin
 
 
 def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(
-    user: Api, server: Server
+    user: Api, modelled: Server
 ):
     kb_id = user.create_kb(embedding_model="wrong")
     document_id = user.upload(kb_id, "zebra.md", ZEBRA)
     document = user.wait(kb_id, document_id)
     assert document["status"] == "failed"
     assert document["failure"]["reason"] == "embedding_model_misfit"
-    assert server.is_ready()
+    assert modelled.is_ready()
     user.refused(
         ErrorCode.INVALID_VECTOR,
         "POST",
