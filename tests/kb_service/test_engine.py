@@ -20,14 +20,14 @@ from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_i
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.sparse import encode_document, encode_query
 from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineClient, EngineHealth
-from tests.fixtures.engines import running_engine, until, until_ready
+from tests.fixtures.engines import AT_ONCE, running_engine, until, until_ready
 from tests.fixtures.processes import wait_until
 
 pytestmark = pytest.mark.anyio
 
 
 async def until_busy(client: EngineClient) -> EngineHealth:
-    return await until(client, lambda health: health.waiting > 0)
+    return await until(client, lambda health: health.waiting > 0, pause=AT_ONCE)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,11 @@ async def test_health_says_starting_when_the_encoder_still_loads(tmp_path):
     with running_engine(tmp_path / "data") as running:
         client = EngineClient(running.settings.effective_engine_socket)
         states: list[str] = []
-        await until(client, lambda health: states.append(health.state) or states[-1] == "ready")
+        await until(
+            client,
+            lambda health: states.append(health.state) or states[-1] == "ready",
+            pause=AT_ONCE,
+        )
         await client.close()
         assert states[0] == "starting"
         assert running.stop() == 0

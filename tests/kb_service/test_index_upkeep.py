@@ -22,7 +22,7 @@ from kb_service.engine.upkeep import Policy
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient, IndexHealth
-from tests.fixtures.engines import RunningEngine, running_engine, until, until_ready
+from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
@@ -223,7 +223,7 @@ async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(
             at = passed.index(index.upkeep) if index.upkeep in passed else at
             return at >= [*passed, "moved"].index(state)
 
-        await until(client, is_there, 240)
+        await until(client, is_there, 240, pause=AT_ONCE)
         children = psutil.Process(running.process.pid).children(recursive=True)
         running.process.send_signal(signal.SIGKILL)
         await asyncio.to_thread(running.process.wait, 20)
@@ -266,7 +266,12 @@ async def test_index_goes_on_and_says_why_when_the_optimiser_dies(tmp_path):
     async with engine_of(folder, **LOW) as (running, client):
         writer = Writer(index_of(client))
         await writer.write(ENOUGH // POINTS_EACH)
-        await until(client, lambda health: health_of(health).upkeep == "optimising", 120)
+        await until(
+            client,
+            lambda health: health_of(health).upkeep == "optimising",
+            120,
+            pause=AT_ONCE,
+        )
         for builder in hosts(running, "kb_service.engine.build"):
             builder.kill()
         health = health_of(await until(client, lambda health: bool(health_of(health).problem), 120))
