@@ -47,10 +47,10 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, thin
         assert answer.status_code in allowed.get(name, {200}), f"{name}: {answer.text}"
 
 
-def test_other_persons_things_are_in_no_list_and_no_search(things: Things, other: Api):
+def test_other_persons_things_are_in_no_list_and_no_search(kept_things: Things, other: Api):
     # What is no id of anything.
-    names = {things.ids[name] for name in ("tool_name", "version", "file_path")}
-    ids = set(things.ids.values()) - names
+    names = {kept_things.ids[name] for name in ("tool_name", "version", "file_path")}
+    ids = set(kept_things.ids.values()) - names
     lists = (
         "/skills",
         "/knowledge-bases",
@@ -64,23 +64,27 @@ def test_other_persons_things_are_in_no_list_and_no_search(things: Things, other
         assert not [id_ for id_ in ids if id_ in text]
     assert other.get("/memories", q="What is my zebra called?")["items"] == []
     found = other.post("/search", {"query": "secret zebra noon", "top_k": 100})["results"]
-    assert things.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
+    assert kept_things.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
 
 
 def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(
-    things: Things, other: Api
+    kept_things: Things, other: Api
 ):
     own = other.create_kb()
     other.ingest(own, "a.md", "# Zebra\n\nMy own zebra.")
     code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
-    for ids in ([own, things.ids["kb_id"]], [things.ids["kb_id"], own], [things.ids["kb_id"]]):
+    for ids in (
+        [own, kept_things.ids["kb_id"]],
+        [kept_things.ids["kb_id"], own],
+        [kept_things.ids["kb_id"]],
+    ):
         body = {"query": "zebra", "knowledge_base_ids": ids}
         assert other.refused(code, "POST", "/search", json=body) == {}
 
 
-def test_run_over_a_foreign_knowledge_base_or_session_is_refused(things: Things, other: Api):
+def test_run_over_a_foreign_knowledge_base_or_session_is_refused(kept_things: Things, other: Api):
     own = other.create_kb()
-    foreign = things.ids["kb_id"]
+    foreign = kept_things.ids["kb_id"]
     body = {
         "thread_id": str(uuid4()),
         "run_id": str(uuid4()),
@@ -90,17 +94,17 @@ def test_run_over_a_foreign_knowledge_base_or_session_is_refused(things: Things,
     assert json.loads(text)["code"] == ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
     assert "noon" not in text
     body["forwarded_props"] = {"agent_type": "agentic_rag", "knowledge_base_ids": [own]}
-    body["thread_id"] = things.ids["session_id"]
-    before = things.state()
+    body["thread_id"] = kept_things.ids["session_id"]
+    before = kept_things.state()
     text = run_agent(other, **body)
     assert "noon" not in text
-    assert things.state() == before
+    assert kept_things.state() == before
 
 
 def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(
-    things: Things, other: Api
+    kept_things: Things, other: Api
 ):
-    config = {"agent_type": "agentic_rag", "knowledge_base_ids": [things.ids["kb_id"]]}
+    config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kept_things.ids["kb_id"]]}
     answer = other.request("POST", "/sessions", json={"title": "x", "config": config})
     if answer.status_code != 200:
         check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
@@ -136,14 +140,14 @@ def test_public_knowledge_base_can_be_read_and_not_changed(things: Things, other
     other.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", path)
 
 
-def test_administrator_does_not_look_into_other_peoples_things(server: Server, things: Things):
+def test_administrator_does_not_look_into_other_peoples_things(server: Server, kept_things: Things):
     admin = server.admin()
-    path = f"/knowledge-bases/{things.ids['kb_id']}"
+    path = f"/knowledge-bases/{kept_things.ids['kb_id']}"
     for method, url in (("GET", path), ("DELETE", path), ("GET", f"{path}/documents")):
         admin.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, method, url)
-    session = f"/sessions/{things.ids['session_id']}"
+    session = f"/sessions/{kept_things.ids['session_id']}"
     admin.refused(ErrorCode.SESSION_NOT_FOUND, "GET", session)
-    memory = f"/memories/{things.ids['memory_id']}"
+    memory = f"/memories/{kept_things.ids['memory_id']}"
     for method in ("GET", "DELETE"):
         admin.refused(ErrorCode.MEMORY_NOT_FOUND, method, memory)
 
