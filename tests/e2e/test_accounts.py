@@ -32,8 +32,8 @@ LOGGED_IN = {
 
 @pytest.fixture
 def user(server: Server) -> Api:
-    """A person who has registered and logged in, which is what is tested here."""
-    return server.api().register()
+    """A person who has logged in, which is what is tested here."""
+    return server.member()
 
 
 def account(prefix: str = "zhangsan") -> dict[str, str]:

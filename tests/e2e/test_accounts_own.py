@@ -34,8 +34,8 @@ NEW_PASSWORD = "NewPassword456"
 
 @pytest.fixture
 def member(server: Server) -> Api:
-    """A person who has registered and logged in, and has no API key."""
-    return server.api().register()
+    """A person who has logged in, and has no API key."""
+    return server.member()
 
 
 def test_own_account_answers_as_documented(member: Api):

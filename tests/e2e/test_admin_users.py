@@ -183,7 +183,7 @@ def test_account_that_can_not_be_made_is_not(admin: Api, field: str, value: str,
 
 
 def test_disabled_account_loses_logins_and_keys_at_once(admin: Api, server: Server):
-    member = server.api().register()
+    member = server.member()
     key = member.post("/users/me/api-keys", {"name": "k"})["key"]
     program = server.api(**{"X-API-Key": key})
     path = f"{USERS}/{member.user_id}"
@@ -202,7 +202,7 @@ def test_disabled_account_loses_logins_and_keys_at_once(admin: Api, server: Serv
 
 @one_shape
 def test_reset_password_ends_logins_and_keys_only_if_wanted(admin: Api, server: Server):
-    member = server.api().register()
+    member = server.member()
     program = server.api(**{"X-API-Key": member.post("/users/me/api-keys", {"name": "k"})["key"]})
     path = f"{USERS}/{member.user_id}/password"
     weak = {"new_password": "short1"}
