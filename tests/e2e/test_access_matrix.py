@@ -19,7 +19,7 @@ from core.accounts.permissions import BUILT_IN_ROLES
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, unique
 from tests.fixtures.forger import Forger
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 from tests.fixtures.things import (
     ADMIN_REQUESTS,
     ADMINISTRATION,
@@ -156,10 +156,11 @@ def administered(server: Server, people: dict[str, Person]) -> Iterator[dict[str
     server.sql("DELETE FROM stored_config")
 
 
+@one_shape
 def test_nothing_is_open_to_a_credential_that_does_not_count(
-    server: Server, things: Things, administered: dict[str, str]
+    server: Server, kept_things: Things, administered: dict[str, str]
 ):
-    gone, off = Api(server.http, {}).register(), Api(server.http, {}).register()
+    gone, off = server.member(), server.member()
     forged = Forger(server, gone).token(exp=datetime.now(UTC) - timedelta(minutes=5))
     by_key, key_id = with_key(gone)
     off_by_key, _ = with_key(off)
@@ -174,7 +175,7 @@ def test_nothing_is_open_to_a_credential_that_does_not_count(
         "disabled": (off, ErrorCode.ACCOUNT_DISABLED),
         "disabled by key": (off_by_key, ErrorCode.ACCOUNT_DISABLED),
     }
-    ids = administered | things.ids
+    ids = administered | kept_things.ids
     for operation in closed(server):
         for who, (caller, code) in callers.items():
             where = f"{operation.name}: {who}"
@@ -183,13 +184,14 @@ def test_nothing_is_open_to_a_credential_that_does_not_count(
             check_error(there, code)
             if "{" in operation.path:
                 assert alike(there, operation.ask(caller, absent)), where
-    assert things.owner.get("/users/me")["id"]
+    assert kept_things.owner.get("/users/me")["id"]
 
 
+@one_shape
 def test_role_without_a_permission_is_refused_alike_whatever_is_named(
-    server: Server, things: Things, people: dict[str, Person], administered: dict[str, str]
+    server: Server, kept_things: Things, people: dict[str, Person], administered: dict[str, str]
 ):
-    ids, refused = things.ids | administered, 0
+    ids, refused = kept_things.ids | administered, 0
     for operation in closed(server):
         for who, person in people.items():
             lacking = person.lacking(operation)
@@ -206,9 +208,9 @@ def test_role_without_a_permission_is_refused_alike_whatever_is_named(
 
 
 def test_another_persons_things_are_as_if_they_were_not(
-    server: Server, things: Things, people: dict[str, Person]
+    server: Server, kept_things: Things, people: dict[str, Person]
 ):
-    before, asked = things.state(), set[str]()
+    before, asked = kept_things.state(), set[str]()
     for operation in closed(server):
         if "{" not in operation.path or operation.path.startswith(ADMINISTRATION):
             continue
@@ -220,13 +222,13 @@ def test_another_persons_things_are_as_if_they_were_not(
             if who == "admin" and ("{user_id}" in operation.path or operation.name == TESTING):
                 # Administrators look at what others asked, and manage models.
                 if operation.method != "DELETE":
-                    assert operation.ask(person.api, things.ids.__getitem__).is_success, where
+                    assert operation.ask(person.api, kept_things.ids.__getitem__).is_success, where
                 continue
-            foreign = operation.ask(person.api, things.ids.__getitem__)
+            foreign = operation.ask(person.api, kept_things.ids.__getitem__)
             assert foreign.status_code == 404, f"{where}: {foreign.text}"
             assert alike(foreign, operation.ask(person.api, absent)), where
     assert asked == set(REQUESTS)
-    assert things.state() == before
+    assert kept_things.state() == before
 
 
 def test_what_names_nothing_is_open_to_whoever_has_the_permission(

@@ -25,7 +25,7 @@ from tests.fixtures.agents import (
     verified_run,
 )
 from tests.fixtures.client import Api, check_success, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.server import Server, one_shape
 
 # The keys of section 12.4; what an event may have beyond them is in brackets.
 MORE = {"timestamp"}
@@ -81,6 +81,7 @@ def documented_body(kb_id: str) -> dict:
     )
 
 
+@one_shape
 def test_stream_is_framed_as_documented(user: Api, guide: str):
     body = documented_body(guide)
     with Run(user, body) as streaming:
@@ -102,6 +103,7 @@ def test_stream_is_framed_as_documented(user: Api, guide: str):
         assert len(lines) == 3
 
 
+@one_shape
 def test_events_have_the_documented_keys(user: Api, guide: str):
     body = documented_body(guide)
     events = run(user, body)
@@ -121,6 +123,7 @@ def test_events_have_the_documented_keys(user: Api, guide: str):
     assert "7070" in text_of(events)
 
 
+@one_shape
 def test_spellings_tell_the_same(user: Api, guide: str):
     wishes = {"forwarded_props": {"knowledge_base_ids": [guide]}}
     snake = ask(user, "Which port does the relay listen on?", **wishes)
@@ -318,6 +321,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
 
 
 # "memory" is the product's own: nobody may ask for it (seed 000).
+@one_shape
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "Worker"])
 def test_unknown_agent_type_is_refused_with_those_that_are_known(user: Api, agent_type: str):
     body = run_body("hello", forwarded_props={"agent_type": agent_type})
@@ -396,6 +400,7 @@ def test_stranger_is_refused_before_the_body_is_read(embedded: Server):
         assert (answer.status_code, answer.json()["code"]) == (401, 40101)
 
 
+@one_shape
 def test_long_question_is_answered(user: Api, guide: str):
     question = "Which port does the relay listen on? " + "镜像🪞 lorem ipsum. " * 100_000
     assert len(question.encode()) > 2_000_000
@@ -411,6 +416,7 @@ def test_long_question_is_answered(user: Api, guide: str):
     assert re.fullmatch(r"Which port does the relay listen on\?.{,23}…", title)
 
 
+@one_shape
 def test_api_answers_others_while_it_reads_a_long_question(user: Api, guide: str):
     question = "Which port does the relay listen on? " + "lorem ipsum dolor sit. " * 80_000
     body = run_body(question, forwarded_props={"knowledge_base_ids": [guide]})
@@ -448,6 +454,7 @@ def test_api_key_may_run_agents(user: Api):
     assert ask(api, "hello")[-1]["type"] == "RUN_FINISHED"
 
 
+@one_shape
 def test_media_type_must_be_json(user: Api):
     answer = user.request("POST", RUN, content=b"{}", headers={"Content-Type": "text/plain"})
 

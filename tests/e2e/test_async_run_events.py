@@ -83,6 +83,7 @@ def test_events_are_the_documented_ones(user: Api, thread: str):
     assert not any(f'"{name}"' in json.dumps(events) for name in PRIVATE)
 
 
+@one_shape
 def test_tool_call_is_told_from_its_start_to_its_result(user: Api, thread: str):
     events = run(user, worker(QUESTION, thread))
 
@@ -105,6 +106,7 @@ def test_tool_call_is_told_from_its_start_to_its_result(user: Api, thread: str):
     assert QUESTION not in result["result"]
 
 
+@one_shape
 def test_answer_comes_whole_and_once(user: Api, thread: str):
     answer = answer_of(run(user, worker(QUESTION, thread)))
 
@@ -120,6 +122,7 @@ def test_answer_comes_whole_and_once(user: Api, thread: str):
     assert "7070" in shown
 
 
+@one_shape
 def test_chinese_answer_has_a_chinese_card(user: Api, thread: str):
     answer = answer_of(run(user, worker("中继服务器监听哪个端口？", thread)))
 
@@ -127,6 +130,7 @@ def test_chinese_answer_has_a_chinese_card(user: Api, thread: str):
     assert "7070" in answer["answer"]
 
 
+@one_shape
 def test_abstention_is_a_clarification_with_what_to_do(user: Api, thread: str):
     answer = answer_of(run(user, worker("Who invented the zeppelin?", thread)))
 
@@ -173,6 +177,7 @@ def test_other_agent_types_work_in_one_stage(user: Api, thread: str, agent_type:
     assert answer_of(events)["result_type"] == "execution_report"
 
 
+@one_shape
 def test_stream_is_framed_as_documented(user: Api, thread: str):
     body = worker(QUESTION, thread)
     start(user, body)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.fixtures.client import Api
+from tests.fixtures.server import one_shape
 
 # Neighbouring subjects in both languages, so that a lost leg or a wrong fusion shows.
 PARAGRAPHS = {
@@ -47,6 +48,7 @@ def kb(user: Api) -> str:
     return kb_id
 
 
+@one_shape
 def test_questions_in_both_languages_find_their_paragraph(user: Api, kb: str):
     ranked = {
         question: [hit["document_name"].removesuffix(".txt") for hit in user.search(kb, question)]

@@ -101,6 +101,7 @@ def test_one_re_index_at_a_time(user: Api, kb_id: str):
     assert user.put(f"/knowledge-bases/{kb_id}", {"description": "d"})["description"] == "d"
 
 
+@one_shape
 def test_cut_over_before_the_end_is_refused(user: Api, kb_id: str):
     path = f"/knowledge-bases/{kb_id}/reindex"
     for number in range(6):
@@ -120,6 +121,7 @@ def test_deleted_in_the_middle_nothing_is_left(server: Server, user: Api, kb_id:
         assert server.points(kb_id=scope) == 0
 
 
+@one_shape
 def test_edits_that_a_re_index_loses_are_counted(user: Api, kb_id: str):
     (row,) = user.get(f"/knowledge-bases/{kb_id}/documents")["items"]
     chunk = user.get(f"/knowledge-bases/{kb_id}/documents/{row['id']}/chunks")["items"][0]

@@ -30,6 +30,7 @@ def why(user: Api, kb: str, **body: object) -> dict:
     return user.post(f"/knowledge-bases/{kb}/search/why", {"query": "cat sleeps", **body})
 
 
+@one_shape
 def test_explained_answer_shows_weights_times_and_what_was_dropped(user: Api, kb: str):
     body = {"query": "cat sleeps", "top_k": 1, "explain": True}
     data = user.post(f"/knowledge-bases/{kb}/search", body)
@@ -97,6 +98,7 @@ def test_options_out_of_range_are_refused(someone: Api, change: dict):
     someone.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"retrieval": change})
 
 
+@one_shape
 def test_why_tells_the_first_reason(user: Api, kb: str):
     cats, dogs = found(user, kb, "cats.md"), found(user, kb, "dogs.md")
     trains = found(user, kb, "trains.md")
@@ -118,6 +120,7 @@ def test_why_tells_the_first_reason(user: Api, kb: str):
     assert why(user, kb, chunk_id=cats["chunk_id"])["reason"]["code"] == "knowledge_base_disabled"
 
 
+@one_shape
 def test_why_finds_a_passage_by_its_words(user: Api, kb: str):
     cats = found(user, kb, "cats.md")
     words = {"document_id": cats["document_id"], "text": "most  of THE day"}
@@ -126,6 +129,7 @@ def test_why_finds_a_passage_by_its_words(user: Api, kb: str):
     assert (absent["reason"]["code"], absent["passage"]) == ("text_not_found", None)
 
 
+@one_shape
 def test_why_knows_the_exact_place_of_a_passage_far_behind(user: Api):
     kb = user.create_kb(splitter="markdown_sections")
     many = "\n\n".join(f"## Cat {n}\n\nThe cat number {n} sleeps." for n in range(130))

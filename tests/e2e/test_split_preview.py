@@ -68,6 +68,7 @@ def test_preview_shows_as_many_pieces_as_asked_for_and_counts_all(user: Api, kb:
     assert few["mean_tokens"] == many["mean_tokens"]
 
 
+@one_shape
 def test_document_of_the_knowledge_base_can_be_cut_otherwise(user: Api, kb: str):
     document_id = user.ingest(kb, "a.md", TEXT)
     preview = check_success(

@@ -46,6 +46,7 @@ def test_examples_of_the_reference_document(admin: Api):
     assert (back["value"], back["source"], back["updated_at"]) == (0, "default", None)
 
 
+@one_shape
 def test_each_key_takes_its_bounds_and_nothing_beyond(admin: Api):
     for key in admin.get(PATH)["items"]:
         path = f"{PATH}/{key['key']}"
