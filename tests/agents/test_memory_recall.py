@@ -186,6 +186,7 @@ async def test_run_is_not_given_what_is_somebody_elses(database: Database, princ
     assert await run.tools.recall("peanuts", most=9) == ()
 
 
+@one_database
 async def test_run_begins_without_memories_when_they_can_not_be_read(principal: Principal):
     nowhere = Database("sqlite+aiosqlite:////nonexistent/folder/agentex.db")
     run = await memories_of(nowhere).for_run(principal.user_id, "run", ["x"], is_offline=False)
