@@ -28,6 +28,7 @@ from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
 from kb_service import completing, documents, leases
 from kb_service.completing import Flip, Outcome
+from kb_service.leases import Lease
 from kb_service.models import Document, DocumentStage
 from kb_service.spaces import EmbeddingSpace
 from kb_service.text.terms import pack_terms
@@ -159,11 +160,23 @@ async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
         return ends
     outcomes = await _index(space, progress, list(ready.values()))
     tries = [(split.taken.lease, one) for split, one in zip(ready.values(), outcomes, strict=True)]
+    flips = await _complete(bench, tries)
+    for number, split in ready.items():
+        ends[number] = flips[split.taken.document.id] or LeaseLost()
+    return ends
+
+
+async def _complete(
+    bench: Workbench, tries: Sequence[tuple[Lease, Outcome]]
+) -> dict[str, Flip | None]:
     async with unit_of_work(bench.database) as work:
         flips = await completing.complete_each(work, tries)
-    for number, flip in zip(ready, flips, strict=True):
-        ends[number] = flip or LeaseLost()
-    return ends
+    for lease, outcome in tries:
+        if lease.document_id not in flips:
+            # Somebody has its row in hand: alone, it can wait for that.
+            async with unit_of_work(bench.database) as work:
+                flips[lease.document_id] = await completing.complete(work, lease, outcome)
+    return flips
 
 
 async def _split(

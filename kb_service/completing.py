@@ -77,31 +77,37 @@ async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | N
     Returns:
         None when the lease was lost or the document deleted meanwhile: nothing is written.
     """
-    return (await complete_each(work, [(lease, outcome)]))[0]
+    return (await complete_each(work, [(lease, outcome)]))[lease.document_id]
 
 
 async def complete_each(
     work: UnitOfWork, tries: Sequence[tuple[Lease, Outcome]]
-) -> list[Flip | None]:
+) -> dict[str, Flip | None]:
     """Complete several tries of documents of one knowledge base; see ``complete``.
 
     Returns:
-        For each in order what it led to; None where its lease was lost, which leaves the others
-        as they are.
+        By document, what it led to; None where its lease was lost, which leaves the others as they
+        are. Those of several that somebody else is just changing are absent, and nothing is written
+        of them: who waits for one while it holds the others may be waited for.
     """
     connection = await work.session.connection()
-    flips = await _places(connection, [lease for lease, _ in tries])
+    places = await _places(connection, [lease for lease, _ in tries])
     now = await database_now(work.session)
+    flips: dict[str, Flip | None] = {}
     superseded: list[dict[str, object]] = []
     chunks: list[Iterable[Mapping[str, object]]] = []
-    for number, (lease, outcome) in enumerate(tries):
-        flip = flips[number]
-        if flip is None or not await _finish(connection, lease, outcome, flip, now):
-            flips[number] = None
+    free = await _free(connection, list(places)) if len(tries) > 1 else set(places)
+    for lease, outcome in tries:
+        id_, flip = lease.document_id, places[lease.document_id]
+        if id_ not in free:
             continue
+        if flip is None or not await _finish(connection, lease, outcome, flip, now):
+            flips[id_] = None
+            continue
+        flips[id_] = flip
         # Revisions are counted from 1.
         kept = max(flip.shown - {lease.revision}, default=0)
-        superseded.append({"of_document": lease.document_id, "kept": kept})
+        superseded.append({"of_document": id_, "kept": kept})
         chunks.append(outcome.chunks)
     if superseded:
         await connection.execute(_superseded(), superseded)
@@ -109,11 +115,27 @@ async def complete_each(
     return flips
 
 
-async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> list[Flip | None]:
+async def _free(connection: AsyncConnection, document_ids: Sequence[str]) -> set[str]:
+    """The documents that nobody else is changing; they stay so until the transaction ends."""
+    found = await connection.execute(_unheld(), {"of_documents": document_ids})
+    return set(found.scalars())
+
+
+@cache
+def _unheld() -> Select[str]:
+    query = select(col(Document.id))
+    query = query.where(col(Document.id).in_(bindparam("of_documents", expanding=True)))
+    return query.with_for_update(skip_locked=True)
+
+
+async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, Flip | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
     asked = {"of_documents": [lease.document_id for lease in leases]}
     found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
-    return [_place(lease, *found.get(lease.document_id, _NOWHERE)[1:]) for lease in leases]
+    return {
+        lease.document_id: _place(lease, *found.get(lease.document_id, _NOWHERE)[1:])
+        for lease in leases
+    }
 
 
 def _place(

@@ -1,5 +1,6 @@
 """Small documents that are worked on together: one turn for all, an end for each."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -202,3 +203,22 @@ async def test_one_that_is_taken_away_does_not_stop_the_others(
         await erase_document(bench, small[1])
     if action is not ActionName.PAUSE:
         assert await bench.spaces.default.index.count(document_id=small[1]) == 0
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_document_whose_row_is_being_changed_keeps_no_other_waiting(bench: Workbench):
+    kb_id = await base(bench)
+    small = await fill(bench, kb_id, *(text(f"okapi{n}") for n in range(3)))
+    taken = await take(bench, small[0])
+    async with bench.database.writing() as session:
+        held = select(Document).where(Document.id == small[1]).with_for_update()
+        (await session.exec(held)).one()
+        working = asyncio.create_task(work_on(bench, taken))
+        async with asyncio.timeout(60):
+            while {row.status for row in await rows(bench, [small[0], small[2]])} != {"completed"}:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.05)
+        assert not working.done()
+    await working
+    for document_id in small:
+        await check_whole(bench, document_id)
+        assert (await reread(bench.database, document_id)).attempt == 1
