@@ -1,6 +1,7 @@
 """The event stream of seed 004 over HTTP: frames, events, resuming, ends."""
 
 import json
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
@@ -8,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from agents.async_runs.ui_nodes import UiSchemaRenderer
 from core.errors import ErrorCode
-from tests.fixtures.agents import GUIDE, MANUAL
+from tests.fixtures.agents import GUIDE, Library
 from tests.fixtures.async_runs import (
     RUNS,
     Follower,
@@ -47,8 +48,22 @@ def thread_with(api: Api, *documents: tuple[str, str], **config: object) -> str:
 
 
 @pytest.fixture
-def thread(user: Api) -> str:
-    return thread_with(user, ("relay.md", GUIDE), ("中继.md", MANUAL))
+def library(server: Server, library_of: Callable[[Server], Library]) -> Library:
+    """The English and the Chinese document, indexed once for all who only ask."""
+    return library_of(server)
+
+
+@pytest.fixture
+def user(library: Library) -> Api:
+    """Who has these documents; their threads are each test's own."""
+    return library.owner
+
+
+@pytest.fixture
+def thread(user: Api, library: Library) -> str:
+    """A session over these documents."""
+    config = {"knowledge_base_ids": [library.kb_id]}
+    return user.post("/sessions", {"title": "t", "config": config})["id"]
 
 
 @pytest.fixture
