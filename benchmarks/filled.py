@@ -77,7 +77,7 @@ async def _add(database: Database, space: EmbeddingSpace, kb_id: str, texts: Seq
         pieces = await asyncio.to_thread(_pieces, part)
         documents.append(document)
         chunks += [_chunk(document, piece) for piece in pieces]
-        points += await points_of(space, Origin.of(document), pieces)
+        points += await points_of(space, [(Origin.of(document), piece) for piece in pieces])
     await space.index.upsert(points)
     async with unit_of_work(database) as work:
         work.session.add_all(documents)
