@@ -4,7 +4,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
-import threading
 from collections.abc import Generator, Sequence
 
 import numpy as np
@@ -24,9 +23,7 @@ _SPECIAL_TOKENS = 2
 
 
 class TorchEncoder:
-    """A ``LocalEncoder`` around a loaded model, without units.
-
-    Torch uses all cores for one batch, so that a question waits for the batch under way.
+    """A ``LocalEncoder`` around a loaded model, without units: the engine's thread owns it.
 
     Args:
         model: its capabilities; ``source`` says where it is.
@@ -41,8 +38,6 @@ class TorchEncoder:
     def __init__(self, model: EmbeddingModel, *, bf16: bool, threads: int, downloads: bool) -> None:
         self.backend = "torch-bf16" if bf16 else "torch-fp32"
         self._model = model
-        # Its tokenizer is changed by use, and its users are two: passages and questions.
-        self._lock = threading.Lock()
         if threads:
             torch.set_num_threads(threads)
         self._transformer = _load(model, bf16=bf16, downloads=downloads)
@@ -74,14 +69,13 @@ class TorchEncoder:
         return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
 
     def _encode(self, batch: Sequence[tuple[int, str]]) -> Vectors:
-        with self._lock:
-            vectors = self._transformer.encode(
-                [text for _, text in batch],
-                batch_size=_BATCH,
-                normalize_embeddings=True,
-                convert_to_tensor=True,
-                show_progress_bar=False,
-            )
+        vectors = self._transformer.encode(
+            [text for _, text in batch],
+            batch_size=_BATCH,
+            normalize_embeddings=True,
+            convert_to_tensor=True,
+            show_progress_bar=False,
+        )
         return vectors.to(torch.float32).cpu().numpy()
 
     def _pieces(self, text: str, prefix: str) -> list[str]:

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, TypeVar
+from typing import Literal
 
 from core.errors import AgentexError, ShuttingDown
 from core.garbage import spare_what_is_loaded
@@ -15,13 +15,13 @@ from core.logging import get_logger
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.local import lanes_of
-from kb_service.embeddings.messages import EmbedReply
+from kb_service.embeddings.messages import EmbedReply, EmbedRequest
 from kb_service.engine.holdings import Holdings
-from kb_service.engine.operations import SEARCH, Part, Search, Task, parse, parse_search
+from kb_service.engine.operations import Part, Task, parse
 from kb_service.engine.schedule import Schedule, Steps
 from kb_service.engine.served_index import Place, ServedIndex
 from kb_service.engine.upkeep import Policy, Upkeep
-from kb_service.vector_index.messages import QueryReply, SearchReply
+from kb_service.vector_index.messages import QueryReply, SearchReply, SearchRequest
 from kb_service.vector_index.shard import Shard, presync
 from kb_service.wire import EncoderHealth, EngineHealth, IndexHealth, Message, Request
 
@@ -35,7 +35,7 @@ _MOST_UNFLUSHED = 8192
 
 
 class Engine:
-    """Shards behind one thread; beside it, threads that encode questions and lanes for passages.
+    """Encoders and shards behind one thread, with lanes beside it that encode passages.
 
     Args:
         settings: times, and when an index is optimised.
@@ -48,8 +48,6 @@ class Engine:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         width = lanes_of(settings.effective_encoder_threads)
         self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
-        # The shards' thread looks words up while a question is encoded.
-        self._questions = ThreadPoolExecutor(max(1, width // 2), thread_name_prefix="question")
         self._schedule = Schedule(self._thread, self._lanes, width)
         self._holdings: Holdings | None = None
         self._indexes: dict[str, ServedIndex] = {}
@@ -104,12 +102,17 @@ class Engine:
             return self.health()
         if self._draining:
             raise ShuttingDown
-        task = parse_search(request) if request.op == SEARCH else parse(request)
+        task = parse(request)
         self._answering += 1
         self._quiet.clear()
         try:
             await self._ready.wait()
-            return await (self._search(task) if isinstance(task, Search) else self._do(task))
+            index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
+            if index is None:
+                return await self._locally(task)
+            if task.part is Part.READS_BOTH and not index.is_here:
+                return await self._search_elsewhere(task.request, index)
+            return await index.answer(task)
         finally:
             self._answering -= 1
             if not self._answering:
@@ -157,32 +160,30 @@ class Engine:
         for index in self._indexes.values():
             with contextlib.suppress(OSError):
                 index.save_record()
-        for pool in (self._thread, self._questions, self._lanes):
-            pool.shutdown()
+        self._thread.shutdown()
+        self._lanes.shutdown()
 
     async def _locally(self, task: Task) -> Message:
         if self._holdings is None:
             raise ShuttingDown
-        work = task.work(self._holdings)
-        if task.part is Part.ENCODER and task.urgent:
-            answer = await self._schedule.run_beside(self._questions, work)
-        else:
-            answer = await self._schedule.run(work, urgent=task.urgent)
+        answer = await self._schedule.run(task.work(self._holdings), urgent=task.urgent)
         if not isinstance(answer, Message):
             raise TypeError(task.request.op)
         return answer
 
-    async def _do(self, task: Task) -> Message:
-        index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
-        return await (self._locally(task) if index is None else index.answer(task))
-
-    async def _search(self, search: Search) -> SearchReply:
+    async def _search_elsewhere(self, request: Request, index: ServedIndex) -> Message:
+        """Encode a question here and ask the process that has the shard."""
+        body = SearchRequest.model_validate(request.body)
         started = time.perf_counter()
-        vector = _as(EmbedReply, await self._do(search.encoding())).data
+        wanted = EmbedRequest(model=body.model, role="query", texts=[body.question])
+        embedding = request.model_copy(update={"op": "embed", "body": wanted.model_dump()})
+        embedded = EmbedReply.model_validate((await self._locally(parse(embedding))).model_dump())
         encoding_ms = 1000 * (time.perf_counter() - started)
-        legs = _as(QueryReply, await self._do(search.asking(vector)))
+        body = body.encoded(embedded.data)
+        asking = request.model_copy(update={"op": "query", "body": body.model_dump()})
+        legs = QueryReply.model_validate((await index.answer(parse(asking))).model_dump())
         return SearchReply(
-            dense=legs.dense, sparse=legs.sparse, vector=vector, encoding_ms=encoding_ms
+            dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
         )
 
     def _local_place(self, model: str) -> Place:
@@ -224,14 +225,6 @@ class Engine:
         if self._indexes or self._holdings is None:
             return [index.health() for index in self._indexes.values()]
         return [_bare_health(*entry) for entry in self._holdings.shards.items()]
-
-
-_Reply = TypeVar("_Reply", bound=Message)
-
-
-def _as(shape: type[_Reply], answer: Message) -> _Reply:
-    """An answer in its own shape, which one that another process gave does not have."""
-    return answer if isinstance(answer, shape) else shape.model_validate(answer.model_dump())
 
 
 def _flush(holdings: Holdings, shard: Shard) -> Steps:

@@ -1,7 +1,7 @@
 """The engine's operations: which body each takes, how urgent it is, what it does in steps."""
 
+import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, TypeVar
@@ -24,6 +24,7 @@ from kb_service.vector_index.messages import (
     PointsRequest,
     QueryReply,
     QueryRequest,
+    SearchReply,
     SearchRequest,
     UpsertRequest,
     pack_documents,
@@ -38,6 +39,7 @@ from kb_service.wire import Empty, Message, Request
 AnyBody = (
     EmbedRequest
     | QueryRequest
+    | SearchRequest
     | CountRequest
     | UpsertRequest
     | DeleteDocumentRequest
@@ -47,15 +49,13 @@ AnyBody = (
 )
 _Body = TypeVar("_Body", bound=AnyBody)
 
-SEARCH = "search"
-"""The operation that is two tasks."""
-
 
 class Part(Enum):
     """What an operation works on, and whether it changes it."""
 
     ENCODER = auto()
     READS_INDEX = auto()
+    READS_BOTH = auto()
     WRITES_INDEX = auto()
 
 
@@ -90,28 +90,8 @@ class _Operation(Generic[_Body]):
         )
 
 
-@dataclass(frozen=True)
-class Search:
-    """A question as text: two tasks, of which the second needs what the first gives."""
-
-    request: Request
-    body: SearchRequest
-
-    def encoding(self) -> Task:
-        """Encode the question; the answer is an ``EmbedReply``."""
-        wanted = EmbedRequest(model=self.body.model, role="query", texts=[self.body.question])
-        return self._task("embed", wanted)
-
-    def asking(self, vector: bytes) -> Task:
-        """Ask the index with the question's vector; the answer is a ``QueryReply``."""
-        return self._task("query", self.body.encoded(vector))
-
-    def _task(self, op: str, body: Message) -> Task:
-        return parse(Request(id=self.request.id, op=op, body=body.model_dump()))
-
-
 def parse(request: Request) -> Task:
-    """Understand a request other than ``SEARCH``.
+    """Understand a request.
 
     Raises:
         InvalidRequest: No such operation, or not its body.
@@ -119,24 +99,8 @@ def parse(request: Request) -> Task:
     operation = _OPERATIONS.get(request.op)
     if operation is None:
         raise InvalidRequest("op", "no such operation")
-    with _body_checked():
-        return operation.parse(request)
-
-
-def parse_search(request: Request) -> Search:
-    """Understand a request for ``SEARCH``.
-
-    Raises:
-        InvalidRequest: Not its body.
-    """
-    with _body_checked():
-        return Search(request, SearchRequest.model_validate(request.body))
-
-
-@contextmanager
-def _body_checked() -> Generator[None]:
     try:
-        yield
+        return operation.parse(request)
     except ValidationError as error:
         raise InvalidRequest("body", "not the body of this operation") from error
 
@@ -169,6 +133,18 @@ def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, Quer
         among=Among(body.only, body.hidden or ()),
     )
     return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
+
+
+def _search(
+    holdings: Holdings, body: SearchRequest
+) -> Generator[Sequence[Unit] | None, None, SearchReply]:
+    started = time.perf_counter()
+    encoder = holdings.encoder(body.model)
+    vectors = yield from encoder.encode_in_steps([body.question], whole=False)
+    vector = pack_vectors(vectors).data
+    encoding_ms = 1000 * (time.perf_counter() - started)
+    legs = yield from _query(holdings, body.encoded(vector))
+    return SearchReply(dense=legs.dense, sparse=legs.sparse, vector=vector, encoding_ms=encoding_ms)
 
 
 def _delete_document(
@@ -225,6 +201,7 @@ def _for_queries(body: EmbedRequest) -> bool:
 _OPERATIONS = {
     "embed": _Operation(EmbedRequest, Part.ENCODER, _embed, _for_queries),
     "query": _Operation(QueryRequest, Part.READS_INDEX, _query, _always),
+    "search": _Operation(SearchRequest, Part.READS_BOTH, _search, _always),
     "count": _Operation(CountRequest, Part.READS_INDEX, _count, _always),
     "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),
     "delete_document": _Operation(

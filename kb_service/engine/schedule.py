@@ -71,20 +71,6 @@ class Schedule:
             self._open -= 1
             self._last_work = time.monotonic()
 
-    async def run_beside(self, pool: Executor, steps: Steps) -> object:
-        """Do a job that needs no shard, with its units, on a pool's thread; it is not queued here.
-
-        Cancelling the caller takes it back as long as no thread has begun.
-        """
-        self._open += 1
-        try:
-            return (
-                await asyncio.get_running_loop().run_in_executor(pool, _step, steps, True)
-            ).value
-        finally:
-            self._open -= 1
-            self._last_work = time.monotonic()
-
     async def work(self) -> None:
         """Serve the queues until cancelled."""
         async with asyncio.TaskGroup() as group:

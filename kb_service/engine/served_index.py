@@ -99,6 +99,11 @@ class ServedIndex:
         self._reported = (points, written, deleted)
 
     @property
+    def is_here(self) -> bool:
+        """Whether this process has the shard."""
+        return self._shard is not None
+
+    @property
     def points(self) -> int:
         """Points in the shard, by its last report."""
         return self._counts()[0]

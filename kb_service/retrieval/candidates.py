@@ -1,8 +1,7 @@
 """From a query to fused candidates: both legs of one embedding space, vouched for by SQL."""
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,19 +9,13 @@ from numpy.typing import NDArray
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from kb_service.retrieval.fusion import DEPTH, Fusion, fuse
+from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
 from kb_service.retrieval.ties import settled
-from kb_service.retrieval.vouching import Witness, is_moved
+from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
 from kb_service.spaces import EmbeddingSpace
-from kb_service.vector_index.protocol import (
-    NO_TERMS,
-    Among,
-    Answered,
-    Legs,
-    Question,
-    ScoredChunk,
-)
+from kb_service.vector_index.protocol import Among, Legs, Question, ScoredChunk
 from kb_service.vector_index.sparse import encode_query
 
 PUSHED_DOCUMENTS = 1000
@@ -31,10 +24,6 @@ PUSHED_DOCUMENTS = 1000
 # Hits that may not be shown (disabled, of another revision, filtered away) crowd out others;
 # then a leg is asked again for more. 1,600 hits take the index about 20 ms.
 _DEEPER = (4 * DEPTH, 16 * DEPTH)
-
-
-Heard = Callable[[Sequence[ScoredChunk]], Awaitable[None]]
-"""What is done with the hits of the words while the question is still being encoded."""
 
 
 class Moved(Exception):
@@ -101,28 +90,30 @@ class Probe:
         self.space = space
         self.weight = weight
         self.with_dense = weight > 0
-        self._query_text = query
+        self._query = query
         self._where = where
         self.watch = watch
         self._sparse = encode_query(query)
         self._dense: NDArray[np.float32] | None = None
 
-    async def ask(
-        self, depth: int, documents: Sequence[str] | None = None, heard: Heard | None = None
-    ) -> Answer:
+    async def ask(self, depth: int, documents: Sequence[str] | None = None) -> Answer:
         """The best hits of each leg.
 
         Args:
             depth: points asked of each leg.
             documents: only in these; None: in all.
-            heard: gets the hits of the words, if the question has to be encoded meanwhile.
         """
         started = time.perf_counter()
-        among = Among(documents, self._where.hidden)
         if self.with_dense and self._dense is None:
-            legs = await self._ask_first(depth, among, heard)
+            legs = await self._ask_first(depth, documents)
         else:
-            legs = await self._query(self._dense if self.with_dense else None, depth, among)
+            legs = await self.space.index.query(
+                kb_ids=self._where.scopes,
+                dense=self._dense if self.with_dense else None,
+                sparse=self._sparse,
+                depth=depth,
+                among=Among(documents, self._where.hidden),
+            )
         self.watch.add("index", started)
         return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
@@ -136,35 +127,13 @@ class Probe:
             sparse = _best([*sparse, *answer.legs.sparse])
         return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _ask_first(self, depth: int, among: Among, heard: Heard | None) -> Legs:
-        """Both legs side by side: the words need no encoding."""
-        question = Question(self._query_text, NO_TERMS, self._where.scopes, depth, among)
-        asking = asyncio.create_task(self.space.ask(question))
-        # If the words fail first, nobody is left to hear of this one's failure.
-        asking.add_done_callback(_noticed)
-        try:
-            words: list[ScoredChunk] = []
-            if self._sparse.indices:
-                words = (await self._query(None, depth, among)).sparse
-                if heard is not None:
-                    await heard(collapse(Legs([], words)).sparse)
-            answered = await asking
-        finally:
-            asking.cancel()
+    async def _ask_first(self, depth: int, documents: Sequence[str] | None) -> Legs:
+        among = Among(documents, self._where.hidden)
+        question = Question(self._query, self._sparse, self._where.scopes, depth, among)
+        answered = await self.space.ask(question)
         self._dense = answered.dense
-        # What is done meanwhile takes nobody's time.
         self.watch.shift("encode", answered.encoding_seconds, out_of="index")
-        return Legs(answered.legs.dense, words)
-
-    async def _query(self, dense: NDArray[np.float32] | None, depth: int, among: Among) -> Legs:
-        return await self.space.index.query(
-            kb_ids=self._where.scopes, dense=dense, sparse=self._sparse, depth=depth, among=among
-        )
-
-
-def _noticed(asking: asyncio.Task[Answered]) -> None:
-    if not asking.cancelled():
-        asking.exception()
+        return answered.legs
 
 
 def _best(hits: list[ScoredChunk]) -> list[ScoredChunk]:
@@ -185,7 +154,7 @@ class Gatherer:
     Args:
         session: to read from.
         probe: the query.
-        witness: what was vouched for already.
+        scope: where it searches.
         enough: hits per leg that must do, if there are more that may not be shown.
         documents: those that meet the filters; None without filters.
     """
@@ -194,15 +163,22 @@ class Gatherer:
         self,
         session: AsyncSession,
         probe: Probe,
-        witness: Witness,
+        scope: Scope,
         enough: int,
         documents: Sequence[str] | None,
     ) -> None:
         self._session = session
         self._probe = probe
-        self._witness = witness
+        self._scope = scope
         self._enough = min(enough, DEPTH)
         self._documents = documents
+        self._vouched = Vouched()
+        self.documents_of_hits: dict[str, str] = {}
+
+    @property
+    def refused(self) -> dict[str, Reason]:
+        """Hits that may not be shown, and why."""
+        return self._vouched.refused
 
     async def gather(self, first: Answer | None) -> Candidates:
         """Vouch for the hits, ask for more where too few are left, and fuse.
@@ -219,9 +195,8 @@ class Gatherer:
             self._probe.with_dense = True
             answer = await self._search(None)
         # Points and rows of a generation that is cleared away are not all gone at one moment.
-        vouched, scope = self._witness.vouched, self._witness.scope
-        is_empty = not vouched.alive and not scope.is_shadow
-        if is_empty and await is_moved(self._session, scope.generations):
+        is_empty = not self._vouched.alive and not self._scope.is_shadow
+        if is_empty and await is_moved(self._session, self._scope.generations):
             raise Moved
         fusion = fuse(
             answer.legs.dense,
@@ -229,10 +204,10 @@ class Gatherer:
             weight=self._probe.weight,
             sparse_is_cut=answer.sparse_is_cut,
         )
-        return Candidates(settled(fusion, vouched.places), vouched.alive)
+        return Candidates(settled(fusion, self._vouched.places), self._vouched.alive)
 
     async def look_behind_filter(self) -> None:
-        """Search without the filters too: the witness hears of what they keep out."""
+        """Search without the filters too: what they keep out comes to be ``refused``."""
         await self._living(await self._probe.ask(DEPTH))
 
     async def _search(self, first: Answer | None) -> Answer:
@@ -262,13 +237,14 @@ class Gatherer:
     async def _living(self, answer: Answer) -> Answer:
         """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
         hits = [*answer.legs.dense, *answer.legs.sparse]
+        new = {hit.id: hit.document_id for hit in hits if hit.id not in self.documents_of_hits}
+        self.documents_of_hits |= new
         started = time.perf_counter()
-        await self._witness.hear(self._session, hits)
-        is_outdated = await self._witness.is_outdated(self._session, hits)
+        self._vouched = self._vouched.joined(await vouch(self._session, new, self._scope))
         self._probe.watch.add("database", started)
-        if is_outdated:
+        if self._vouched.is_moved or await self._is_outdated(hits):
             raise Moved
-        alive = self._witness.vouched.alive
+        alive = self._vouched.alive
         legs = [
             [hit for hit in leg if hit.id in alive]
             for leg in (answer.legs.dense, answer.legs.sparse)
@@ -280,3 +256,8 @@ class Gatherer:
             dense_is_cut=answer.dense_is_cut or cut[0],
             sparse_is_cut=answer.sparse_is_cut or cut[1],
         )
+
+    async def _is_outdated(self, hits: Sequence[ScoredChunk]) -> bool:
+        known = self._vouched.alive.keys() | self._vouched.refused.keys()
+        lost = {hit.document_id: hit.revision for hit in hits if hit.id not in known}
+        return await has_flipped(self._session, lost, self._scope)

@@ -23,9 +23,9 @@ from kb_service.retrieval.rerank import RERANK_DEPTH, RankedHit, rerank, unreran
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import Dropped, SearchResult
-from kb_service.retrieval.vouching import Scope, Witness, matching_documents
+from kb_service.retrieval.vouching import Scope, matching_documents
 from kb_service.spaces import Spaces
-from kb_service.vector_index.protocol import ScoredChunk, index_scope
+from kb_service.vector_index.protocol import index_scope
 
 log = get_logger(__name__)
 
@@ -74,11 +74,7 @@ class _Part:
     """The knowledge bases of one embedding model, and the query put to them."""
 
     probe: Probe
-    witness: Witness
-
-    @property
-    def scope(self) -> Scope:
-        return self.witness.scope
+    scope: Scope
 
 
 @dataclass
@@ -134,7 +130,10 @@ class Execution:
         Raises:
             Moved: what was found changed meanwhile; a new try gives a whole answer.
         """
-        firsts = [await self._first(part) for part in self._parts]
+        firsts = [
+            None if self._condition is not None else await part.probe.ask(DEPTH)
+            for part in self._parts
+        ]
         reranker = self._second_reranker()
         async with self._means.database.reading() as session:
             found = await self._find(session, firsts, explain=explain)
@@ -145,18 +144,6 @@ class Execution:
         await self._rerank_again(reranker, found, texts)
         async with self._means.database.reading() as session:
             return await self._answer(session, found, explain=explain)
-
-    async def _first(self, part: _Part) -> Answer | None:
-        """What can be asked before it is known which documents count: all, without filters."""
-        if self._condition is not None:
-            return None
-
-        async def hear(hits: Sequence[ScoredChunk]) -> None:
-            # No connection is held while the question is encoded.
-            async with self._means.database.reading() as session:
-                await part.witness.hear(session, hits, is_early=True)
-
-        return await part.probe.ask(DEPTH, heard=hear)
 
     def _make_condition(self) -> ColumnElement[bool] | None:
         filters = self._request.filters
@@ -181,7 +168,7 @@ class Execution:
             hidden=self._ground.hidden,
             unnarrowed=self._ground.unnarrowed,
         )
-        return _Part(probe, Witness(scope))
+        return _Part(probe, scope)
 
     def _second_reranker(self) -> Reranker | None:
         request = self._request
@@ -201,7 +188,7 @@ class Execution:
             if self._condition is not None:
                 documents = await matching_documents(session, part.scope)
             enough = max(RERANK_DEPTH, self._request.top_k)
-            gatherer = Gatherer(session, part.probe, part.witness, enough, documents)
+            gatherer = Gatherer(session, part.probe, part.scope, enough, documents)
             candidates = await gatherer.gather(first)
             if self._request.rerank:
                 head = candidates.fusion.hits[:RERANK_DEPTH]
@@ -216,8 +203,8 @@ class Execution:
                 found.ranked += unreranked(candidates.fusion)
             if explain and self._condition is not None:
                 await gatherer.look_behind_filter()
-            found.documents |= part.witness.documents
-            found.refused |= part.witness.vouched.refused
+            found.documents |= gatherer.documents_of_hits
+            found.refused |= gatherer.refused
             found.dense_weight = max(found.dense_weight, candidates.fusion.dense_weight)
         found.ranked.sort(key=lambda hit: -hit.score)
         return found

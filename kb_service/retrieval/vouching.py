@@ -1,6 +1,6 @@
 """SQL has the last word on what is found: which hits of the index may be shown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -14,7 +14,6 @@ from sqlmodel.sql.expression import Select
 from core.database.one_of import one_of
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
-from kb_service.vector_index.protocol import ScoredChunk
 
 
 @dataclass(frozen=True)
@@ -70,46 +69,6 @@ class Vouched:
         )
 
 
-class Witness:
-    """What SQL has said of a search's hits so far; each is asked about once.
-
-    Args:
-        scope: where is searched.
-    """
-
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-        self.vouched = Vouched()
-        self.documents: dict[str, str] = {}
-
-    async def hear(
-        self, session: AsyncSession, hits: Iterable[ScoredChunk], *, is_early: bool = False
-    ) -> None:
-        """Ask about the hits that are new.
-
-        Args:
-            session: to read from.
-            hits: of the index.
-            is_early: the index is still to be asked for others. What may not be shown yet may be
-                shown by then, in place of what it replaces: it is asked about again.
-        """
-        new = {hit.id: hit.document_id for hit in hits if hit.id not in self.documents}
-        vouched = await vouch(session, new, self.scope)
-        if is_early:
-            vouched = replace(vouched, refused={})
-            new = {id_: new[id_] for id_ in vouched.alive}
-        self.documents |= new
-        self.vouched = self.vouched.joined(vouched)
-
-    async def is_outdated(self, session: AsyncSession, hits: Sequence[ScoredChunk]) -> bool:
-        """Whether the answer would mix two generations or revisions, or miss both."""
-        if self.vouched.is_moved:
-            return True
-        known = self.vouched.alive.keys() | self.vouched.refused.keys()
-        lost = {hit.document_id: hit.revision for hit in hits if hit.id not in known}
-        return await has_flipped(session, lost, self.scope)
-
-
 async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
@@ -132,14 +91,12 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
     connection = await session.connection()
     for row in await connection.execute(query, {"ids": ids}):
         facts = _Facts(*row)
-        if facts.narrowed and facts.knowledge_base_id in scope.unnarrowed:
-            is_moved = True
+        is_moved = is_moved or (facts.narrowed and facts.knowledge_base_id in scope.unnarrowed)
         verdict = _verdict(facts, scope)
         if verdict is Reason.SHOWN:
-            chunk_id, document_id = facts.chunk_id, facts.document_id
-            found.alive[chunk_id] = facts.version
-            found.places[chunk_id] = (facts.document_name, facts.position)
-            found.revisions[document_id] = facts.revision
+            found.alive[facts.chunk_id] = facts.version
+            found.places[facts.chunk_id] = (facts.document_name, facts.position)
+            found.revisions[facts.document_id] = facts.revision
         elif verdict is not None:
             found.refused[facts.chunk_id] = verdict
         elif not scope.is_shadow:

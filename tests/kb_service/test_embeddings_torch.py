@@ -1,6 +1,5 @@
 """sentence-transformers models in the engine, beside the built-in one."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 
@@ -81,19 +80,6 @@ async def test_text_beyond_the_window_counts_whole_in_a_passage(spaces):
     assert float(one @ other) < 0.95
     (one, other) = await encoder.embed_queries([start, start + "Volcanoes erupt. " * 60])
     assert float(one @ other) > 0.999
-
-
-async def test_questions_are_encoded_beside_passages(spaces):
-    encoder = spaces.of("same-weights").encoder
-    (alone,) = await encoder.embed_queries(["Where is the harbour?"])
-    passages = asyncio.create_task(encoder.embed_passages(["Volcanoes erupt. " * 9] * 200))
-    asked = 0
-    while not passages.done():
-        (vector,) = await encoder.embed_queries(["Where is the harbour?"])
-        assert float(vector @ alone) > 0.999
-        asked += 1
-    assert asked > 1
-    assert (await passages).shape == (200, 384)
 
 
 async def test_each_model_has_an_index_of_its_own(spaces, client):

@@ -148,30 +148,3 @@ async def test_the_units_of_a_caller_who_left_are_dropped():
         assert schedule.waiting == 0
     assert len(done) <= 1
     assert inspect.getgeneratorstate(job) == inspect.GEN_CLOSED
-
-
-async def test_a_question_is_encoded_beside_the_shards_thread():
-    asked, answered = threading.Event(), threading.Event()
-
-    def ask_the_shard() -> Steps:
-        yield
-        answered.set()
-        return "found"
-
-    def wait_for_the_shard() -> None:
-        asked.set()
-        assert answered.wait(10)
-
-    with ThreadPoolExecutor(1) as questions:
-        async with working_schedule() as schedule:
-            encoding = asyncio.create_task(
-                schedule.run_beside(questions, divided([wait_for_the_shard]))
-            )
-            assert await asyncio.to_thread(asked.wait, 10)
-            assert schedule.waiting == 1
-            assert await schedule.run(ask_the_shard(), urgent=True) == "found"
-            assert await encoding == "done"
-            assert schedule.waiting == 0
-            with pytest.raises(ZeroDivisionError):
-                await schedule.run_beside(questions, divided([fail]))
-            assert schedule.waiting == 0

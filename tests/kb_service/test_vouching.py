@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from core.database.engine import Database
-from kb_service.retrieval.vouching import Scope, vouch
+from kb_service.retrieval.vouching import Scope, Vouched, vouch
 
 pytestmark = pytest.mark.anyio
 
@@ -23,3 +23,10 @@ async def test_vouching_reads_no_row_of_a_chunk(database: Database):
         plan = await connection.execute(text(f"EXPLAIN QUERY PLAN {asked}"))
         steps = [row[-1] for row in plan]
     assert any(step.startswith("SEARCH chunk USING COVERING INDEX") for step in steps), steps
+
+
+async def test_document_seen_in_two_revisions_makes_the_answer_outdated():
+    first = Vouched(revisions={"a": 1, "b": 3})
+    assert not first.joined(Vouched(revisions={"b": 3, "c": 7})).is_moved
+    assert first.joined(Vouched(revisions={"b": 4})).is_moved
+    assert first.joined(Vouched(is_moved=True)).is_moved
