@@ -35,39 +35,38 @@ def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
     """The folder of this model for this backend; its name follows from all that makes it."""
     digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
     digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
-    known = _read_note(cache_dir)
-    digest.update(bytes.fromhex(known.digest if known == _note(known.digest) else _digest()))
+    digest.update(bytes.fromhex(_noted_digest(cache_dir) or _digest()))
     return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
 
 
 class _Note(BaseModel):
     """The digest of the weights and what they were then: reading 90 MB is a tenth of a start."""
 
-    size: int = 0
-    changed: int = 0
-    digest: str = Field(default="", pattern="^[0-9a-f]{64}$")
+    size: int
+    changed: int
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-def _note(digest: str) -> _Note:
+def _noted_digest(cache_dir: Path) -> str | None:
+    """The digest in the note; None without a note, or one about other weights."""
     now = (WEIGHTS / _TENSORS).stat()
-    return _Note(size=now.st_size, changed=now.st_mtime_ns, digest=digest)
-
-
-def _read_note(cache_dir: Path) -> _Note:
     try:
-        return _Note.model_validate_json((cache_dir / _NOTE).read_bytes())
+        note = _Note.model_validate_json((cache_dir / _NOTE).read_bytes())
     except (OSError, ValidationError):
-        return _Note()
+        return None
+    is_same = (note.size, note.changed) == (now.st_size, now.st_mtime_ns)
+    return note.digest if is_same else None
 
 
 def _keep_note(cache_dir: Path) -> None:
     """Write down the digest where it is not known; without it the next start reads all again."""
-    known = _read_note(cache_dir)
-    if known == _note(known.digest):
+    if _noted_digest(cache_dir) is not None:
         return
+    now = (WEIGHTS / _TENSORS).stat()
+    note = _Note(size=now.st_size, changed=now.st_mtime_ns, digest=_digest())
     with suppress(OSError), tempfile.TemporaryDirectory(prefix=".note-", dir=cache_dir) as scratch:
         fresh = Path(scratch) / _NOTE
-        fresh.write_text(_note(_digest()).model_dump_json(), encoding="utf-8")
+        fresh.write_text(note.model_dump_json(), encoding="utf-8")
         fresh.replace(cache_dir / _NOTE)
 
 
