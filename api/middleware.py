@@ -66,6 +66,7 @@ _DOCS_POLICY = (
     "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 _ONE_YEAR = 31_536_000
+_NOTE_SECONDS = 0.1
 
 
 def is_open(path: str) -> bool:
@@ -226,9 +227,10 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
     async with services.database.reading() as session:
         principal, is_noted = await principal_of_api_key(session, credential)
     if not is_noted:
-        # A note, not a condition: a database that is full or locked can still be read.
+        # A note, not a condition: a database that is full or locked can still be read, and whoever
+        # reads does not wait for who writes. The next request notes it then.
         with suppress(DatabaseUnavailable):
-            async with services.database.writing() as session:
+            async with services.database.writing(patience=_NOTE_SECONDS) as session:
                 await touch_api_key(session, credential)
     return principal
 

@@ -54,18 +54,21 @@ class Database:
                 yield session
 
     @asynccontextmanager
-    async def writing(self, *, urgent: bool = False) -> AsyncGenerator[AsyncSession]:
+    async def writing(
+        self, *, urgent: bool = False, patience: float = _LOCKED_SECONDS
+    ) -> AsyncGenerator[AsyncSession]:
         """A session inside one transaction: committed at the end, rolled back on an exception.
 
         Only the unit of work opens it.
 
         Args:
             urgent: where writers take turns (SQLite), whether to wait for one other at most.
+            patience: seconds to wait for that turn.
 
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
-        async with self._write_turn(urgent):
+        async with self._write_turn(urgent, patience):
             with _translated():
                 session = AsyncSession(self.engine, expire_on_commit=False)
                 async with session, session.begin():
@@ -73,13 +76,13 @@ class Database:
                     yield session
 
     @asynccontextmanager
-    async def _write_turn(self, urgent: bool) -> AsyncGenerator[None]:
+    async def _write_turn(self, urgent: bool, patience: float) -> AsyncGenerator[None]:
         if self._turn is None:
             yield
             return
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._turn.taken(_LOCKED_SECONDS, urgent=urgent))
+                await stack.enter_async_context(self._turn.taken(patience, urgent=urgent))
             except (TimeoutError, OSError) as error:
                 raise DatabaseUnavailable from error
             yield

@@ -15,6 +15,7 @@ from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import HIDDEN, PACKAGED, REPORT, REVIEW
 
+WRITERS_WAIT_SECONDS = 10
 FACTORS = "| inch | 2.54 |\n"
 FOLDER = {"unit-converter/SKILL.md": PACKAGED, "unit-converter/references/factors.md": FACTORS}
 MIXED = {
@@ -112,9 +113,11 @@ def test_dry_run_tells_what_each_conflict_would_come_to(user: Api):
 @one_shape
 def test_dry_run_waits_for_nobody_who_writes(server: Server, user: Api):
     async def plan(database: Database) -> dict[str, Any]:
-        async with unit_of_work(database):
+        async with unit_of_work(database), asyncio.timeout(WRITERS_WAIT_SECONDS - 2):
             return await asyncio.to_thread(send, user, ("a.md", REPORT.encode()), dry_run=True)
 
+    # Nobody has noted yet that this key was used.
+    server.sql("UPDATE api_key SET last_used_at = NULL WHERE user_id = :id", id=user.user_id)
     assert outcomes(server.work(plan)) == ["created"]
 
 
