@@ -1,7 +1,9 @@
 """What tells the splitters apart, on documents whose pieces can be told beforehand."""
 
+import gc
 import time
 import tracemalloc
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -16,6 +18,14 @@ from kb_service.text.tokens import token_counter
 COUNTER = token_counter()
 
 every_splitter = pytest.mark.parametrize("name", SPLITTERS)
+
+
+@pytest.fixture
+def without_collections() -> Iterator[None]:
+    """A collection goes through the things of all tests before: longer than the work itself."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> Parsed:
@@ -160,6 +170,7 @@ def test_tables_keep_their_header_row_wherever_the_splitter_knows_of_tables(name
     assert all(headed) == (name != "fixed")
 
 
+@pytest.mark.usefixtures("without_collections")
 @every_splitter
 @pytest.mark.parametrize("unit", ["a", "世", "word ", ".", ".)", "\n", "a\n", "# a\n", "\u0301"])
 def test_split_of_one_huge_line_takes_linear_time(name: str, unit: str) -> None:
@@ -175,6 +186,7 @@ def test_split_of_one_huge_line_takes_linear_time(name: str, unit: str) -> None:
     assert seconds(60_000) < 180 * max(base, 0.005)
 
 
+@pytest.mark.usefixtures("without_collections")
 @every_splitter
 def test_split_of_many_small_elements_takes_linear_time(name: str) -> None:
     def seconds(sections: int) -> float:
