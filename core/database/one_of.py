@@ -48,7 +48,7 @@ class _OneOf(FunctionElement[bool]):
     type = Boolean()
     inherit_cache = True
 
-    def self_group(self, against: object = None) -> Self:  # as it is called
+    def self_group(self, against: object = None) -> Self:
         # SQLite has no booleans of its own: others are compared with 1, past every index.
         return self
 
