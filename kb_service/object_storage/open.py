@@ -1,18 +1,21 @@
 """Chooses the object store by the settings."""
 
-from obstore.store import S3Store
 from pydantic import SecretStr
 
 from core.settings import Settings
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.object_storage.remote import RemoteObjectStore
 
 
 def open_object_store(settings: Settings) -> ObjectStore:
     """The data folder, or the S3-compatible store of ``AGENTEX_OBJECT_STORE_URL``."""
     if settings.object_store_url is None:
         return LocalObjectStore(settings.data_dir / "files")
+    # Only who has such a store loads what talks to it: 4 MB in each process.
+    from obstore.store import S3Store  # noqa: PLC0415
+
+    from kb_service.object_storage.remote import RemoteObjectStore  # noqa: PLC0415
+
     store = S3Store.from_url(
         settings.object_store_url,
         client_options={"allow_http": True, "timeout": "60s", "connect_timeout": "5s"},
