@@ -5,9 +5,12 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from kb_service.embeddings.local import Unit
+
+_PATIENCE_SECONDS = 0.02
 
 Steps = Generator[Sequence[Unit] | None, None, object]
 """Work that pauses wherever something more urgent may go first; its return value is the answer.
@@ -27,7 +30,8 @@ class _Job:
 class Schedule:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too. The others take turns, one step or
+    An urgent job runs on the thread to its end, its units too; meanwhile no lane starts another
+    unit, for a while, so that it need not share the processor. The others take turns, one step or
     one unit each, so that neither a question nor a small document waits for a large one. A job
     whose caller is gone is dropped at its next step.
 
@@ -35,16 +39,24 @@ class Schedule:
         thread: runs every step; must have exactly one thread.
         lanes: runs units, as many at a time as it has threads.
         width: how many threads those are.
+        patience: seconds that a lane waits before each unit while something urgent goes on: longer
+            than a question takes, short enough that where there is always one, units still run.
     """
 
-    def __init__(self, thread: Executor, lanes: Executor, width: int) -> None:
+    def __init__(
+        self, thread: Executor, lanes: Executor, width: int, patience: float = _PATIENCE_SECONDS
+    ) -> None:
         self._thread = thread
         self._lanes = lanes
         self._width = width
+        self._patience = patience
         self._urgent: deque[_Job] = deque()
         self._patient: deque[_Job] = deque()
         self._divided: deque[_Job] = deque()
         self._open = 0
+        self._urgent_open = 0
+        self._calm = asyncio.Event()
+        self._calm.set()
         self._wake = asyncio.Event()
         self._wake_lanes = asyncio.Event()
         self._last_work = time.monotonic()
@@ -66,10 +78,22 @@ class Schedule:
         self._wake.set()
         self._open += 1
         try:
-            return await job.answer
+            with self._urgently() if urgent else nullcontext():
+                return await job.answer
         finally:
             self._open -= 1
             self._last_work = time.monotonic()
+
+    @contextmanager
+    def _urgently(self) -> Generator[None]:
+        self._urgent_open += 1
+        self._calm.clear()
+        try:
+            yield
+        finally:
+            self._urgent_open -= 1
+            if not self._urgent_open:
+                self._calm.set()
 
     async def work(self) -> None:
         """Serve the queues until cancelled."""
@@ -114,26 +138,32 @@ class Schedule:
             self._wake.set()
 
     async def _serve_lane(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             if not self._divided:
                 self._wake_lanes.clear()
                 await self._wake_lanes.wait()
-                continue
-            job = self._divided.popleft()
-            unit = job.units.popleft()
-            if job.units:
-                self._divided.append(job)
-            job.busy_lanes += 1
-            try:
-                if not job.answer.done():
-                    await loop.run_in_executor(self._lanes, unit)
-            except Exception as error:  # noqa: BLE001 - as for the thread's steps
-                _break(job, error)
-            finally:
-                job.busy_lanes -= 1
-            if not job.units:
-                self._queue_again(job)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._patience):
+                    await self._calm.wait()
+            # Another lane may have taken the last one meanwhile.
+            if self._divided:
+                await self._do_next_unit()
+
+    async def _do_next_unit(self) -> None:
+        job = self._divided.popleft()
+        unit = job.units.popleft()
+        if job.units:
+            self._divided.append(job)
+        job.busy_lanes += 1
+        try:
+            if not job.answer.done():
+                await asyncio.get_running_loop().run_in_executor(self._lanes, unit)
+        except Exception as error:  # noqa: BLE001 - as for the thread's steps
+            _break(job, error)
+        finally:
+            job.busy_lanes -= 1
+        if not job.units:
+            self._queue_again(job)
 
 
 def _break(job: _Job, error: Exception) -> None:

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def working_schedule(lanes: int = 1):
+async def working_schedule(lanes: int = 1, patience: float = 0.02):
     """A schedule at work."""
     with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(lanes) as pool:
-        schedule = Schedule(thread, pool, lanes)
+        schedule = Schedule(thread, pool, lanes, patience)
         working = asyncio.create_task(schedule.work())
         try:
             yield schedule
@@ -119,6 +119,44 @@ async def test_a_question_does_not_wait_for_the_units_of_an_ingestion():
         assert not slow.done()
         free.set()
         assert await slow == "done"
+
+
+async def test_no_lane_begins_a_unit_while_a_question_is_answered():
+    asked, free = threading.Event(), threading.Event()
+    done: list[int] = []
+
+    def answer() -> None:
+        asked.set()
+        free.wait(10)
+
+    async with working_schedule(patience=60) as schedule:
+        units: list[Unit] = [lambda: asked.wait(10) and None, *[lambda: done.append(1)] * 5]
+        ingesting = asyncio.create_task(schedule.run(divided(units), urgent=False))
+        await asyncio.sleep(0.05)
+        asking = asyncio.create_task(schedule.run(divided([answer]), urgent=True))
+        await asyncio.sleep(0.1)
+        assert asked.is_set()
+        assert not done
+        free.set()
+        assert await asking == await ingesting == "done"
+    assert len(done) == 5
+
+
+async def test_units_are_done_under_a_question_that_does_not_end():
+    asked, worked_off = threading.Event(), threading.Event()
+    results: list[bool] = []
+
+    def answer() -> None:
+        asked.set()
+        results.append(worked_off.wait(10))
+
+    async with working_schedule(patience=0.001) as schedule:
+        units: list[Unit] = [lambda: asked.wait(10) and None, lambda: None, worked_off.set]
+        ingesting = asyncio.create_task(schedule.run(divided(units), urgent=False))
+        await asyncio.sleep(0.05)
+        assert await schedule.run(divided([answer]), urgent=True) == "done"
+        assert await ingesting == "done"
+    assert results == [True]
 
 
 async def test_a_unit_that_fails_ends_its_own_job_only():
