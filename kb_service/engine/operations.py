@@ -180,6 +180,12 @@ def _documents(holdings: Holdings, body: ModelRequest) -> Generator[None, None, 
     return pack_documents((yield from holdings.shard(body.model).documents()))
 
 
+def _flush(holdings: Holdings, body: ModelRequest) -> Generator[None, None, Empty]:
+    yield
+    holdings.shard(body.model).flush()
+    return Empty()
+
+
 def _always(_body: Message) -> bool:
     return True
 
@@ -206,4 +212,5 @@ _OPERATIONS = {
     ),
     "points": _Operation(PointsRequest, Part.READS_INDEX, _points, _never),
     "documents": _Operation(ModelRequest, Part.READS_INDEX, _documents, _never),
+    "flush": _Operation(ModelRequest, Part.READS_INDEX, _flush, _never),
 }

@@ -21,6 +21,7 @@ from kb_service.engine.operations import parse
 from kb_service.engine.optimised_copy import Builder, Host, start_build, start_host
 from kb_service.engine.served_index import Place, ServedIndex
 from kb_service.vector_index.messages import DocumentsReply
+from kb_service.vector_index.shard import presync
 from kb_service.wire import IndexHealth, Message, Request
 
 _log = get_logger(__name__)
@@ -147,8 +148,10 @@ class Upkeep:
         await former.retire()
 
     async def _copied(self, index: ServedIndex, target: Path) -> Builder:
-        # Not flushed before: the copy has the log too, and flushing would hold up questions.
-        async with index.standing_still():
+        async with index.standing_still() as place:
+            # Else the engine would flush meanwhile, and change the files under who copies them.
+            await asyncio.to_thread(presync, index.home.folder)
+            await place.use(parse(_request("flush", index.model)))
             builder = await start_build(index.home.folder, target, index.home.record.dimension)
             try:
                 await builder.copied()

@@ -17,10 +17,12 @@ from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.engine.engine import Engine
 from kb_service.engine.loading import load
+from kb_service.engine.optimised_copy import Builder, start_build
 from kb_service.engine.serving import serve
 from kb_service.engine.upkeep import Policy
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
+from kb_service.vector_index.shard import Shard
 from kb_service.wire import EngineClient, IndexHealth
 from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
@@ -125,15 +127,15 @@ class NoEncoder:
 @pytest.fixture
 def opened_again(
     monkeypatch: pytest.MonkeyPatch,
-) -> Callable[[Path], AbstractAsyncContextManager[EngineClient]]:
+) -> Callable[..., AbstractAsyncContextManager[EngineClient]]:
     """Opens the folder of an engine that is gone as the next one does, in this process."""
     monkeypatch.setattr("kb_service.engine.loading.open_minilm", lambda *_: NoEncoder())
     # That is for a process that does nothing else.
     monkeypatch.setattr("kb_service.engine.engine.spare_what_is_loaded", lambda: None)
 
     @asynccontextmanager
-    async def open_again(folder: Path) -> AsyncIterator[EngineClient]:
-        settings = Settings(data_dir=folder, engine_socket=None, index_optimise_points=0)
+    async def open_again(folder: Path, optimise: int = 0) -> AsyncIterator[EngineClient]:
+        settings = Settings(data_dir=folder, engine_socket=None, index_optimise_points=optimise)
         engine = Engine(settings, lambda: load(settings))
         socket = settings.effective_engine_socket
         serving = asyncio.create_task(serve(socket, engine, stop_on=()))
@@ -146,6 +148,25 @@ def opened_again(
             await stopped(serving)
 
     return open_again
+
+
+@pytest.fixture
+def unflushed_at_copying(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Points that each shard that was ever flushed has still to flush when its folder is copied."""
+    flushed, seen = list[Shard](), list[int]()
+    flush = Shard.flush
+
+    def note(shard: Shard) -> None:
+        flush(shard)
+        flushed.append(shard)
+
+    async def start(source: Path, target: Path, dimension: int) -> Builder:
+        seen.extend(shard.unflushed for shard in set(flushed) if shard.folder == source)
+        return await start_build(source, target, dimension)
+
+    monkeypatch.setattr(Shard, "flush", note)
+    monkeypatch.setattr("kb_service.engine.upkeep.start_build", start)
+    return seen
 
 
 def index_of(client: EngineClient) -> RemoteVectorIndex:
@@ -193,6 +214,21 @@ async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_pat
         writer.index = index_of(client)
         assert not health_of(await client.health()).own_process
         await writer.check()
+
+
+async def test_nothing_is_left_to_flush_when_an_index_is_copied(
+    tmp_path, opened_again, unflushed_at_copying
+):
+    # The engine's own flush would change the files under who copies them.
+    async with opened_again(tmp_path / "data", optimise=ENOUGH) as client:
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        # An index at rest would be flushed anyway.
+        churning = asyncio.create_task(writer.churn())
+        await moved(client)
+        await stopped(churning)
+        await writer.check()
+    assert unflushed_at_copying == [0]
 
 
 async def test_room_of_deleted_points_is_freed_and_the_index_moves_again(tmp_path):
