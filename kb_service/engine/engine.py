@@ -7,7 +7,6 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Literal
 
 from core.errors import AgentexError, ShuttingDown
@@ -30,9 +29,14 @@ _log = get_logger(__name__)
 
 # A flush while nobody waits costs nobody anything; without one, a start replays the log.
 _FLUSH_SECONDS = 1.0
+# An import writes thousands of points a second, and a flush takes the longer the more there are.
+_LOOK_SECONDS = 0.25
 # Named as the backend of vectors that come from elsewhere.
 _ENDPOINT = "endpoint"
 _MOST_UNFLUSHED = 8192
+# Giving up a shard's memory holds Python's interpreter lock: 95 ms where there are 100,000 points.
+_CALM_SECONDS = 1.0
+_LONGEST_KEPT_SECONDS = 600.0
 
 
 class Engine:
@@ -56,6 +60,8 @@ class Engine:
         self._upkeep = Upkeep(self._indexes, policy, settings.effective_engine_socket)
         self._ready = asyncio.Event()
         self._answering = 0
+        self._last_asked = 0.0
+        self._former: set[asyncio.Task[None]] = set()
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._draining = False
@@ -118,6 +124,8 @@ class Engine:
             self._answering -= 1
             if not self._answering:
                 self._quiet.set()
+            if task.urgent:
+                self._last_asked = time.monotonic()
 
     def health(self) -> EngineHealth:
         """What the engine is and how far it has come; never waits for the thread."""
@@ -156,6 +164,9 @@ class Engine:
         holdings, self._holdings = self._holdings, None
         self._ready.set()
         await self._upkeep.close()
+        for former in self._former:
+            former.cancel()
+        await asyncio.gather(*self._former, return_exceptions=True)
         if holdings is not None:
             await asyncio.get_running_loop().run_in_executor(self._thread, holdings.close)
         for index in self._indexes.values():
@@ -188,22 +199,31 @@ class Engine:
         )
 
     def _local_place(self, model: str) -> Place:
-        def let_go(holdings: Holdings) -> Path:
-            shard = holdings.shards.pop(model)
-            shard.abandon()
-            return shard.folder
-
         async def close() -> None:
             if self._holdings is not None:
                 loop = asyncio.get_running_loop()
-                folder = await loop.run_in_executor(self._thread, let_go, self._holdings)
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                # On the thread: it may be flushing this very shard.
+                shard = await loop.run_in_executor(self._thread, self._holdings.shards.pop, model)
+                await asyncio.to_thread(shutil.rmtree, shard.folder, ignore_errors=True)
+                former = asyncio.create_task(self._abandon_when_calm(shard))
+                self._former.add(former)
+                former.add_done_callback(self._former.discard)
 
         return Place(self._locally, close)
 
+    async def _abandon_when_calm(self, shard: Shard) -> None:
+        """Give up the memory of a shard that nobody uses any more, when nobody asks anything."""
+        latest = time.monotonic() + _LONGEST_KEPT_SECONDS
+        while True:
+            left = min(self._last_asked + _CALM_SECONDS, latest) - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(left)
+        await asyncio.get_running_loop().run_in_executor(self._thread, shard.abandon)
+
     async def _keep_flushed(self, holdings: Holdings) -> None:
         while True:
-            await asyncio.sleep(_FLUSH_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS)
             idle = self._schedule.idle_seconds > _FLUSH_SECONDS
             for shard in list(holdings.shards.values()):
                 if shard.unflushed > (0 if idle else _MOST_UNFLUSHED):

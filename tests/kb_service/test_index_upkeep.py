@@ -338,6 +338,34 @@ async def test_no_question_waits_long_while_an_index_is_optimised(tmp_path):
         assert max(waits) < max(1.0, (time.monotonic() - started) / 2)
 
 
+async def test_former_shard_is_given_up_when_nobody_has_asked_for_a_while(
+    tmp_path, opened_again, monkeypatch
+):
+    # That freezes the engine, the longer the more points it had.
+    monkeypatch.setattr("kb_service.engine.engine._CALM_SECONDS", 3.0)
+    given_up: list[float] = []
+    abandon = Shard.abandon
+
+    def note(shard: Shard) -> None:
+        given_up.append(time.monotonic())
+        abandon(shard)
+
+    monkeypatch.setattr(Shard, "abandon", note)
+    async with opened_again(tmp_path / "data", optimise=ENOUGH) as client:
+        writer = Writer(index_of(client))
+        await writer.write(ENOUGH // POINTS_EACH)
+        moving = asyncio.create_task(moved(client))
+        dense = chunks(1)[0].dense
+        more, asked = 20, 0.0
+        while more and not given_up:
+            await writer.index.query(kb_ids=["kb"], dense=dense, sparse=None, depth=10)
+            asked = time.monotonic()
+            await asyncio.sleep(0.05)
+            more -= moving.done()
+        await until(client, lambda _: bool(given_up), 30)
+    assert given_up[0] - asked > 1.0
+
+
 @pytest.mark.parametrize(
     ("points", "written", "deleted", "optimised", "due"),
     [
