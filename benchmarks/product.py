@@ -257,6 +257,10 @@ class Session:
         answer.raise_for_status()
         return answer.json()["data"]
 
+    async def delete(self, path: str) -> None:
+        """Delete what a path names."""
+        (await self._http.delete(path)).raise_for_status()
+
     async def _upload_each(
         self, kb_id: str, queue: Iterator[Upload], documents: dict[str, str]
     ) -> None:

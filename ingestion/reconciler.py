@@ -1,10 +1,11 @@
 """Brings the queue, the index and the files back in line with SQL, whatever was lost."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import case
 from sqlmodel import col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from core.database.clock import database_now
 from core.database.types import is_id, utc_now
@@ -38,8 +39,7 @@ async def requeue(bench: Workbench) -> int:
     await _expire_leases(bench)
     now = utc_now()
     async with bench.database.reading() as session:
-        deleted = select(Document.id).where(col(Document.deleted_at) < now - _GRACE)
-        documents_deleted = (await session.exec(deleted)).all()
+        documents_deleted = (await session.exec(_deleted_before(now - _GRACE))).all()
         gone = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
         knowledge_bases_gone = (await session.exec(gone)).all()
         uncleared = await leases.abandoned(session)
@@ -52,6 +52,15 @@ async def requeue(bench: Workbench) -> int:
     if not (documents_deleted or knowledge_bases_gone):
         return 0
     return await _enqueue_missing(bench, documents_deleted, knowledge_bases_gone)
+
+
+def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
+    """Documents deleted one by one: a deleted knowledge base takes its own along."""
+    return (
+        select(Document.id)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(col(Document.deleted_at) < moment, col(KnowledgeBase.deleted_at).is_(None))
+    )
 
 
 async def _expire_leases(bench: Workbench) -> None:

@@ -6,7 +6,7 @@ from kb_service.documents.actions import (
     ActionOutcome,
     act,
     act_on_many,
-    delete_chunks,
+    delete_rows,
     ids_of_status,
 )
 from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
@@ -79,7 +79,7 @@ __all__ = [
     "clean_name",
     "clear_key",
     "count_ahead",
-    "delete_chunks",
+    "delete_rows",
     "enqueue_clear",
     "enqueue_erase",
     "erase_key",

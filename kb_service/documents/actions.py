@@ -217,6 +217,20 @@ async def ids_of_status(
     return (await session.exec(query)).all()
 
 
-async def delete_chunks(session: AsyncSession, document_id: str) -> None:
-    """Remove all chunk rows of a document."""
-    await session.exec(delete_from(Chunk).where(col(Chunk.document_id) == document_id))
+async def delete_rows(session: AsyncSession, document_ids: Sequence[str], limit: int) -> bool:
+    """Remove the rows of documents and of their chunks, no more than so many chunks at once.
+
+    Args:
+        session: to write with.
+        document_ids: whose points and files are gone.
+        limit: chunks that are removed at most.
+
+    Returns:
+        Whether all is gone; otherwise only chunks were removed, and there may be more.
+    """
+    some = select(Chunk.id).where(col(Chunk.document_id).in_(document_ids)).limit(limit)
+    gone = await session.exec(delete_from(Chunk).where(col(Chunk.id).in_(some)))
+    if gone.rowcount >= limit:
+        return False
+    await session.exec(delete_from(Document).where(col(Document.id).in_(document_ids)))
+    return True

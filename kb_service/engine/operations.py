@@ -150,16 +150,14 @@ def _search(
 def _delete_document(
     holdings: Holdings, body: DeleteDocumentRequest
 ) -> Generator[None, None, Empty]:
-    yield from ()
-    holdings.shard(body.model).delete_document(body.document_id, body.revisions)
+    yield from holdings.shard(body.model).delete_document(body.document_id, body.revisions)
     return Empty()
 
 
 def _delete_knowledge_base(
     holdings: Holdings, body: DeleteKnowledgeBaseRequest
 ) -> Generator[None, None, Empty]:
-    yield from ()
-    holdings.shard(body.model).delete_knowledge_base(body.kb_id)
+    yield from holdings.shard(body.model).delete_knowledge_base(body.kb_id)
     return Empty()
 
 

@@ -75,12 +75,12 @@ class EdgeVectorIndex:
     ) -> None:
         """See ``VectorIndex.delete_document``."""
         shard = self._opened()
-        await self._run(lambda: shard.delete_document(document_id, revisions))
+        await self._run(lambda: run_steps(shard.delete_document(document_id, revisions)))
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
         """See ``VectorIndex.delete_knowledge_base``."""
         shard = self._opened()
-        await self._run(lambda: shard.delete_knowledge_base(kb_id))
+        await self._run(lambda: run_steps(shard.delete_knowledge_base(kb_id)))
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
         """See ``VectorIndex.count``."""

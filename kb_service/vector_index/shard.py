@@ -58,8 +58,10 @@ from kb_service.vector_index.stored import (
 )
 from kb_service.vector_index.validation import check_points, check_query
 
-# An update holds Python's interpreter lock: 256 points take about 10 ms.
+# An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000
+# about 7 ms.
 _POINTS_PER_UPDATE = 256
+_POINTS_PER_DELETION = 2000
 _PAGE = 2000
 # Below this much free space a failed write is taken for a full disk.
 _LEAST_FREE_BYTES = 64 * 2**20
@@ -137,18 +139,20 @@ class Shard:
             legs = dict(zip(requests, self._shown.hits(answers), strict=True))
         return Legs(dense=legs.get(DENSE, []), sparse=legs.get(BM25, []))
 
-    def delete_document(self, document_id: str, revisions: Collection[int] | None) -> None:
-        """Delete a document's points, or those of these revisions."""
+    def delete_document(
+        self, document_id: str, revisions: Collection[int] | None
+    ) -> Generator[None]:
+        """Delete a document's points, or those of these revisions, pausing before each part."""
         mine = _equals("document_id", document_id)
         condemned = Filter(must=[mine])
         if revisions is not None:
             named = FieldCondition(key="revision", match=MatchAny(list(revisions)))
             condemned = Filter(must=[mine, named])
-        self._delete(condemned)
+        yield from self._delete(condemned)
 
-    def delete_knowledge_base(self, kb_id: str) -> None:
-        """Delete every point of a knowledge base."""
-        self._delete(Filter(must=[_equals("kb_id", kb_id)]))
+    def delete_knowledge_base(self, kb_id: str) -> Generator[None]:
+        """Delete every point of a knowledge base, pausing before each part."""
+        yield from self._delete(Filter(must=[_equals("kb_id", kb_id)]))
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
         """The exact number of points that match what is given."""
@@ -243,11 +247,21 @@ class Shard:
             with_payload=self._shown.payload_wanted,
         )
 
-    def _delete(self, condemned: Filter) -> None:
-        before = self.points
-        self._update(UpdateOperation.delete_points_by_filter(condemned))
-        self.deleted += before - self.points
-        self.unflushed += 1
+    def _delete(self, condemned: Filter) -> Generator[None]:
+        part = ScrollRequest(
+            limit=_POINTS_PER_DELETION, filter=condemned, with_payload=False, with_vector=False
+        )
+        while True:
+            yield
+            with self._translated():
+                records, following = self._shard.scroll(part)
+            if records:
+                before = self.points
+                self._update(UpdateOperation.delete_points([record.id for record in records]))
+                self.deleted += before - self.points
+                self.unflushed += 1
+            if following is None:
+                return
 
     def _update(self, operation: UpdateOperation) -> None:
         with self._translated():

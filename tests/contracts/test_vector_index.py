@@ -350,6 +350,18 @@ async def test_knowledge_base_leaves_no_point_when_deleted(index):
     assert await index.count(kb_id=other) == 1
 
 
+async def test_what_is_large_leaves_no_point_when_deleted(index, monkeypatch):
+    monkeypatch.setattr("kb_service.vector_index.shard._POINTS_PER_DELETION", 10)
+    kb_id, document_id, neighbour = new_id(), new_id(), new_id()
+    await index.upsert([chunk(kb_id, document_id, i) for i in range(35)])
+    await index.upsert([chunk(kb_id, neighbour, i) for i in range(30)])
+    await index.delete_document(document_id)
+    assert await index.count(document_id=document_id) == 0
+    assert await index.count(kb_id=kb_id) == 30
+    await index.delete_knowledge_base(kb_id)
+    assert await index.count(kb_id=kb_id) == 0
+
+
 async def test_documents_are_listed_with_their_revisions_and_counts(index):
     kb_id, document_id, other = new_id(), new_id(), new_id()
     before = await index.count()

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func
+from sqlalchemy import event, func
 from sqlmodel import select
 
 from core.database.types import new_id, utc_now
@@ -129,11 +130,51 @@ async def test_deleted_knowledge_base_goes_with_all_documents(bench: Workbench):
 async def test_knowledge_base_with_a_held_document_waits_for_it(bench: Workbench):
     document = await indexed(bench)
     kb_id = document.knowledge_base_id
+    await indexed(bench, kb_id=kb_id)
     async with unit_of_work(bench.database) as work:
         await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
     await edit(bench.database, document.id, lease_until=utc_now() + timedelta(seconds=60))
     await erase_knowledge_base(bench, kb_id)
-    assert await count(bench, KnowledgeBase) == 1
+    assert await count(bench, KnowledgeBase) == await count(bench, Document) == 1
+    assert await bench.store.keys() == [document.storage_key]
     await edit(bench.database, document.id, lease_until=None)
     await erase_knowledge_base(bench, kb_id)
     assert await count(bench, KnowledgeBase) == await count(bench, Document) == 0
+
+
+async def test_large_knowledge_base_is_erased_in_few_transactions_of_few_rows(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ingestion.erasure._CHUNKS_AT_ONCE", 50)
+    kb_id = (await upload(bench, TEXT)).knowledge_base_id
+    for number in range(110):
+        await upload(bench, TEXT, name=f"{number}.md", kb_id=kb_id)
+    many = await indexed(bench, kb_id=kb_id)
+    await add_chunks(bench, many, 120)
+    async with unit_of_work(bench.database) as work:
+        await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
+    removed = list[tuple[str, int]]()
+
+    def note(_connection: object, cursor: Any, statement: str, *_: object) -> None:
+        if statement.startswith("DELETE"):
+            removed.append((statement.split()[2], cursor.rowcount))
+
+    event.listen(bench.database.engine.sync_engine, "after_cursor_execute", note)
+    await erase_knowledge_base(bench, kb_id)
+    assert await count(bench, KnowledgeBase) == await count(bench, Document) == 0
+    assert await count(bench, Chunk) == await bench.spaces.default.index.count(kb_id=kb_id) == 0
+    assert await bench.store.keys() == []
+    assert sum(rows for table, rows in removed if table == "chunk") > 120
+    assert max(rows for table, rows in removed if table == "chunk") <= 50
+    assert len(removed) < 12
+
+
+async def add_chunks(bench: Workbench, document: Document, count: int) -> None:
+    async with unit_of_work(bench.database) as work:
+        query = select(Chunk).where(Chunk.document_id == document.id)
+        first = (await work.session.exec(query)).one()
+        rows = [
+            Chunk.model_validate({**first.model_dump(), "id": new_id(), "position": 1 + number})
+            for number in range(count)
+        ]
+        work.session.add_all(rows)
