@@ -3,6 +3,8 @@
 # qdrant_edge ships stubs whose payloads are Any.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
+# An id may be a number or a text too; all of ours are UUIDs.
+# pyright: reportAttributeAccessIssue=false
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +15,6 @@ from qdrant_edge import EdgeShard, ScoredPoint
 
 from kb_service.vector_index.protocol import ScoredChunk
 from kb_service.vector_index.stored import SHOWN, hit_of
-
-PointId = int | str | UUID
 
 # About 7 MB.
 _MOST_KEPT = 20_000
@@ -39,7 +39,8 @@ class ShownPoints:
 
     def __init__(self, shard: EdgeShard) -> None:
         self._shard = shard
-        self._kept: dict[PointId, _Kept] = {}
+        # By the number that a point's id is: ids themselves are compared in Python.
+        self._kept: dict[int, _Kept] = {}
         self._knows_most = False
 
     @property
@@ -50,37 +51,36 @@ class ShownPoints:
     def hits(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[list[ScoredChunk]]:
         """The hits of a query that brought ``payload_wanted``, each leg in its order."""
         # Each look at a point's id makes one.
-        found = [[(point.id, point) for point in leg] for leg in legs]
+        found = [[(point.id.int, point) for point in leg] for leg in legs]
         points = dict(pair for leg in found for pair in leg)
-        unknown = [id_ for id_ in points if id_ not in self._kept]
+        unknown = [number for number in points if number not in self._kept]
         if len(self._kept) + len(unknown) > _MOST_KEPT:
             self._kept.clear()
             unknown = list(points)
-        payloads = self._payloads(unknown, points)
-        self._kept |= {id_: _kept(id_, payload) for id_, payload in payloads.items()}
+        if unknown:
+            self._learn({number: points[number] for number in unknown})
         self._knows_most = 2 * len(unknown) < len(points)
-        return [[self._hit(id_, point.score) for id_, point in leg] for leg in found]
+        return [[self._hit(number, point.score) for number, point in leg] for leg in found]
 
     def forget(self, ids: Iterable[str]) -> None:
         """Points of these ids are about to be replaced."""
         if self._kept:
             for id_ in ids:
-                self._kept.pop(UUID(id_), None)
+                self._kept.pop(UUID(id_).int, None)
 
-    def _payloads(
-        self, unknown: Sequence[PointId], points: Mapping[PointId, ScoredPoint]
-    ) -> dict[PointId, dict[str, Any] | None]:
-        if not self._knows_most or not unknown:
-            return {id_: points[id_].payload for id_ in unknown}
-        records = self._shard.retrieve(list(unknown), SHOWN, False)
-        return {record.id: record.payload for record in records}
+    def _learn(self, unknown: Mapping[int, ScoredPoint]) -> None:
+        if not self._knows_most:
+            self._kept |= {n: _kept(UUID(int=n), point.payload) for n, point in unknown.items()}
+            return
+        for record in self._shard.retrieve([UUID(int=n) for n in unknown], SHOWN, False):
+            self._kept[record.id.int] = _kept(record.id, record.payload)
 
-    def _hit(self, id_: PointId, score: float) -> ScoredChunk:
-        kept = self._kept[id_]
-        return ScoredChunk(kept.id, score, kept.document_id, kept.revision, kept.chunk_id)
+    def _hit(self, number: int, score: float) -> ScoredChunk:
+        id_, document_id, revision, chunk_id = self._kept[number]
+        return ScoredChunk(id_, score, document_id, revision, chunk_id)
 
 
-def _kept(id_: PointId, payload: Mapping[str, Any] | None) -> _Kept:
+def _kept(id_: int | str | UUID, payload: Mapping[str, Any] | None) -> _Kept:
     hit = hit_of(id_, 0.0, payload)
     # A document's points share its id.
     return _Kept(hit.id, sys.intern(hit.document_id), hit.revision, hit.chunk_id)
