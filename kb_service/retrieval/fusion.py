@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from kb_service.text.lexical import is_cjk_dominant
@@ -120,9 +121,19 @@ def fuse(
     is_cut = sparse_is_cut or len(sparse) >= depth
     sparse_places = _places(sparse[:depth], lowest=None if is_cut else 0.0)
     dense_places = _places(dense[:depth], lowest=None, flat=1.0)
-    ids = dict.fromkeys([*sparse_places, *(dense_places if weight > 0 else ())])
-    hits = [_fused(id_, dense_places.get(id_), sparse_places.get(id_), weight) for id_ in ids]
-    hits.sort(key=lambda hit: -hit.score)
+    hits = [
+        FusedHit(id_, words.normalised + weight * meaning.normalised, meaning, words)
+        if (meaning := dense_places.get(id_))
+        else FusedHit(id_, words.normalised, None, words)
+        for id_, words in sparse_places.items()
+    ]
+    if weight > 0:
+        hits += [
+            FusedHit(id_, weight * meaning.normalised, meaning, None)
+            for id_, meaning in dense_places.items()
+            if id_ not in sparse_places
+        ]
+    hits.sort(key=attrgetter("score"), reverse=True)
     return Fusion(tuple(hits), weight)
 
 
@@ -138,8 +149,3 @@ def _places(
         hit.id: LegPlace(rank, hit.score, flat if high == low else (hit.score - low) / span)
         for rank, hit in enumerate(hits, start=1)
     }
-
-
-def _fused(id_: str, dense: LegPlace | None, sparse: LegPlace | None, weight: float) -> FusedHit:
-    score = (sparse.normalised if sparse else 0.0) + weight * (dense.normalised if dense else 0.0)
-    return FusedHit(id_, score, dense, sparse)

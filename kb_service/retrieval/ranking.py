@@ -37,15 +37,16 @@ class Selection:
         """Fill ``passages``, and ``reasons`` for the hits that are not among them."""
         request = self._request
         hits = [hit for hit in ranked if hit.score >= request.score_threshold]
-        for hit in ranked[len(hits) :]:
-            self.reasons[hit.id] = Reason.THRESHOLD
+        self._drop(ranked[len(hits) :], Reason.THRESHOLD)
         place = 0
         while place < len(hits) and len(self.passages) < request.top_k:
             part = hits[place : place + request.top_k - len(self.passages)]
             place += len(part)
             await self._take(part)
-        for hit in hits[place:]:
-            self.reasons[hit.id] = Reason.TOP_K
+        self._drop(hits[place:], Reason.TOP_K)
+
+    def _drop(self, hits: Sequence[RankedHit], reason: Reason) -> None:
+        self.reasons |= dict.fromkeys([hit.id for hit in hits], reason)
 
     async def _take(self, part: Sequence[RankedHit]) -> None:
         found = {passage.hit.id: passage for passage in await load_passages(self._session, part)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -72,17 +73,17 @@ def rerank(
         _ranked(hit, float(window), float(share), most)
         for hit, window, share in zip(head, coverage, phrase, strict=True)
     ]
-    ranked.sort(key=lambda hit: -hit.final)
-    return ranked + [_ranked(hit, 0.0, 0.0, most) for hit in tail]
+    ranked.sort(key=attrgetter("final"), reverse=True)
+    return ranked + _in_order(tail, most)
 
 
 def unreranked(fusion: Fusion) -> list[RankedHit]:
     """The hits in the order of the fusion; their scores are shares of the most it can give."""
-    most = 1 + fusion.dense_weight
-    return [
-        RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit)
-        for hit in fusion.hits
-    ]
+    return _in_order(fusion.hits, 1 + fusion.dense_weight)
+
+
+def _in_order(hits: Sequence[FusedHit], most: float) -> list[RankedHit]:
+    return [RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit) for hit in hits]
 
 
 def _ranked(hit: FusedHit, window: float, phrase: float, most: float) -> RankedHit:
