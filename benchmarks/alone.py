@@ -5,18 +5,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 from core.settings import get_settings
 from kb_service.embeddings.local import lanes_of
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import Backend, choose_backend, cpu_flags
 from kb_service.embeddings.minilm.encoder import open_minilm
 from kb_service.embeddings.protocol import Vectors
 
 
 class Alone:
-    """What the engine's encoder does when nothing else goes on: the bound of all that uses it."""
+    """What the engine's encoder does when nothing else goes on: the bound of all that uses it.
 
-    def __init__(self) -> None:
+    Args:
+        backend: runs it; by default the one that suits this processor.
+    """
+
+    def __init__(self, backend: Backend | None = None) -> None:
         settings = get_settings()
         threads = settings.effective_encoder_threads
-        self._encoder = open_minilm(settings.cache_dir, choose_backend(cpu_flags()), threads)
+        backend = backend or choose_backend(cpu_flags())
+        self._encoder = open_minilm(settings.cache_dir, backend, threads)
         self._encoder.warm_up()
         self._pool = ThreadPoolExecutor(lanes_of(threads))
         self.backend = self._encoder.backend
