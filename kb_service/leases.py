@@ -211,6 +211,9 @@ async def advance(
 ) -> bool:
     """Renew the lease and write how far the work is.
 
+    A row that somebody else is just changing is left to them, so that no other document of a
+    bundle waits for it: the next call renews it, long before the lease ends.
+
     Returns:
         False when the lease was lost or the document deleted: the worker must stop and write
         nothing more.
@@ -223,16 +226,20 @@ async def advance(
         "stage_now": stage,
         "progress_now": progress,
     }
-    return (await work.session.exec(_advance(), params=values)).rowcount > 0
+    if (await work.session.exec(_advance(), params=values)).rowcount > 0:
+        return True
+    still = select(Document.id).where(*held())
+    return (await work.session.exec(still, params=held_by(lease))).first() is not None
 
 
 @cache
 def _advance() -> Update:
     now, stage = _moment("now"), bindparam("stage_now", type_=String())
     is_new = col(Document.stage) != stage
+    free = select(Document.id).where(*held()).with_for_update(skip_locked=True)
     return (
         update(Document)
-        .where(*held())
+        .where(col(Document.id).in_(free))
         .values(
             lease_until=_moment("until"),
             updated_at=now,
