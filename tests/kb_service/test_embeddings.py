@@ -88,7 +88,9 @@ def test_order_is_kept_when_texts_are_batched_by_length(minilm):
     texts = [SENTENCES[i % 6] * (1 + (i * 7) % 11) for i in range(40)]
     together = minilm.encode(texts)
     alone = np.concatenate([minilm.encode([text]) for text in texts])
-    assert least_cosine(together, alone) >= 0.999
+    # In int8 a batch has one scale for all its numbers, so that a text's vector depends on the others.
+    floor = 0.9 if minilm.backend is Backend.ONNXRUNTIME_INT8 else 0.999
+    assert least_cosine(together, alone) >= floor
 
 
 def test_awkward_texts_are_encoded_when_given(minilm):

@@ -58,8 +58,7 @@ def cpu_flags() -> frozenset[str]:
 def choose_backend(flags: frozenset[str]) -> Backend:
     """The fastest backend whose numbers were checked on CPUs with these flags.
 
-    bf16 needs hardware bf16; int8 was only measured with VNNI, so older CPUs stay with fp32
-    (``reference/retrieval.md`` section 4).
+    bf16 needs hardware bf16, int8 VNNI; older CPUs stay with fp32 (docs/decisions/0060).
     """
     if flags & {"avx512_bf16", "amx_bf16"}:
         return Backend.OPENVINO_BF16
