@@ -4,14 +4,15 @@ Requests go out at a fixed rate, whether or not the one before was answered, so 
 in all that fall into it. The baseline is the same requests to the same idle server. Measured twice:
 while a backlog is worked off, and while eight uploads at a time come in as well. Those come from
 another process, so that what the requests wait for is the server and not their own client.
+How fast the backlog is worked off meanwhile is shown beside its speed without requests.
 """
 
 import asyncio
 import itertools
 import multiprocessing
 import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.generated import paragraphs, questions
 from benchmarks.product import Product, Session, Upload, logged_in, running_product
@@ -20,8 +21,9 @@ from benchmarks.table import Row, percentile, show
 _SECONDS = 20
 _PER_SECOND = 25
 _STORED = 20
-# Half a minute's work and more.
-_BACKLOG = 400
+# Of ten passages each: more than is worked off while it is measured, with and without requests.
+_BACKLOG = 1000
+_UNDISTURBED_SECONDS = 15
 _PARAGRAPHS = 10
 # Loading what an uploading process needs.
 _START_SECONDS = 3
@@ -90,7 +92,18 @@ def _uploads(product: Product, kb_id: str) -> Generator[None]:
         other.join()
 
 
-async def _measure(product: Product) -> dict[str, _Load]:
+@asynccontextmanager
+async def _pace(session: Session, kb_id: str, paces: list[float]) -> AsyncGenerator[None]:
+    """Note how many documents a second are worked off meanwhile."""
+    started, before = time.perf_counter(), await session.count(kb_id, "completed")
+    yield
+    done = await session.count(kb_id, "completed") - before
+    paces.append(done / (time.perf_counter() - started))
+
+
+async def _measure(product: Product) -> tuple[dict[str, _Load], list[float]]:
+    """The requests of each phase; documents a second without requests, then beside them."""
+    paces = list[float]()
     async with logged_in(product) as session:
         kb_id = await session.create("read and searched")
         await session.ingest(kb_id, _documents(_STORED, seed=3))
@@ -100,16 +113,19 @@ async def _measure(product: Product) -> dict[str, _Load]:
         await loads["idle"].run()
         second = await session.create("ingested")
         await session.upload(second, _documents(_BACKLOG, seed=4))
-        await loads["with a backlog"].run()
+        async with _pace(session, second, paces):
+            await asyncio.sleep(_UNDISTURBED_SECONDS)
+        async with _pace(session, second, paces):
+            await loads["with a backlog"].run()
         with _uploads(product, second):
             await loads["with uploads"].run()
-    return loads
+    return loads, paces
 
 
 def run() -> list[Row]:
     """p50 and p99 of reads and of searches; a ratio of 0.33 is three times the idle time."""
     with running_product() as product:
-        loads = asyncio.run(_measure(product))
+        loads, (alone, beside) = asyncio.run(_measure(product))
     idle = loads["idle"]
     rows: list[Row] = []
     for phase in ("with a backlog", "with uploads"):
@@ -125,7 +141,8 @@ def run() -> list[Row]:
                     theirs / ours,
                 )
             )
-    return rows
+    what = f"documents ingested a second beside {_PER_SECOND} requests a second"
+    return [*rows, Row(what, f"{beside:.1f}", f"without requests {alone:.1f}", beside / alone)]
 
 
 if __name__ == "__main__":

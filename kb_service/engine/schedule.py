@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kb_service.embeddings.local import Unit
 
 _PATIENCE_SECONDS = 0.02
+_REST_SECONDS = 1.0
 
 Steps = Generator[Sequence[Unit] | None, None, object]
 """Work that pauses wherever something more urgent may go first; its return value is the answer.
@@ -31,9 +32,11 @@ class Schedule:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
     An urgent job runs on the thread to its end, its units too; meanwhile no lane starts another
-    unit, for a while, so that it need not share the processor. The others take turns, one step or
-    one unit each, so that neither a question nor a small document waits for a large one. A job
-    whose caller is gone is dropped at its next step.
+    unit, for a while, so that it need not share the processor. Where there are several lanes, one
+    of them rests until no urgent job has come for some time: a unit under way can't be interrupted,
+    so that who asks, and all that serves them, finds a processor free only if it was left free.
+    The others take turns, one step or one unit each, so that neither a question nor a small
+    document waits for a large one. A job whose caller is gone is dropped at its next step.
 
     Args:
         thread: runs every step; must have exactly one thread.
@@ -41,15 +44,25 @@ class Schedule:
         width: how many threads those are.
         patience: seconds that a lane waits before each unit while something urgent goes on: longer
             than a question takes, short enough that where there is always one, units still run.
+        rest: seconds without an urgent job after which all lanes work again: longer than the pauses
+            of people who search at the same time, short enough that a search now and then costs
+            documents nothing that anybody would notice.
     """
 
     def __init__(
-        self, thread: Executor, lanes: Executor, width: int, patience: float = _PATIENCE_SECONDS
+        self,
+        thread: Executor,
+        lanes: Executor,
+        width: int,
+        *,
+        patience: float = _PATIENCE_SECONDS,
+        rest: float = _REST_SECONDS,
     ) -> None:
         self._thread = thread
         self._lanes = lanes
         self._width = width
         self._patience = patience
+        self._rest = rest
         self._urgent: deque[_Job] = deque()
         self._patient: deque[_Job] = deque()
         self._divided: deque[_Job] = deque()
@@ -60,6 +73,7 @@ class Schedule:
         self._wake = asyncio.Event()
         self._wake_lanes = asyncio.Event()
         self._last_work = time.monotonic()
+        self._last_urgent = -rest
 
     @property
     def waiting(self) -> int:
@@ -87,6 +101,7 @@ class Schedule:
     @contextmanager
     def _urgently(self) -> Generator[None]:
         self._urgent_open += 1
+        self._last_urgent = time.monotonic()
         self._calm.clear()
         try:
             yield
@@ -99,8 +114,9 @@ class Schedule:
         """Serve the queues until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._serve_thread())
-            for _ in range(self._width):
-                group.create_task(self._serve_lane())
+            group.create_task(self._serve_lane(rests=self._width > 1))
+            for _ in range(self._width - 1):
+                group.create_task(self._serve_lane(rests=False))
 
     async def _serve_thread(self) -> None:
         while True:
@@ -137,17 +153,26 @@ class Schedule:
             self._patient.append(job)
             self._wake.set()
 
-    async def _serve_lane(self) -> None:
+    async def _serve_lane(self, *, rests: bool) -> None:
         while True:
             if not self._divided:
                 self._wake_lanes.clear()
                 await self._wake_lanes.wait()
+            if rests:
+                await self._rest_out()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._patience):
                     await self._calm.wait()
             # Another lane may have taken the last one meanwhile.
             if self._divided:
                 await self._do_next_unit()
+
+    async def _rest_out(self) -> None:
+        while True:
+            left = self._last_urgent + self._rest - time.monotonic()
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
 
     async def _do_next_unit(self) -> None:
         job = self._divided.popleft()

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def working_schedule(lanes: int = 1, patience: float = 0.02):
+async def working_schedule(lanes: int = 1, patience: float = 0.02, rest: float = 0.0):
     """A schedule at work."""
     with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(lanes) as pool:
-        schedule = Schedule(thread, pool, lanes, patience)
+        schedule = Schedule(thread, pool, lanes, patience=patience, rest=rest)
         working = asyncio.create_task(schedule.work())
         try:
             yield schedule
@@ -157,6 +157,43 @@ async def test_units_are_done_under_a_question_that_does_not_end():
         assert await schedule.run(divided([answer]), urgent=True) == "done"
         assert await ingesting == "done"
     assert results == [True]
+
+
+async def test_one_lane_of_several_rests_while_questions_come():
+    guard, at_once, most = threading.Lock(), 0, 0
+
+    def unit() -> None:
+        nonlocal at_once, most
+        with guard:
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.005)
+        with guard:
+            at_once -= 1
+
+    async with working_schedule(lanes=3, rest=60) as schedule:
+        before = divided([unit] * 30)
+        assert await schedule.run(before, urgent=False) == "done"
+        assert most == 3
+        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
+        most = 0
+        assert await schedule.run(divided([unit] * 30), urgent=False) == "done"
+    assert most == 2
+
+
+async def test_all_lanes_work_again_when_no_question_has_come_for_a_while():
+    both = threading.Barrier(2)
+    async with working_schedule(lanes=2, rest=0.2) as schedule:
+        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
+        job = divided([lambda: both.wait(10) and None] * 2)
+        assert await schedule.run(job, urgent=False) == "done"
+    assert not both.broken
+
+
+async def test_a_lane_that_is_alone_never_rests():
+    async with working_schedule(rest=60) as schedule:
+        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
+        assert await schedule.run(divided([lambda: None] * 5), urgent=False) == "done"
 
 
 async def test_a_unit_that_fails_ends_its_own_job_only():
