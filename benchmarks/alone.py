@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from core.settings import get_settings
 from kb_service.embeddings.local import lanes_of
-from kb_service.embeddings.minilm.backends import Backend, choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import Backend, choose_backend
 from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.processor import this_processor
 from kb_service.embeddings.protocol import Vectors
 
 
@@ -20,7 +21,7 @@ class Alone:
     def __init__(self, backend: Backend | None = None) -> None:
         settings = get_settings()
         threads = settings.effective_encoder_threads
-        backend = backend or choose_backend(cpu_flags())
+        backend = backend or choose_backend(this_processor())
         self._encoder = open_minilm(settings.cache_dir, backend, threads)
         self._encoder.warm_up()
         self._pool = ThreadPoolExecutor(lanes_of(threads))

@@ -1,6 +1,6 @@
 """The encoder against sentence-transformers on the same weights: ``python -m benchmarks.encoder``.
 
-Both run in this process and take turns. A backend named behind it (``onnxruntime-int8``) is measured
+Both run in this process and take turns. A backend named behind it (``openvino-int8``) is measured
 instead of the one that suits this processor: what machines without bf16 have.
 """
 

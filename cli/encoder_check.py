@@ -8,13 +8,14 @@ import json
 import sys
 
 from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import choose_backend
 from kb_service.embeddings.minilm.files import is_prepared, prepared_folder
+from kb_service.embeddings.processor import this_processor
 
 
 def main() -> None:
     """Print ``{"backend": name, "prepared": bool}``."""
-    backend = choose_backend(cpu_flags())
+    backend = choose_backend(this_processor())
     prepared = is_prepared(prepared_folder(get_settings().cache_dir, backend))
     json.dump({"backend": backend.value, "prepared": prepared}, sys.stdout)
 

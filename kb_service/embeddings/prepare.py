@@ -5,14 +5,15 @@ import time
 
 from core.settings import get_settings
 from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import choose_backend
 from kb_service.embeddings.minilm.files import is_prepared, prepare, prepared_folder
+from kb_service.embeddings.processor import this_processor
 
 
 def main() -> None:
     """Convert for this machine's CPU and say what was done."""
     cache_dir = get_settings().cache_dir
-    backend = choose_backend(cpu_flags())
+    backend = choose_backend(this_processor())
     folder = prepared_folder(cache_dir, backend)
     if is_prepared(folder):
         sys.stdout.write(f"{DEFAULT.name} for {backend} is ready in {folder}\n")

@@ -9,15 +9,14 @@ from core.logging import get_logger
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel, served
 from kb_service.embeddings.local import LocalEncoder
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import choose_backend
 from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.processor import this_processor
 from kb_service.engine.holdings import Holdings
 from kb_service.vector_index.home import ShardHome
 from kb_service.vector_index.shard import Shard
 
 _log = get_logger(__name__)
-
-_BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
 def load(settings: Settings) -> Holdings:
@@ -35,7 +34,7 @@ def load(settings: Settings) -> Holdings:
     if settings.qdrant_url is None:
         for model in served(settings):
             _open_shard(holdings, settings, model)
-    backend = choose_backend(cpu_flags())
+    backend = choose_backend(this_processor())
     encoder = open_minilm(settings.cache_dir, backend, settings.effective_encoder_threads)
     encoder.warm_up()
     holdings.encoders[DEFAULT.name] = encoder
@@ -77,7 +76,7 @@ def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
     module = import_module("kb_service.embeddings.sentence_transformer")
     return module.TorchEncoder(
         model,
-        bf16=bool(cpu_flags() & _BF16_FLAGS),
+        bf16=this_processor().is_fast_in_bf16,
         threads=settings.encoder_threads,
         downloads=settings.model_downloads,
     )

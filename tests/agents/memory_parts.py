@@ -15,8 +15,9 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
 from core.settings import get_settings
 from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.minilm.backends import choose_backend, cpu_flags
+from kb_service.embeddings.minilm.backends import choose_backend
 from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
+from kb_service.embeddings.processor import this_processor
 from kb_service.embeddings.protocol import Vectors
 
 MOST = 50
@@ -25,7 +26,7 @@ MOST = 50
 @lru_cache(maxsize=1)
 def minilm() -> MiniLm:
     """The real model."""
-    return open_minilm(get_settings().cache_dir, choose_backend(cpu_flags()))
+    return open_minilm(get_settings().cache_dir, choose_backend(this_processor()))
 
 
 class InProcessEncoder:

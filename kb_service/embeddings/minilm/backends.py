@@ -4,9 +4,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
-import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,23 +14,34 @@ from numpy.typing import NDArray
 
 from kb_service.embeddings.local import lanes_of
 from kb_service.embeddings.minilm.mapped import give_back_mapped
+from kb_service.embeddings.processor import Processor
 from kb_service.embeddings.protocol import Vectors
 
 # Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
 
 
+# What one scale is for, of a token's numbers: with 32 to 128 vectors are the closer to float32 the
+# fewer it is, with 64 they are as fast as with any.
+_QUANTISED_TOGETHER = 64
+
+
 class Backend(StrEnum):
     """A runtime and the number format it computes in."""
 
     OPENVINO_BF16 = "openvino-bf16"
-    ONNXRUNTIME_INT8 = "onnxruntime-int8"
+    OPENVINO_INT8 = "openvino-int8"
     ONNXRUNTIME_FP32 = "onnxruntime-fp32"
+
+    @property
+    def is_openvino(self) -> bool:
+        """Whether the runtime is OpenVINO."""
+        return self is not Backend.ONNXRUNTIME_FP32
 
     @property
     def model_file(self) -> str:
         """Name of the converted file this backend loads."""
-        return "model.xml" if self is Backend.OPENVINO_BF16 else "model.onnx"
+        return "model.xml" if self.is_openvino else "model.onnx"
 
     @property
     def length_step(self) -> int:
@@ -40,30 +50,28 @@ class Backend(StrEnum):
         OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them
         built (p50 2.5 to 1.7 ms). ONNX Runtime has no such cost, there padding only adds work.
         """
-        return 8 if self is Backend.OPENVINO_BF16 else 1
+        return 8 if self.is_openvino else 1
 
 
-def cpu_flags() -> frozenset[str]:
-    """Instruction set flags as the Linux kernel names them; empty where it can't be asked."""
-    listing = Path("/proc/cpuinfo")
-    if platform.system() != "Linux" or not listing.exists():
-        return frozenset()
-    for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "flags":
-            return frozenset(value.split())
-    return frozenset()
+_PRECISION: dict[Backend, Mapping[str, str]] = {
+    Backend.OPENVINO_BF16: {"INFERENCE_PRECISION_HINT": "bf16"},
+    # Its weights are integers; what they are multiplied with is float32 between the layers.
+    Backend.OPENVINO_INT8: {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(_QUANTISED_TOGETHER),
+    },
+}
 
 
-def choose_backend(flags: frozenset[str]) -> Backend:
-    """The fastest backend whose numbers were checked on CPUs with these flags.
+def choose_backend(processor: Processor) -> Backend:
+    """The fastest backend whose numbers were checked on such a processor.
 
-    bf16 needs hardware bf16, int8 VNNI; older CPUs stay with fp32 (docs/decisions/0060).
+    Without fast bfloat16 or int8 it stays fp32 (docs/decisions/0060 and 0061).
     """
-    if flags & {"avx512_bf16", "amx_bf16"}:
+    if processor.is_fast_in_bf16:
         return Backend.OPENVINO_BF16
-    if flags & {"avx512_vnni", "avx_vnni"}:
-        return Backend.ONNXRUNTIME_INT8
+    if processor.is_fast_in_int8:
+        return Backend.OPENVINO_INT8
     return Backend.ONNXRUNTIME_FP32
 
 
@@ -76,17 +84,17 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
         threads: on which ``lanes_of(threads)`` calls at a time are computed.
     """
     path = folder / backend.model_file
-    if backend is Backend.OPENVINO_BF16:
-        return _load_openvino(path, threads)
+    if backend.is_openvino:
+        return _load_openvino(path, threads, _PRECISION[backend])
     return _load_onnxruntime(path, threads)
 
 
-def _load_openvino(path: Path, threads: int) -> Forward:
+def _load_openvino(path: Path, threads: int, precision: Mapping[str, str]) -> Forward:
     # Only the runtime that is used is imported: each takes 20 to 40 MB.
     import openvino  # noqa: PLC0415
 
     options: dict[str, object] = {
-        "INFERENCE_PRECISION_HINT": "bf16",
+        **precision,
         "NUM_STREAMS": lanes_of(threads),
         "INFERENCE_NUM_THREADS": threads,
     }

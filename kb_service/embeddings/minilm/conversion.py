@@ -1,16 +1,16 @@
 """Converts the packaged PyTorch weights into the file a backend loads: once, in a child process."""
 
-# torch, transformers, OpenVINO and the quantiser are untyped where they are called here.
+# torch, transformers and OpenVINO are untyped where they are called here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 
 import warnings
 from pathlib import Path
 
+import numpy as np
 import openvino
 import torch
-from onnxruntime.quantization import QuantType, quantize_dynamic
-from onnxruntime.quantization.shape_inference import quant_pre_process
+from openvino import opset13
 from transformers import AutoModel
 from transformers.utils import logging as transformers_logging
 
@@ -48,24 +48,37 @@ def convert(weights: str, folder: str, backend: str) -> None:
     target = Path(folder)
     exported = target / "exported.onnx"
     _export(Path(weights), exported)
-    match Backend(backend):
-        case Backend.OPENVINO_BF16:
-            # read_model, not convert_model: the latter reports its use over the network.
-            graph = openvino.Core().read_model(exported)
-            openvino.save_model(graph, target / "model.xml", compress_to_fp16=False)
-            del graph  # it maps the exported file
-            exported.unlink()
-        case Backend.ONNXRUNTIME_INT8:
-            prepared = target / "prepared.onnx"
-            # The symbolic pass can't follow the additive mask; dynamic shapes work without it.
-            quant_pre_process(exported, prepared, skip_symbolic_shape=True)
-            quantize_dynamic(
-                prepared, target / "model.onnx", per_channel=True, weight_type=QuantType.QInt8
-            )
-            prepared.unlink()
-            exported.unlink()
-        case Backend.ONNXRUNTIME_FP32:
-            exported.rename(target / "model.onnx")
+    if not Backend(backend).is_openvino:
+        exported.rename(target / "model.onnx")
+        return
+    # read_model, not convert_model: the latter reports its use over the network.
+    graph = openvino.Core().read_model(exported)
+    if Backend(backend) is Backend.OPENVINO_INT8:
+        _quantise(graph)
+    openvino.save_model(graph, target / "model.xml", compress_to_fp16=False)
+    del graph  # it maps the exported file
+    exported.unlink()
+
+
+def _quantise(graph: openvino.Model) -> None:
+    """Replace the layers' float32 weights by integers of 8 bits, with a scale per output."""
+    for layer in graph.get_ops():
+        if layer.get_type_name() != "MatMul":
+            continue
+        weights = layer.input_value(1).get_node()
+        if weights.get_type_name() != "Constant":
+            continue
+        rows = weights.data if layer.get_attributes()["transpose_b"] else weights.data.T
+        scales = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-12) / 127
+        integers = opset13.constant(np.rint(rows / scales).astype(np.int8))
+        restored = opset13.multiply(
+            opset13.convert(integers, "f32"), opset13.constant(scales.astype(np.float32))
+        )
+        replacement = opset13.matmul(layer.input_value(0), restored, False, True)
+        replacement.set_friendly_name(layer.get_friendly_name())
+        for reader in layer.output(0).get_target_inputs():
+            reader.replace_source_output(replacement.output(0))
+    graph.validate_nodes_and_infer_types()
 
 
 def _export(weights: Path, target: Path) -> None:
