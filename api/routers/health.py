@@ -71,7 +71,7 @@ async def _engine(services: Services) -> str:
     if health.state != "ready":
         raise _NotReady(f"the engine is {health.state}")
     problems = [encoder.problem for encoder in health.encoders if encoder.problem]
-    return "; ".join([f"{health.model} on {health.backend}", *problems])
+    return "; ".join([f"{health.model} on {health.backend} in {health.dtype}", *problems])
 
 
 async def _vector_index(services: Services) -> str:
