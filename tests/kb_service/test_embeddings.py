@@ -83,6 +83,8 @@ def test_other_backends_agree_with_sentence_transformers(backend, reference, mad
     theirs = reference.encode(TEXTS, normalize_embeddings=True)
     floor = {Backend.OPENVINO_INT8: 0.99, Backend.ONNXRUNTIME_FP32: 0.9999}[backend]
     assert least_cosine(encoder.encode(TEXTS), theirs) >= floor
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    assert least_cosine(encoder.encode(TEXTS), alone) >= 0.999
 
 
 def test_order_is_kept_when_texts_are_batched_by_length(minilm):

@@ -21,8 +21,7 @@ from kb_service.embeddings.protocol import Vectors
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
 
 
-# What one scale is for, of a token's numbers: with 32 to 128 vectors are the closer to float32 the
-# fewer it is, with 64 they are as fast as with any.
+# Numbers of a token that share a scale. Fewer are closer to float32; 64 are as fast as more.
 _QUANTISED_TOGETHER = 64
 
 
@@ -36,7 +35,7 @@ class Backend(StrEnum):
     @property
     def is_openvino(self) -> bool:
         """Whether the runtime is OpenVINO."""
-        return self is not Backend.ONNXRUNTIME_FP32
+        return self.value.startswith("openvino-")
 
     @property
     def model_file(self) -> str:
