@@ -65,12 +65,12 @@ _PRECISION: dict[Backend, Mapping[str, str]] = {
 def choose_backend(processor: Processor) -> Backend:
     """The fastest backend whose numbers were checked on such a processor.
 
-    Without fast bfloat16 or int8 it stays fp32 (docs/decisions/0060 and 0061).
+    Without fast bfloat16 or int8 it stays fp32 (docs/decisions/0060 to 0062).
     """
+    if processor.is_fast_in_int8 and not processor.has_amx:
+        return Backend.OPENVINO_INT8
     if processor.is_fast_in_bf16:
         return Backend.OPENVINO_BF16
-    if processor.is_fast_in_int8:
-        return Backend.OPENVINO_INT8
     return Backend.ONNXRUNTIME_FP32
 
 

@@ -89,7 +89,7 @@ def _export(weights: Path, target: Path) -> None:
     example = torch.ones(2, 16, dtype=torch.int64)
     names = {"input_ids": {0: "batch", 1: "length"}, "attention_mask": {0: "batch", 1: "length"}}
     with warnings.catch_warnings(), torch.no_grad():
-        # The TorchScript exporter is deprecated but needs no further package and takes a second.
+        # The TorchScript exporter is deprecated, but takes a second and needs onnx alone.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             _LastHiddenState(model.eval()).eval(),
