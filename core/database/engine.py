@@ -1,31 +1,28 @@
 """The connection to the database, SQLite or PostgreSQL, and its sessions."""
 
-import sqlite3
-from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import Connection, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database import sqlite_connection
+from core.database.faults import connecting, translated
+from core.database.reads import FileReaders, Reads, waiting_in_place
 from core.database.write_turn import WriteTurn
-from core.errors import DatabaseFull, DatabaseUnavailable
+from core.errors import DatabaseUnavailable
 from core.settings import Settings
 
+_T = TypeVar("_T")
 _READ_ONLY = "agentex_read_only"
 _LOCKED_SECONDS = 10
 # No statement of ours takes this long; a server that froze does.
 _COMMAND_SECONDS = 60
 # A server that does not answer, or connections that nobody gives back, must not hold a request.
 _CONNECT_SECONDS = 4
-# PostgreSQL's classes for: connection lost, transaction to be repeated, out of resources, lock
-# not to be had, shut down or starting.
-_TRANSIENT_STATES = ("08", "40", "53", "55P03", "57P")
-_DISK_FULL_STATES = ("53100",)
 
 
 class Database:
@@ -40,6 +37,8 @@ class Database:
         self.engine = _create_engine(url, self.is_sqlite)
         self._reading = self.engine.execution_options(**{_READ_ONLY: True})
         self._turn = WriteTurn(_file_of(self.engine)) if self.is_sqlite else None
+        file = _file_of(self.engine) if self.is_sqlite else None
+        self._readers = None if file is None else FileReaders(file, _LOCKED_SECONDS)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
@@ -48,10 +47,31 @@ class Database:
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
-        with _translated():
+        with translated():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
-                await _connect(session)
+                with connecting():
+                    await session.connection()
                 yield session
+
+    async def read(self, work: Callable[[Reads], _T]) -> _T:
+        """Do all of some work that only reads, with one connection and no other task between.
+
+        Of a file it is done on another thread, else on the event loop, between its statements: so
+        it must not compute for long.
+
+        Args:
+            work: a plain function; what it returns is the answer.
+
+        Raises:
+            DatabaseUnavailable: the database can't be reached or stays locked.
+        """
+        with translated():
+            if self._readers is not None:
+                return await self._readers.read(work)
+            async with AsyncExitStack() as stack:
+                with connecting():
+                    connection = await stack.enter_async_context(self._reading.connect())
+                return await connection.run_sync(lambda inner: work(waiting_in_place(inner)))
 
     @asynccontextmanager
     async def writing(
@@ -69,10 +89,11 @@ class Database:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
         async with self._write_turn(urgent, patience):
-            with _translated():
+            with translated():
                 session = AsyncSession(self.engine, expire_on_commit=False)
                 async with session, session.begin():
-                    await _connect(session)
+                    with connecting():
+                        await session.connection()
                     yield session
 
     @asynccontextmanager
@@ -99,6 +120,8 @@ class Database:
     async def close(self) -> None:
         """Give back all connections."""
         await self.engine.dispose()
+        if self._readers is not None:
+            self._readers.close()
         if self._turn is not None:
             self._turn.close()
 
@@ -140,41 +163,7 @@ def _file_of(engine: AsyncEngine) -> Path | None:
     return Path(name) if name and name != ":memory:" else None
 
 
-async def _connect(session: AsyncSession) -> None:
-    """Take the connection now, where whatever goes wrong means that there is none."""
-    try:
-        await session.connection()
-    except DBAPIError as error:
-        raise _fault(error) or DatabaseUnavailable() from error
-    except (OSError, PoolTimeoutError) as error:
-        raise DatabaseUnavailable from error
-
-
 def _begin_sqlite(connection: Connection) -> None:
     # A writer that starts as a reader can fail half way when another writer was faster.
     reads = connection.get_execution_options().get(_READ_ONLY, False)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
-
-@contextmanager
-def _translated() -> Generator[None]:
-    """Turn a lost, locked or full database into the error that callers know."""
-    try:
-        yield
-    except ConnectionError as error:
-        raise DatabaseUnavailable from error
-    except DBAPIError as error:
-        fault = _fault(error)
-        if fault is None:
-            raise
-        raise fault from error
-
-
-def _fault(error: DBAPIError) -> DatabaseUnavailable | None:
-    """What an error of the driver says about the database; None when it is about the statement."""
-    state = str(getattr(error.orig, "sqlstate", None) or "")
-    is_full = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-    if is_full or state in _DISK_FULL_STATES:
-        return DatabaseFull()
-    is_lost = error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
-    return DatabaseUnavailable() if is_lost or state.startswith(_TRANSIENT_STATES) else None

@@ -32,21 +32,33 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
         check_same_thread: whether only its own thread may close it.
     """
 
-    def open_file() -> sqlite3.Connection:
-        # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
-        opened = sqlite3.connect(
-            path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
-        )
-        try:
-            _keep_a_journal(opened, time.monotonic() + timeout)
-            for setting in _SETTINGS:
-                opened.execute(setting).close()
-        except sqlite3.Error:
-            opened.close()
-            raise
-        return opened
+    opening = partial(open_file, path, timeout=timeout, check_same_thread=check_same_thread)
+    return SqliteConnection(opening, _UNUSED_CHUNK)
 
-    return SqliteConnection(open_file, _UNUSED_CHUNK)
+
+def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.Connection:
+    """A connection of Python's own driver with the settings of all of ours.
+
+    Args:
+        path: the file.
+        timeout: seconds to wait for another's lock.
+        check_same_thread: whether only its own thread may use it.
+
+    Raises:
+        sqlite3.Error: it can't be opened, or it stays locked.
+    """
+    # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
+    opened = sqlite3.connect(
+        path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
+    )
+    try:
+        _keep_a_journal(opened, time.monotonic() + timeout)
+        for setting in _SETTINGS:
+            opened.execute(setting).close()
+    except sqlite3.Error:
+        opened.close()
+        raise
+    return opened
 
 
 def _keep_a_journal(opened: sqlite3.Connection, deadline: float) -> None:

@@ -68,6 +68,8 @@ async def test_a_server_that_gives_no_connection_is_unavailable(answer, monkeypa
         with pytest.raises(DatabaseUnavailable):
             await database.ping()
         with pytest.raises(DatabaseUnavailable):
+            await database.read(lambda _reads: None)
+        with pytest.raises(DatabaseUnavailable):
             async with database.writing():
                 pass
 

@@ -1,0 +1,135 @@
+"""Reading in one go: plain functions with one connection, on a thread where the database is a file."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.util import await_only
+from sqlmodel import Session
+
+from core.database.faults import connecting
+from core.database.sqlite_connection import open_file
+
+_T = TypeVar("_T")
+_W = TypeVar("_W")
+# Made as they are needed. What reads here also computes, which more threads would not speed up.
+_MOST_THREADS = 8
+
+
+class _Wait(Protocol):
+    def __call__(self, awaitable: Awaitable[_T], /) -> _T: ...
+
+
+class Reads:
+    """What a plain function reads with; for that function alone, and not after its end.
+
+    Args:
+        connection: to read from, in a transaction of its own.
+        wait_for: waits for something of the event loop's; its transaction stays open meanwhile.
+    """
+
+    def __init__(self, connection: Connection, wait_for: _Wait) -> None:
+        self.connection = connection
+        self.wait_for = wait_for
+
+    def session(self) -> Session:
+        """A session on the same connection, for who wants rows as objects."""
+        return Session(self.connection, expire_on_commit=False)
+
+
+class FileReaders:
+    """Threads that read a SQLite file.
+
+    The event loop's connections cross to a thread and back for each statement, and a statement
+    takes less time than that. Here a whole function crosses once.
+
+    Args:
+        path: the file.
+        timeout: seconds to wait for another's lock.
+    """
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        opening = partial(_opened, str(path), timeout)
+        self._engine = create_engine(
+            "sqlite://",
+            creator=opening,
+            poolclass=QueuePool,
+            pool_size=_MOST_THREADS,
+            # Whoever closes a connection has ended its transaction.
+            pool_reset_on_return=None,
+            hide_parameters=True,
+        )
+        event.listen(self._engine, "begin", _begin)
+        self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="reader")
+
+    async def read(self, work: Callable[[Reads], _T]) -> _T:
+        """Do this work on a thread.
+
+        Who is cancelled does not wait for its end; what it waits for is cancelled, too.
+        """
+        loop = asyncio.get_running_loop()
+        bridge = _Bridge(loop)
+        call = partial(_carried_out, self._engine, work, bridge.wait_for)
+        try:
+            return await loop.run_in_executor(self._threads, call)
+        except asyncio.CancelledError:
+            bridge.break_off()
+            raise
+
+    def close(self) -> None:
+        """Close the connections, and end each thread with its work."""
+        # Not waited for: it may itself wait for the event loop.
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._engine.dispose()
+
+
+class _Bridge:
+    """Lets a thread wait for the event loop until whoever waits for the thread is gone."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._broken = False
+        self._awaited: Future[Any] | None = None
+
+    def wait_for(self, awaitable: Awaitable[_W]) -> _W:
+        future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop)
+        self._awaited = future
+        if self._broken:
+            future.cancel()
+        return future.result()
+
+    def break_off(self) -> None:
+        self._broken = True
+        if self._awaited is not None:
+            self._awaited.cancel()
+
+
+def waiting_in_place(connection: Connection) -> Reads:
+    """For a connection whose statements wait on the event loop (``AsyncConnection.run_sync``)."""
+    return Reads(connection, await_only)
+
+
+def _opened(path: str, timeout: float) -> sqlite3.Connection:
+    opened = open_file(path, timeout=timeout, check_same_thread=False)
+    opened.execute("PRAGMA query_only=ON").close()
+    return opened
+
+
+def _carried_out(engine: Engine, work: Callable[[Reads], _T], wait_for: _Wait) -> _T:
+    with connecting():
+        connection = engine.connect()
+    with connection:
+        return work(Reads(connection, wait_for))
+
+
+async def _awaited(awaitable: Awaitable[_T]) -> _T:
+    return await awaitable
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -1,0 +1,128 @@
+"""Reading in one go, with a plain function: what it sees, where it runs, how it fails."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import col, select
+
+from core.database.engine import Database
+from core.database.reads import Reads
+from core.database.unit_of_work import unit_of_work
+from core.errors import DatabaseUnavailable
+from kb_service.models import KnowledgeBase
+from tests.fixtures.bare_rows import add_knowledge_base
+
+pytestmark = pytest.mark.anyio
+
+
+def ids(reads: Reads) -> set[str]:
+    return set(reads.connection.execute(select(KnowledgeBase.id)).scalars())
+
+
+async def add(database: Database) -> str:
+    async with unit_of_work(database) as work:
+        return (await add_knowledge_base(work)).id
+
+
+async def test_a_plain_function_reads_rows_and_objects(database: Database):
+    id_ = await add(database)
+
+    def work(reads: Reads) -> tuple[set[str], str]:
+        with reads.session() as session:
+            row = session.exec(select(KnowledgeBase).where(col(KnowledgeBase.id) == id_)).one()
+        return ids(reads), row.name
+
+    found, name = await database.read(work)
+    assert found == {id_}
+    # It is of no session any more, and has all that it is asked for.
+    assert name
+
+
+async def test_it_waits_for_something_of_the_event_loop(database: Database):
+    await add(database)
+
+    def work(reads: Reads) -> tuple[int, int, int]:
+        before = len(ids(reads))
+        return before, reads.wait_for(asyncio.sleep(0.01, 7)), len(ids(reads))
+
+    assert await database.read(work) == (1, 7, 1)
+
+
+async def test_what_it_waits_for_fails_in_its_hands(database: Database):
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    def work(reads: Reads) -> str:
+        try:
+            reads.wait_for(fail())
+        except ZeroDivisionError:
+            return "caught"
+        return "nothing happened"
+
+    assert await database.read(work) == "caught"
+    with pytest.raises(ZeroDivisionError):
+        await database.read(lambda reads: reads.wait_for(fail()))
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_it_sees_one_moment_of_a_file_and_holds_up_no_event_loop(database: Database):
+    first = await add(database)
+
+    def work(reads: Reads) -> tuple[set[str], set[str], str]:
+        before = ids(reads)
+        # The event loop writes meanwhile: it is not in this function's way, nor the other way round.
+        reads.wait_for(add(database))
+        return before, ids(reads), threading.current_thread().name
+
+    before, after, thread = await database.read(work)
+    assert before == after == {first}
+    assert thread != threading.current_thread().name
+    assert len(await database.read(ids)) == 2
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_it_can_not_write(database: Database):
+    await add(database)
+    deletion = text("DELETE FROM knowledge_base")
+    with pytest.raises((DatabaseUnavailable, DBAPIError)):
+        await database.read(lambda reads: reads.connection.execute(deletion).rowcount)
+    assert len(await database.read(ids)) == 1
+
+
+async def test_what_it_waits_for_ends_with_who_asked(database: Database):
+    await add(database)
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    reading = asyncio.create_task(database.read(lambda reads: reads.wait_for(wait())))
+    async with asyncio.timeout(10):
+        await begun.wait()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await ended.wait()
+    assert len(await database.read(ids)) == 1
+
+
+async def test_many_at_once_all_get_their_answer(database: Database):
+    id_ = await add(database)
+    assert await asyncio.gather(*(database.read(ids) for _ in range(40))) == [{id_}] * 40
+
+
+async def test_a_file_that_is_no_database_is_named_as_unavailable(tmp_path: Path):
+    (tmp_path / "lines.db").write_text("no database, but long enough to be taken for one" * 100)
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'lines.db'}")
+    with pytest.raises(DatabaseUnavailable):
+        await database.read(ids)
+    await database.close()
