@@ -165,7 +165,8 @@ class VectorIndex(Protocol):
     ) -> Legs:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 
-        No knowledge base means no hit, never an unfiltered search. IDF is taken over the
+        An index may keep fewer bits of a dense vector: its scores are within .003 of the exact
+        ones. No knowledge base means no hit, never an unfiltered search. IDF is taken over the
         knowledge bases asked for, so other tenants' documents can't move a score.
         ``among.only`` moves no score; a thousand documents there take about as long as the query
         itself. ``among.hidden`` are left out of IDF, too.
@@ -195,7 +196,8 @@ class VectorIndex(Protocol):
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """All points of one revision of a document with their vectors, in no certain order.
 
-        Written again, under whatever ids, they give the same scores.
+        Written again, under whatever ids, they give the same scores: vectors come as they are kept
+        (cosine to what was written: .9999 and more) and are kept as they come.
         """
         ...
 

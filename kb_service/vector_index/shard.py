@@ -37,6 +37,7 @@ from qdrant_edge import (
     ScrollRequest,
     SearchParams,
     UpdateOperation,
+    VectorStorageDatatype,
 )
 from qdrant_edge import SparseVector as EdgeSparseVector
 
@@ -63,6 +64,9 @@ from kb_service.vector_index.validation import check_points, check_query
 _POINTS_PER_UPDATE = 256
 _POINTS_PER_DELETION = 2000
 _PAGE = 2000
+# 8 bits a number, a quarter of float32: a search reads all of them (docs/decisions/0063).
+_DATATYPE = VectorStorageDatatype.Turbo8
+_LOCKED = "WouldBlock"
 # Below this much free space a failed write is taken for a full disk.
 _LEAST_FREE_BYTES = 64 * 2**20
 
@@ -295,25 +299,42 @@ def presync(folder: Path) -> None:
 
 
 def _open(folder: Path, dimension: int) -> EdgeShard:
-    config = EdgeConfig(
-        vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine)},
-        sparse_vectors={BM25: EdgeSparseVectorParams(modifier=Modifier.Idf)},
-        wal_enabled=True,
-    )
     try:
         if not folder.exists():
-            _create(folder, config)
-        return EdgeShard.load(str(folder), config)
+            _create(folder, dimension)
+        return _load(folder, dimension)
     # qdrant_edge raises bare Exception; only its text tells a lock from damage.
     except Exception as error:
         reason = "it can't be opened"
-        if "WouldBlock" in str(error):
+        if _LOCKED in str(error):
             reason = "another process has it open"
         raise VectorIndexUnavailable(reason=f"the vector index: {reason}") from error
 
 
-def _create(folder: Path, config: EdgeConfig) -> None:
+def _load(folder: Path, dimension: int) -> EdgeShard:
+    try:
+        return EdgeShard.load(str(folder), _config(dimension, _DATATYPE))
+    except Exception as error:
+        if _LOCKED in str(error):
+            raise
+        # Made when vectors were stored as float32, which it keeps; else it fails in the same way.
+        return EdgeShard.load(str(folder), _config(dimension, VectorStorageDatatype.Float32))
+
+
+def _config(dimension: int, datatype: VectorStorageDatatype) -> EdgeConfig:
+    dense = EdgeVectorParams(size=dimension, distance=Distance.Cosine, datatype=datatype)
+    return EdgeConfig(
+        vectors={DENSE: dense},
+        sparse_vectors={BM25: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+        # It is faster than to take the legs of a query to a processor each.
+        max_search_threads=1,
+        wal_enabled=True,
+    )
+
+
+def _create(folder: Path, dimension: int) -> None:
     """Make a whole shard beside its place and rename it: a crash leaves none or all of it."""
+    config = _config(dimension, _DATATYPE)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
         made = Path(scratch) / "shard"

@@ -5,17 +5,21 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from qdrant_edge import VectorStorageDatatype
 
 from core.errors import VectorIndexUnavailable
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.vector_index import shard
 from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.wire import EngineClient
+from tests.contracts.test_vector_index import direction
 from tests.fixtures.engines import running_engine, until_ready
 from tests.fixtures.processes import ROOT
 
@@ -97,6 +101,24 @@ async def test_shard_is_refused_when_it_is_of_another_dimension(tmp_path):
     with pytest.raises(VectorIndexUnavailable):
         await other.ensure_ready()
     await other.close()
+
+
+async def test_shard_of_float32_vectors_is_used_as_it_is(tmp_path, monkeypatch):
+    first, second = (replace(point, dense=direction(point.index)) for point in chunks(2))
+    with monkeypatch.context() as before:
+        before.setattr(shard, "_DATATYPE", VectorStorageDatatype.Float32)
+        index = EdgeVectorIndex(tmp_path / "shard", DIMENSION)
+        await index.ensure_ready()
+        await index.upsert([first])
+        await index.close()
+    index = EdgeVectorIndex(tmp_path / "shard", DIMENSION)
+    await index.ensure_ready()
+    await index.upsert([second])
+    found = {point.id: point.dense for point in await index.points("document", 1)}
+    await index.close()
+    # To the last digit: also what is written from now on.
+    for point in (first, second):
+        np.testing.assert_allclose(found[point.id], point.dense, atol=1e-6)
 
 
 async def test_call_is_refused_when_the_shard_is_not_open(tmp_path):

@@ -63,7 +63,20 @@ async def test_points_of_a_revision_come_back_with_all_they_have(index: VectorIn
         else:
             assert back.dense is not None
             assert back.dense.dtype == np.float32
-            np.testing.assert_allclose(back.dense, point.dense, atol=1e-6)
+            assert float(back.dense @ point.dense) == pytest.approx(1, abs=1e-4)
+
+
+async def test_points_that_came_back_are_the_same_when_written_again(index: VectorIndex):
+    doc = str(uuid4())
+    await index.upsert([chunk("kb", doc, number) for number in range(20)])
+    found = await index.points(doc, 1)
+    # As an import or a copy does, which must not change what is found.
+    copied = [replace(point, id=str(uuid4()), document_id=f"{doc}-copy") for point in found]
+    await index.upsert(copied)
+    again = {point.id: point for point in await index.points(f"{doc}-copy", 1)}
+    for point in copied:
+        assert point.dense is not None
+        np.testing.assert_allclose(again[point.id].dense, point.dense, atol=1e-7)
 
 
 async def test_nothing_comes_back_of_what_is_not_there(index: VectorIndex):
