@@ -20,6 +20,11 @@ class LocalEncoder(Protocol):
         """Runtime and number format, e.g. ``openvino-bf16``; recorded with the vectors."""
         ...
 
+    @property
+    def is_brisk(self) -> bool:
+        """Whether a question takes it some milliseconds only, also a long one."""
+        ...
+
     def encode_in_steps(
         self, texts: Sequence[str], *, whole: bool
     ) -> Generator[Sequence[Unit] | None, None, Vectors]:

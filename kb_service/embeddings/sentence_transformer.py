@@ -35,6 +35,9 @@ class TorchEncoder:
         EngineUnavailable: it can't be loaded, or its vectors have another length.
     """
 
+    # Nobody knows how large the model is.
+    is_brisk = False
+
     def __init__(self, model: EmbeddingModel, *, bf16: bool, threads: int, downloads: bool) -> None:
         self.backend = "torch-bf16" if bf16 else "torch-fp32"
         self._model = model

@@ -36,6 +36,11 @@ from kb_service.vector_index.messages import (
 from kb_service.vector_index.protocol import Among
 from kb_service.wire import Empty, Message, Request
 
+# A question of so many characters is encoded in ten milliseconds; the index gives so many hits of
+# each leg in two.
+_ORDINARY_CHARACTERS = 500
+_ORDINARY_DEPTH = 200
+
 AnyBody = (
     EmbedRequest
     | QueryRequest
@@ -61,23 +66,29 @@ class Part(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """A request that was understood: for which model, how urgent, and its work."""
+    """A request that was understood: for which model, how urgent, and its work.
+
+    ``urgent`` says whether a person waits for it, ``brief`` whether it takes some milliseconds
+    where the index is small and the encoder brisk.
+    """
 
     request: Request
     model: str
     part: Part
     urgent: bool
+    brief: bool
     work: Callable[[Holdings], Steps]
 
 
 @dataclass(frozen=True)
 class _Operation(Generic[_Body]):
-    """Ties an operation's body to its work; ``urgent`` says whether a person waits for it."""
+    """Ties an operation's body to its work and what ``Task`` says of it."""
 
     shape: type[_Body]
     part: Part
     work: Callable[[Holdings, _Body], Generator[Sequence[Unit] | None, None, Message]]
     urgent: Callable[[_Body], bool]
+    brief: Callable[[_Body], bool] = lambda _body: False
 
     def parse(self, request: Request) -> Task:
         body = self.shape.model_validate(request.body)
@@ -86,6 +97,7 @@ class _Operation(Generic[_Body]):
             model=body.model,
             part=self.part,
             urgent=self.urgent(body),
+            brief=self.brief(body),
             work=lambda holdings: self.work(holdings, body),
         )
 
@@ -192,6 +204,10 @@ def _never(_body: Message) -> bool:
     return False
 
 
+def _is_ordinary(body: SearchRequest) -> bool:
+    return len(body.question) <= _ORDINARY_CHARACTERS and body.depth <= _ORDINARY_DEPTH
+
+
 def _for_queries(body: EmbedRequest) -> bool:
     return not body.is_passage
 
@@ -199,7 +215,7 @@ def _for_queries(body: EmbedRequest) -> bool:
 _OPERATIONS = {
     "embed": _Operation(EmbedRequest, Part.ENCODER, _embed, _for_queries),
     "query": _Operation(QueryRequest, Part.READS_INDEX, _query, _always),
-    "search": _Operation(SearchRequest, Part.READS_BOTH, _search, _always),
+    "search": _Operation(SearchRequest, Part.READS_BOTH, _search, _always, _is_ordinary),
     # Probes count, and nobody waits for those.
     "count": _Operation(CountRequest, Part.READS_INDEX, _count, _never),
     "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),

@@ -31,7 +31,8 @@ class _Job:
 class Schedule:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too; meanwhile no lane starts another
+    An urgent job runs on the thread to its end, its units too, and a brief one on the event loop
+    where nothing else is under way; meanwhile no lane starts another
     unit, for a while, so that it need not share the processor. Where there are several lanes, one
     of them rests until no urgent job has come for some time: a unit under way can't be interrupted,
     so that who asks, and all that serves them, finds a processor free only if it was left free.
@@ -72,6 +73,7 @@ class Schedule:
         self._calm.set()
         self._wake = asyncio.Event()
         self._wake_lanes = asyncio.Event()
+        self._steps_under_way = 0
         self._last_work = time.monotonic()
         self._last_urgent = -rest
 
@@ -85,8 +87,18 @@ class Schedule:
         """How long there has been nothing to do; 0 while there is."""
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
-    async def run(self, steps: Steps, *, urgent: bool) -> object:
-        """Queue a job and wait for its value; cancelling the caller takes it back."""
+    async def run(self, steps: Steps, *, urgent: bool, brief: bool = False) -> object:
+        """Queue a job and wait for its value; cancelling the caller takes it back.
+
+        Args:
+            steps: the job.
+            urgent: before those that are not, and as a whole.
+            brief: an urgent job that takes some milliseconds. Where nothing else is under way it is
+                done at once on the event loop: to wake the thread, and to be woken by it, takes a
+                tenth of such a job.
+        """
+        if urgent and brief and not self._steps_under_way:
+            return self._do_at_once(steps)
         job = _Job(steps, asyncio.get_running_loop().create_future())
         (self._urgent if urgent else self._patient).append(job)
         self._wake.set()
@@ -97,6 +109,23 @@ class Schedule:
         finally:
             self._open -= 1
             self._last_work = time.monotonic()
+
+    def _do_at_once(self, steps: Steps) -> object:
+        # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
+        # have one owner.
+        self._last_urgent = time.monotonic()
+        try:
+            return _step(steps, True).value
+        finally:
+            self._last_work = time.monotonic()
+
+    @contextmanager
+    def _step_under_way(self) -> Generator[None]:
+        self._steps_under_way += 1
+        try:
+            yield
+        finally:
+            self._steps_under_way -= 1
 
     @contextmanager
     def _urgently(self) -> Generator[None]:
@@ -134,7 +163,8 @@ class Schedule:
             return
         loop = asyncio.get_running_loop()
         try:
-            step = await loop.run_in_executor(self._thread, _step, job.steps, whole)
+            with self._step_under_way():
+                step = await loop.run_in_executor(self._thread, _step, job.steps, whole)
         # A process edge: whatever a job raises is its caller's answer, never the loop's end.
         except Exception as error:  # noqa: BLE001
             _break(job, error)
@@ -182,7 +212,8 @@ class Schedule:
         job.busy_lanes += 1
         try:
             if not job.answer.done():
-                await asyncio.get_running_loop().run_in_executor(self._lanes, unit)
+                with self._step_under_way():
+                    await asyncio.get_running_loop().run_in_executor(self._lanes, unit)
         except Exception as error:  # noqa: BLE001 - as for the thread's steps
             _break(job, error)
         finally:

@@ -64,6 +64,48 @@ async def test_a_question_goes_before_the_next_step_of_an_ingestion_and_all_at_o
     assert text.count("i") == 100
 
 
+def thread_name() -> Steps:
+    """A job that says where it is done."""
+    yield None
+    return threading.current_thread().name
+
+
+async def test_a_brief_question_is_answered_without_another_thread():
+    here = threading.current_thread().name
+    async with working_schedule() as schedule:
+        assert await schedule.run(thread_name(), urgent=True, brief=True) == here
+        assert await schedule.run(thread_name(), urgent=True) != here
+        with pytest.raises(ZeroDivisionError):
+            await schedule.run(divided([fail]), urgent=True, brief=True)
+
+
+@pytest.mark.parametrize("is_unit", [False, True], ids=["a step", "a unit"])
+async def test_a_brief_question_never_holds_up_the_event_loop_behind_something_else(is_unit: bool):
+    begun, end = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        end.wait(10)
+
+    def step() -> Steps:
+        wait()
+        yield None
+        return "done"
+
+    async with working_schedule() as schedule:
+        ingesting = asyncio.create_task(
+            schedule.run(divided([wait]) if is_unit else step(), urgent=False)
+        )
+        await asyncio.to_thread(begun.wait, 10)
+        asking = asyncio.create_task(schedule.run(thread_name(), urgent=True, brief=True))
+        # A unit leaves the thread free, a step does not.
+        done, _ = await asyncio.wait({asking}, timeout=0.2)
+        assert bool(done) is is_unit
+        end.set()
+        assert await asking != threading.current_thread().name
+        assert await ingesting == "done"
+
+
 async def test_ingestion_goes_on_under_questions_without_end():
     order: list[str] = []
     async with working_schedule() as schedule:

@@ -48,6 +48,7 @@ class MiniLm:
     name = DEFAULT.name
     dimension = DEFAULT.dimension
     languages = DEFAULT.languages
+    is_brisk = True
 
     def __init__(self, folder: Path, backend: Backend, threads: int = 1) -> None:
         self.backend = backend
