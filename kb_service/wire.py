@@ -145,10 +145,27 @@ def pack_frame(message: Message) -> bytes:
     Raises:
         RequestTooLarge: The message is larger than ``MAX_FRAME_BYTES``.
     """
-    content = cast(bytes, msgpack.packb(message.model_dump()))
-    if len(content) > MAX_FRAME_BYTES:
+    return _framed(message)
+
+
+def pack_answer(request_id: int, body: Message) -> bytes:
+    """The frame of a ``Response`` with this body, which is not copied on the way.
+
+    Raises:
+        RequestTooLarge: as above.
+    """
+    return _framed({"id": request_id, "ok": True, "body": body, "code": 0})
+
+
+def _framed(content: object) -> bytes:
+    packed = cast(bytes, msgpack.packb(content, default=_fields))
+    if len(packed) > MAX_FRAME_BYTES:
         raise RequestTooLarge(limit=MAX_FRAME_BYTES)
-    return _LENGTH.pack(len(content)) + content
+    return _LENGTH.pack(len(packed)) + packed
+
+
+def _fields(message: Message) -> dict[str, object]:
+    return message.__dict__ | (message.__pydantic_extra__ or {})
 
 
 def readable(text: str) -> str:

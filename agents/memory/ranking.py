@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 from agents.memory.tables import Memory
 from kb_service.embeddings.protocol import Vectors
@@ -45,9 +46,14 @@ class DenseLeg:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
-    id: str
-    score: float
+class _Leg:
+    ids: list[str]
+    scores: list[float]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, float]]) -> Self:
+        best_first = sorted(pairs, key=lambda pair: -pair[1])
+        return cls([id_ for id_, _ in best_first], [score for _, score in best_first])
 
 
 def cosines(question: Vectors, vectors: Vectors) -> list[float]:
@@ -72,19 +78,18 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseLeg | None) -> l
         dense: None where there is no encoder to be had.
     """
     weight = dense_weight(question, dense.languages) if dense is not None else 0.0
-    related: list[_Hit] = []
+    related = _Leg([], [])
     if dense is not None and weight > 0:
         pairs = zip(dense.ids, dense.cosines, strict=True)
-        related = [_Hit(id_, cosine) for id_, cosine in pairs if cosine >= _RELATED]
-        related.sort(key=lambda hit: -hit.score)
+        related = _Leg.of(pair for pair in pairs if pair[1] >= _RELATED)
     fusion = fuse(related, _lexical(question, memories), weight=weight, depth=len(memories) + 1)
     texts = {memory.id: memory for memory in memories}
-    features = {hit.id: terms_of(texts[hit.id].text) for hit in fusion.hits[:RERANK_DEPTH]}
+    features = {id_: terms_of(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
     ranked = rerank(question, fusion, features)
     return [RankedMemory(texts[hit.id], hit.score) for hit in ranked]
 
 
-def _lexical(question: str, memories: Sequence[Memory]) -> list[_Hit]:
+def _lexical(question: str, memories: Sequence[Memory]) -> _Leg:
     """BM25 as the index does it, with the rarity of terms among these memories."""
     wanted = encode_query(question).indices
     weights = [_weights(memory.text) for memory in memories]
@@ -94,10 +99,8 @@ def _lexical(question: str, memories: Sequence[Memory]) -> list[_Hit]:
         for term, count in holders.items()
     }
     scores = [sum(one.get(term, 0.0) * rare for term, rare in rarity.items()) for one in weights]
-    hits = [
-        _Hit(memory.id, score) for memory, score in zip(memories, scores, strict=True) if score > 0
-    ]
-    return sorted(hits, key=lambda hit: -hit.score)
+    pairs = zip((memory.id for memory in memories), scores, strict=True)
+    return _Leg.of(pair for pair in pairs if pair[1] > 0)
 
 
 # Analysing a text takes longer than all else; a person's next question finds it done.

@@ -9,9 +9,9 @@ from core.logging import get_logger
 from kb_service.engine.engine import Engine
 from kb_service.wire import (
     MalformedFrame,
-    Message,
     Request,
     Response,
+    pack_answer,
     pack_frame,
     read_frame,
 )
@@ -78,7 +78,7 @@ class Connection:
     async def _answer(self, request: Request) -> bytes:
         try:
             body = await self._engine.answer(request)
-            return pack_frame(_answered(request, body))
+            return pack_answer(request.id, body)
         except AgentexError as error:
             if error.code.status >= ErrorCode.INTERNAL.status:
                 _log.warning("engine.request_failed", op=request.op, exc_info=error)
@@ -113,10 +113,6 @@ class Connections:
             await connection.serve()
         finally:
             del self._open[connection]
-
-
-def _answered(request: Request, body: Message) -> Response:
-    return Response(id=request.id, ok=True, body=body.model_dump())
 
 
 def _refused(request: Request, error: AgentexError) -> Response:

@@ -1,13 +1,13 @@
 """From a query to fused candidates: both legs of one embedding space, vouched for by SQL."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.database.reads import Reads
 from kb_service.retrieval.fusion import DEPTH, Fusion, fuse
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
@@ -15,7 +15,7 @@ from kb_service.retrieval.ties import settled
 from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
 from kb_service.spaces import EmbeddingSpace
-from kb_service.vector_index.protocol import Among, Legs, Question, ScoredChunk
+from kb_service.vector_index.protocol import NO_HITS, Among, Leg, Legs, Question, ScoredChunk
 from kb_service.vector_index.sparse import encode_query
 
 PUSHED_DOCUMENTS = 1000
@@ -119,8 +119,7 @@ class Probe:
 
     async def ask_each(self, documents: Sequence[str]) -> Answer:
         """The best hits of each leg among any number of documents, a part of them at a time."""
-        dense: list[ScoredChunk] = []
-        sparse: list[ScoredChunk] = []
+        dense = sparse = NO_HITS
         for start in range(0, len(documents), PUSHED_DOCUMENTS):
             answer = await self.ask(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
             dense = _best([*dense, *answer.legs.dense])
@@ -136,8 +135,8 @@ class Probe:
         return answered.legs
 
 
-def _best(hits: list[ScoredChunk]) -> list[ScoredChunk]:
-    return sorted(hits, key=lambda hit: -hit.score)[:DEPTH]
+def _best(hits: Sequence[ScoredChunk]) -> Leg:
+    return Leg.of(sorted(hits, key=lambda hit: -hit.score)[:DEPTH])
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class Gatherer:
     """Turns a probe's hits into candidates.
 
     Args:
-        session: to read from.
+        reads: to read from, and to wait for the index.
         probe: the query.
         scope: where it searches.
         enough: hits per leg that must do, if there are more that may not be shown.
@@ -161,13 +160,13 @@ class Gatherer:
 
     def __init__(
         self,
-        session: AsyncSession,
+        reads: Reads,
         probe: Probe,
         scope: Scope,
         enough: int,
         documents: Sequence[str] | None,
     ) -> None:
-        self._session = session
+        self._reads = reads
         self._probe = probe
         self._scope = scope
         self._enough = min(enough, DEPTH)
@@ -180,7 +179,7 @@ class Gatherer:
         """Hits that may not be shown, and why."""
         return self._vouched.refused
 
-    async def gather(self, first: Answer | None) -> Candidates:
+    def gather(self, first: Answer | None) -> Candidates:
         """Vouch for the hits, ask for more where too few are left, and fuse.
 
         Args:
@@ -189,14 +188,14 @@ class Gatherer:
         Raises:
             Moved: the answer would mix two generations, or miss both.
         """
-        answer = await self._search(first)
+        answer = self._search(first)
         if not answer.legs.sparse and not self._probe.with_dense:
             # An encoder that can't read the query is asked only when no word of it is found.
             self._probe.with_dense = True
-            answer = await self._search(None)
+            answer = self._search(None)
         # Points and rows of a generation that is cleared away are not all gone at one moment.
         is_empty = not self._vouched.alive and not self._scope.is_shadow
-        if is_empty and await is_moved(self._session, self._scope.generations):
+        if is_empty and is_moved(self._reads.connection, self._scope.generations):
             raise Moved
         fusion = fuse(
             answer.legs.dense,
@@ -206,58 +205,63 @@ class Gatherer:
         )
         return Candidates(settled(fusion, self._vouched.places), self._vouched.alive)
 
-    async def look_behind_filter(self) -> None:
+    def look_behind_filter(self) -> None:
         """Search without the filters too: what they keep out comes to be ``refused``."""
-        await self._living(await self._probe.ask(DEPTH))
+        self._living(self._ask(DEPTH, None))
 
-    async def _search(self, first: Answer | None) -> Answer:
+    def _search(self, first: Answer | None) -> Answer:
         if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:
             if not self._documents:
-                return Answer(Legs([], []), dense_is_cut=False, sparse_is_cut=False)
-            return await self._deepened(first, self._documents)
-        answer = await self._deepened(first, None)
+                return Answer(Legs(), dense_is_cut=False, sparse_is_cut=False)
+            return self._deepened(first, self._documents)
+        answer = self._deepened(first, None)
         if self._documents is not None and self._is_starved(answer):
-            answer = await self._living(await self._probe.ask_each(self._documents))
+            answer = self._living(self._reads.wait_for(self._probe.ask_each(self._documents)))
         return answer
 
-    async def _deepened(self, answer: Answer | None, documents: Sequence[str] | None) -> Answer:
-        answer = answer or await self._probe.ask(DEPTH, documents)
-        living = await self._living(answer)
+    def _deepened(self, answer: Answer | None, documents: Sequence[str] | None) -> Answer:
+        answer = answer or self._ask(DEPTH, documents)
+        living = self._living(answer)
         for depth in _DEEPER:
             if not self._is_starved(living):
                 break
-            living = await self._living(await self._probe.ask(depth, documents))
+            living = self._living(self._ask(depth, documents))
         return living
+
+    def _ask(self, depth: int, documents: Sequence[str] | None) -> Answer:
+        return self._reads.wait_for(self._probe.ask(depth, documents))
 
     def _is_starved(self, answer: Answer) -> bool:
         return (answer.dense_is_cut and len(answer.legs.dense) < self._enough) or (
             answer.sparse_is_cut and len(answer.legs.sparse) < self._enough
         )
 
-    async def _living(self, answer: Answer) -> Answer:
+    def _living(self, answer: Answer) -> Answer:
         """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
-        hits = [*answer.legs.dense, *answer.legs.sparse]
-        new = {hit.id: hit.document_id for hit in hits if hit.id not in self.documents_of_hits}
-        self.documents_of_hits |= new
+        legs = (answer.legs.dense, answer.legs.sparse)
+        asked = {id_: of for leg in legs for id_, of in zip(leg.ids, leg.document_ids, strict=True)}
+        new = asked.keys() - self.documents_of_hits.keys()
+        self.documents_of_hits |= asked
         started = time.perf_counter()
-        self._vouched = self._vouched.joined(await vouch(self._session, new, self._scope))
+        self._vouched = self._vouched.joined(vouch(self._reads.connection, new, self._scope))
         self._probe.watch.add("database", started)
-        if self._vouched.is_moved or await self._is_outdated(hits):
+        if self._vouched.is_moved or self._is_outdated(legs):
             raise Moved
-        alive = self._vouched.alive
-        legs = [
-            [hit for hit in leg if hit.id in alive]
-            for leg in (answer.legs.dense, answer.legs.sparse)
-        ]
-        cut = [len(leg) > DEPTH for leg in legs]
+        dense, sparse = [leg.only(self._vouched.alive) for leg in legs]
         return replace(
             answer,
-            legs=Legs(legs[0][:DEPTH], legs[1][:DEPTH]),
-            dense_is_cut=answer.dense_is_cut or cut[0],
-            sparse_is_cut=answer.sparse_is_cut or cut[1],
+            legs=Legs(dense[:DEPTH], sparse[:DEPTH]),
+            dense_is_cut=answer.dense_is_cut or len(dense) > DEPTH,
+            sparse_is_cut=answer.sparse_is_cut or len(sparse) > DEPTH,
         )
 
-    async def _is_outdated(self, hits: Sequence[ScoredChunk]) -> bool:
+    def _is_outdated(self, legs: Iterable[Leg]) -> bool:
         known = self._vouched.alive.keys() | self._vouched.refused.keys()
-        lost = {hit.document_id: hit.revision for hit in hits if hit.id not in known}
-        return await has_flipped(self._session, lost, self._scope)
+        lost = {hit.document_id: hit.revision for hit in _unknown(legs, known)}
+        return has_flipped(self._reads.connection, lost, self._scope)
+
+
+def _unknown(legs: Iterable[Leg], known: Set[str]) -> Iterator[ScoredChunk]:
+    for leg in legs:
+        if not known >= set(leg.ids):
+            yield from (hit for hit in leg if hit.id not in known)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlalchemy.orm import defer
-from sqlmodel import and_, col, or_, select
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel import Session, and_, col, or_, select
 
 from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
@@ -18,8 +17,8 @@ _Wanted = Callable[[Chunk, Chunk, int], bool]
 """Whether a chunk still belongs to a passage's context, given the tokens shown so far."""
 
 
-async def with_context(
-    session: AsyncSession, passages: Sequence[FoundPassage], request: RetrievalRequest
+def with_context(
+    session: Session, passages: Sequence[FoundPassage], request: RetrievalRequest
 ) -> list[FoundPassage]:
     """The same passages with the context that the request asks for.
 
@@ -35,7 +34,7 @@ async def with_context(
     reach = _SECTION_CHUNKS if request.expand == "section" else request.neighbours
     if reach == 0 or not passages:
         return list(passages)
-    around = await _load(session, [passage.chunk for passage in passages], reach)
+    around = _load(session, [passage.chunk for passage in passages], reach)
     shown = {passage.chunk.id for passage in passages}
     extended: list[FoundPassage] = []
     for passage in passages:
@@ -90,8 +89,8 @@ class _Surroundings:
         )
 
 
-async def _load(
-    session: AsyncSession, chunks: Sequence[Chunk], reach: int
+def _load(
+    session: Session, chunks: Sequence[Chunk], reach: int
 ) -> dict[tuple[str, int, int], Chunk]:
     near = [
         and_(
@@ -102,7 +101,7 @@ async def _load(
         for chunk in chunks
     ]
     query = select(Chunk).where(or_(*near)).options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    rows = (await session.exec(query)).all()
+    rows = session.exec(query)
     return {(row.document_id, row.revision, row.position): row for row in rows}
 
 

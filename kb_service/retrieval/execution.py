@@ -1,13 +1,16 @@
 """One try of one retrieval: candidates, rerank, selection, context."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from heapq import merge
 
 from sqlalchemy import ColumnElement
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel import Session
 
 from core.database.engine import Database
+from core.database.reads import Reads
 from core.errors import RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase
@@ -79,9 +82,9 @@ class _Part:
 
 @dataclass
 class _Found:
-    """The ranked candidates of all parts."""
+    """The candidates of all parts, ranked; without ``explain`` they can be gone through once."""
 
-    ranked: list[RankedHit] = field(default_factory=list[RankedHit])
+    ranked: Iterable[RankedHit] = ()
     documents: dict[str, str] = field(default_factory=dict[str, str])
     refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
     dense_weight: float = 0.0
@@ -134,16 +137,23 @@ class Execution:
             None if self._condition is not None else await part.probe.ask(DEPTH)
             for part in self._parts
         ]
-        reranker = self._second_reranker()
-        async with self._means.database.reading() as session:
-            found = await self._find(session, firsts, explain=explain)
-            if reranker is None:
-                return await self._answer(session, found, explain=explain)
-            texts = await load_texts(session, found.ranked[: reranker.depth])
+        database, reranker = self._means.database, self._second_reranker()
+
+        def all_of_it(reads: Reads) -> SearchResult:
+            return self._answer(reads, self._find(reads, firsts, explain=explain), explain=explain)
+
+        def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
+            found = self._find(reads, firsts, explain=explain)
+            found.ranked = ranked = list(found.ranked)
+            with reads.session() as session:
+                return found, load_texts(session, ranked[: reranker.depth])
+
+        if reranker is None:
+            return await database.read(all_of_it)
         # No connection is held while another server thinks.
+        found, texts = await database.read(partial(first_half, reranker))
         await self._rerank_again(reranker, found, texts)
-        async with self._means.database.reading() as session:
-            return await self._answer(session, found, explain=explain)
+        return await database.read(lambda reads: self._answer(reads, found, explain=explain))
 
     def _make_condition(self) -> ColumnElement[bool] | None:
         filters = self._request.filters
@@ -179,34 +189,33 @@ class Execution:
             self._warnings.append(Warned.RERANKER_MISSING)
         return reranker
 
-    async def _find(
-        self, session: AsyncSession, firsts: Sequence[Answer | None], *, explain: bool
-    ) -> _Found:
-        found = _Found()
+    def _find(self, reads: Reads, firsts: Sequence[Answer | None], *, explain: bool) -> _Found:
+        found, rankings = _Found(), list[Iterable[RankedHit]]()
         for part, first in zip(self._parts, firsts, strict=True):
             documents = None
             if self._condition is not None:
-                documents = await matching_documents(session, part.scope)
+                documents = matching_documents(reads.connection, part.scope)
             enough = max(RERANK_DEPTH, self._request.top_k)
-            gatherer = Gatherer(session, part.probe, part.scope, enough, documents)
-            candidates = await gatherer.gather(first)
+            gatherer = Gatherer(reads, part.probe, part.scope, enough, documents)
+            candidates = gatherer.gather(first)
             if self._request.rerank:
-                head = candidates.fusion.hits[:RERANK_DEPTH]
-                versions = [(hit.id, candidates.versions[hit.id]) for hit in head]
+                head = candidates.fusion.order[:RERANK_DEPTH]
+                versions = [(id_, candidates.versions[id_]) for id_, _ in head]
                 started = time.perf_counter()
-                features = await self._means.features.load(session, versions)
+                features = self._means.features.load(reads, versions)
                 self._watch.add("database", started)
                 started = time.perf_counter()
-                found.ranked += rerank(self._request.query, candidates.fusion, features)
+                rankings.append(rerank(self._request.query, candidates.fusion, features))
                 self._watch.add("rerank", started)
             else:
-                found.ranked += unreranked(candidates.fusion)
+                rankings.append(unreranked(candidates.fusion))
             if explain and self._condition is not None:
-                await gatherer.look_behind_filter()
+                gatherer.look_behind_filter()
             found.documents |= gatherer.documents_of_hits
             found.refused |= gatherer.refused
             found.dense_weight = max(found.dense_weight, candidates.fusion.dense_weight)
-        found.ranked.sort(key=lambda hit: -hit.score)
+        ranked = merge(*rankings, key=lambda hit: -hit.score)
+        found.ranked = list(ranked) if explain else ranked
         return found
 
     async def _rerank_again(
@@ -214,22 +223,27 @@ class Execution:
     ) -> None:
         started = time.perf_counter()
         try:
-            found.ranked = await second_rerank(reranker, self._request.query, found.ranked, texts)
+            ranked = list(found.ranked)
+            found.ranked = await second_rerank(reranker, self._request.query, ranked, texts)
         except RerankerUnavailable as error:
             log.warning("search.reranker_failed", reason=error.details.get("reason"))
             self._warnings.append(Warned.RERANKER_FAILED)
         self._watch.add("rerank", started)
 
-    async def _answer(self, session: AsyncSession, found: _Found, *, explain: bool) -> SearchResult:
+    def _answer(self, reads: Reads, found: _Found, *, explain: bool) -> SearchResult:
+        with reads.session() as session:
+            return self._chosen(session, found, explain=explain)
+
+    def _chosen(self, session: Session, found: _Found, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
         selection = Selection(session, self._request)
-        await selection.choose(found.ranked)
+        selection.choose(found.ranked)
         generations = {id_: n for part in self._parts for id_, n in part.scope.generations.items()}
         if selection.missing:
             # SQL vouched for them a moment ago: a cut-over, a new revision or a deletion came
             # between, and what took their place may not be among the candidates.
             raise Moved
-        passages = await with_context(session, selection.passages, self._request)
+        passages = with_context(session, selection.passages, self._request)
         self._watch.add("database", started)
         return SearchResult(
             passages=passages,
@@ -237,7 +251,7 @@ class Execution:
             took_ms=0.0,
             request=self._request,
             generations=generations,
-            dropped=_dropped(found, selection.reasons) if explain else (),
+            dropped=_dropped(found, selection) if explain else (),
             warnings=tuple(self._warnings),
             timings=self._watch.timings(),
         )
@@ -256,11 +270,13 @@ def _by_model(
     return models
 
 
-def _dropped(found: _Found, reasons: Mapping[str, Reason]) -> list[Dropped]:
+def _dropped(found: _Found, selection: Selection) -> list[Dropped]:
     """The candidates that are not in the answer: ranked ones in their order, then the others."""
+    ranked = list(found.ranked)
+    reasons = selection.reasons_of(ranked)
     scored = [
         Dropped(hit.id, found.documents[hit.id], reasons[hit.id], hit)
-        for hit in found.ranked
+        for hit in ranked
         if hit.id in reasons and reasons[hit.id] is not Reason.GONE
     ]
     others = [Dropped(id_, found.documents[id_], reason) for id_, reason in found.refused.items()]

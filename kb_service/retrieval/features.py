@@ -6,11 +6,12 @@ from functools import cache
 from threading import Lock
 
 from anyio import to_thread
+from sqlalchemy import Connection
 from sqlmodel import case, col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from core.database.one_of import one_of
+from core.database.reads import Reads
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
 
@@ -47,7 +48,7 @@ class FeatureCache:
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
 
-    async def load(self, session: AsyncSession, versions: Sequence[Version]) -> dict[str, Terms]:
+    def load(self, reads: Reads, versions: Sequence[Version]) -> dict[str, Terms]:
         """The terms of these chunks, by id: those at hand, else as stored, else made now.
 
         A chunk that is gone, or that was edited since, is absent.
@@ -58,8 +59,7 @@ class FeatureCache:
             return found
         made: dict[Version, Terms] = {}
         texts: dict[str, str] = {}
-        connection = await session.connection()
-        rows = await connection.execute(_stored(), {"ids": list(missing)})
+        rows = reads.connection.execute(_stored(), {"ids": list(missing)})
         for id_, version, packed, content in rows:
             if version != missing[id_]:
                 continue
@@ -69,9 +69,10 @@ class FeatureCache:
             elif content is not None:
                 texts[id_] = content
         stale = [id_ for id_ in missing if (id_, missing[id_]) not in made and id_ not in texts]
-        texts |= await _load_texts(session, stale)
+        texts |= _load_texts(reads.connection, stale)
         if texts:
-            fresh = await to_thread.run_sync(_analysed, texts)
+            # A millisecond each: not on an event loop.
+            fresh = reads.wait_for(to_thread.run_sync(_analysed, texts))
             made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
         self.add(made)
         return found | {id_: terms for (id_, _), terms in made.items()}
@@ -86,12 +87,12 @@ def _stored() -> Select[str, int, bytes | None, str | None]:
     )
 
 
-async def _load_texts(session: AsyncSession, chunk_ids: Sequence[str]) -> dict[str, str]:
+def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:
     """Texts of chunks whose stored tokens another version of Agentex made."""
     if not chunk_ids:
         return {}
     query = select(Chunk.id, Chunk.content).where(col(Chunk.id).in_(chunk_ids))
-    return dict((await session.exec(query)).all())
+    return dict(connection.execute(query).all())
 
 
 def _analysed(texts: Mapping[str, str]) -> dict[str, Terms]:

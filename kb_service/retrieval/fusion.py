@@ -1,8 +1,8 @@
 """Fuses the dense and the sparse leg of a hybrid search by a min-max convex combination."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from kb_service.text.lexical import is_cjk_dominant
@@ -21,17 +21,17 @@ _MULTILINGUAL_WEIGHT = 1.0
 _CJK_LANGUAGES = frozenset({"zh", "ja", MULTILINGUAL})
 
 
-class ScoredHit(Protocol):
-    """What a leg hands out, best first."""
+class ScoredIds(Protocol):
+    """What a leg hands out, best first, by columns."""
 
     @property
-    def id(self) -> str:
-        """The chunk's id."""
+    def ids(self) -> Sequence[str]:
+        """The chunks, each once."""
         ...
 
     @property
-    def score(self) -> float:
-        """The leg's own score, higher is better."""
+    def scores(self) -> Sequence[float]:
+        """The leg's own score of each; higher is better."""
         ...
 
 
@@ -53,14 +53,63 @@ class FusedHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fusion:
-    """The fused list, best first, and the dense weight that was applied.
+class _Scaled:
+    """A leg by columns, best first: what it was asked for, and its scores from 0 to 1."""
 
-    Scores lie between 0 and ``1 + dense_weight`` and are relative to the query's own lists.
+    ids: Sequence[str]
+    scores: Sequence[float]
+    normalised: Sequence[float]
+
+    def places(self) -> Mapping[str, int]:
+        return {id_: place for place, id_ in enumerate(self.ids)}
+
+    def place(self, place: int | None) -> LegPlace | None:
+        if place is None:
+            return None
+        return LegPlace(place + 1, self.scores[place], self.normalised[place])
+
+
+class Fusion:
+    """The fused list, best first.
+
+    Its hits are made when somebody asks for them: of two hundred a search looks at fifty.
+
+    Args:
+        order: ids and fused scores, which lie between 0 and ``1 + dense_weight`` and are relative
+            to the query's own lists.
+        dense: the leg by meaning.
+        sparse: the leg by words.
+        dense_weight: what was applied.
     """
 
-    hits: tuple[FusedHit, ...]
-    dense_weight: float
+    def __init__(
+        self,
+        order: Sequence[tuple[str, float]],
+        dense: _Scaled,
+        sparse: _Scaled,
+        dense_weight: float,
+    ) -> None:
+        self.order = order
+        self.dense_weight = dense_weight
+        self._legs = (dense, sparse)
+        self._places = (dense.places(), sparse.places())
+
+    @property
+    def hits(self) -> tuple[FusedHit, ...]:
+        """All of them."""
+        return tuple(self.between(0, None))
+
+    def between(self, start: int, stop: int | None) -> Iterator[FusedHit]:
+        """The hits of these places, counted from 0."""
+        dense, sparse = self._legs
+        in_dense, in_sparse = self._places
+        for id_, score in self.order[start:stop]:
+            meaning, words = dense.place(in_dense.get(id_)), sparse.place(in_sparse.get(id_))
+            yield FusedHit(id_, score, meaning, words)
+
+    def reordered(self, order: Sequence[tuple[str, float]]) -> "Fusion":
+        """The same hits in another order."""
+        return Fusion(order, *self._legs, self.dense_weight)
 
 
 def dense_weight(query: str, languages: frozenset[str]) -> float:
@@ -91,8 +140,8 @@ def _is_latin(query: str) -> bool:
 
 
 def fuse(
-    dense: Sequence[ScoredHit],
-    sparse: Sequence[ScoredHit],
+    dense: ScoredIds,
+    sparse: ScoredIds,
     *,
     weight: float,
     depth: int = DEPTH,
@@ -105,8 +154,8 @@ def fuse(
     chunks it lacks did not. A dense list whose scores are all equal counts 1.
 
     Args:
-        dense: the dense leg's hits, best first, ids unique.
-        sparse: the sparse leg's hits, best first, ids unique, scores positive.
+        dense: the leg by meaning, ids unique.
+        sparse: the leg by words, ids unique, scores positive.
         weight: the dense weight; at 0 the dense leg adds no chunk, unless the sparse leg is
             empty: then its order stands, with the weight of an encoder of one language.
         depth: hits used of each leg.
@@ -116,36 +165,28 @@ def fuse(
         All chunks of the legs used, by descending fused score; ties keep the sparse order (see
         ``ties.settled``).
     """
-    if weight == 0 and not sparse:
+    if weight == 0 and not sparse.ids:
         weight = _MONOLINGUAL_WEIGHT
-    is_cut = sparse_is_cut or len(sparse) >= depth
-    sparse_places = _places(sparse[:depth], lowest=None if is_cut else 0.0)
-    dense_places = _places(dense[:depth], lowest=None, flat=1.0)
-    hits = [
-        FusedHit(id_, words.normalised + weight * meaning.normalised, meaning, words)
-        if (meaning := dense_places.get(id_))
-        else FusedHit(id_, words.normalised, None, words)
-        for id_, words in sparse_places.items()
-    ]
+    is_cut = sparse_is_cut or len(sparse.ids) >= depth
+    lowest = None if is_cut else 0.0
+    words = _scaled(sparse.ids[:depth], sparse.scores[:depth], lowest=lowest)
+    meaning = _scaled(dense.ids[:depth], dense.scores[:depth], lowest=None, flat=1.0)
+    fused = dict(zip(words.ids, words.normalised, strict=True))
     if weight > 0:
-        hits += [
-            FusedHit(id_, weight * meaning.normalised, meaning, None)
-            for id_, meaning in dense_places.items()
-            if id_ not in sparse_places
-        ]
-    hits.sort(key=attrgetter("score"), reverse=True)
-    return Fusion(tuple(hits), weight)
+        for id_, share in zip(meaning.ids, meaning.normalised, strict=True):
+            fused[id_] = fused.get(id_, 0.0) + weight * share
+    order = sorted(fused.items(), key=itemgetter(1), reverse=True)
+    return Fusion(order, meaning, words, weight)
 
 
-def _places(
-    hits: Sequence[ScoredHit], *, lowest: float | None, flat: float = 0.0
-) -> dict[str, LegPlace]:
-    if not hits:
-        return {}
-    high = hits[0].score
-    low = hits[-1].score if lowest is None else lowest
+def _scaled(
+    ids: Sequence[str], scores: Sequence[float], *, lowest: float | None, flat: float = 0.0
+) -> _Scaled:
+    if not ids:
+        return _Scaled([], [], [])
+    high = scores[0]
+    low = scores[-1] if lowest is None else lowest
+    if high == low:
+        return _Scaled(ids, scores, [flat] * len(ids))
     span = high - low + _EPSILON
-    return {
-        hit.id: LegPlace(rank, hit.score, flat if high == low else (hit.score - low) / span)
-        for rank, hit in enumerate(hits, start=1)
-    }
+    return _Scaled(ids, scores, [(score - low) / span for score in scores])

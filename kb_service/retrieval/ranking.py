@@ -1,11 +1,11 @@
 """From fused candidates to the answer: rerank, threshold, duplicates, top_k."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 from sqlalchemy.orm import defer
-from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import Select
 
 from core.database.one_of import one_of
@@ -25,7 +25,7 @@ class Selection:
         request: threshold, top_k, whether equal texts are dropped.
     """
 
-    def __init__(self, session: AsyncSession, request: RetrievalRequest) -> None:
+    def __init__(self, session: Session, request: RetrievalRequest) -> None:
         self._session = session
         self._request = request
         self.passages: list[FoundPassage] = []
@@ -33,23 +33,31 @@ class Selection:
         self.missing = 0
         self._texts: set[str] = set()
 
-    async def choose(self, ranked: Sequence[RankedHit]) -> None:
-        """Fill ``passages``, and ``reasons`` for the hits that are not among them."""
-        request = self._request
-        hits = [hit for hit in ranked if hit.score >= request.score_threshold]
-        self._drop(ranked[len(hits) :], Reason.THRESHOLD)
-        place = 0
-        while place < len(hits) and len(self.passages) < request.top_k:
-            part = hits[place : place + request.top_k - len(self.passages)]
-            place += len(part)
-            await self._take(part)
-        self._drop(hits[place:], Reason.TOP_K)
+    def choose(self, ranked: Iterable[RankedHit]) -> None:
+        """Fill ``passages``, and ``reasons`` for the hits that were looked at in vain.
 
-    def _drop(self, hits: Sequence[RankedHit], reason: Reason) -> None:
-        self.reasons |= dict.fromkeys([hit.id for hit in hits], reason)
+        Args:
+            ranked: best first; no more of them are taken than are needed.
+        """
+        good = (hit for hit in ranked if hit.score >= self._request.score_threshold)
+        while part := list(islice(good, self._request.top_k - len(self.passages))):
+            self._take(part)
 
-    async def _take(self, part: Sequence[RankedHit]) -> None:
-        found = {passage.hit.id: passage for passage in await load_passages(self._session, part)}
+    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, Reason]:
+        """Why each of these is not among the ``passages``, those left out that are."""
+        shown = {passage.hit.id for passage in self.passages}
+        return {
+            hit.id: self.reasons.get(hit.id) or self._left_behind(hit)
+            for hit in ranked
+            if hit.id not in shown
+        }
+
+    def _left_behind(self, hit: RankedHit) -> Reason:
+        is_good = hit.score >= self._request.score_threshold
+        return Reason.TOP_K if is_good else Reason.THRESHOLD
+
+    def _take(self, part: Sequence[RankedHit]) -> None:
+        found = {passage.hit.id: passage for passage in load_passages(self._session, part)}
         for hit in part:
             passage = found.get(hit.id)
             if passage is None:
@@ -64,10 +72,10 @@ class Selection:
             self.passages.append(passage)
 
 
-async def load_passages(session: AsyncSession, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+def load_passages(session: Session, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
     ids = {"ids": [hit.id for hit in hits]}
-    found = (await session.exec(_passages(), params=ids)).all()
+    found = session.exec(_passages(), params=ids)
     rows = {chunk.id: (chunk, name) for chunk, name in found}
     return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
 
@@ -114,9 +122,9 @@ async def second_rerank(
     return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
-async def load_texts(session: AsyncSession, hits: Sequence[RankedHit]) -> dict[str, str]:
+def load_texts(session: Session, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
-    return {found.hit.id: _read(found) for found in await load_passages(session, hits)}
+    return {found.hit.id: _read(found) for found in load_passages(session, hits)}
 
 
 def _read(passage: FoundPassage) -> str:

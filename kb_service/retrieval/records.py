@@ -246,7 +246,8 @@ async def _reasons(
     async with database.reading() as session:
         hidden = await hidden_documents(session, rows, reader)
         scope = Scope(result.generations, condition, hidden=hidden)
-        vouched = await vouch(session, ids, scope)
+        connection = await session.connection()
+        vouched = await connection.run_sync(vouch, ids, scope)
     off = {row.id for row in rows if not row.enabled}
     reasons = {
         **dict.fromkeys(ids, Reason.GONE),

@@ -1,7 +1,8 @@
 """Lexical rerank of fused hits: how much of the query stands close together in a passage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ def rerank(
     features: Mapping[str, Terms],
     *,
     depth: int = RERANK_DEPTH,
-) -> list[RankedHit]:
+) -> Iterator[RankedHit]:
     """Rerank the head of a fused list by ``fused + 0.5 W + 0.25 P``; sorting is stable.
 
     W is the best-window coverage and P the phrase share (see
@@ -63,27 +64,28 @@ def rerank(
         depth: hits reranked; the hits behind them keep their order and stay behind them.
 
     Returns:
-        All hits of the fusion. ``score`` never rises down the list.
+        All hits of the fusion; those behind the head are made when they are reached. ``score``
+        never rises.
     """
-    head, tail = fusion.hits[:depth], fusion.hits[depth:]
-    empty = terms_of("")
+    head, empty = list(fusion.between(0, depth)), terms_of("")
     coverage, phrase = _evidence(tokenize(query), [features.get(hit.id, empty) for hit in head])
     most = 1 + fusion.dense_weight + WINDOW_WEIGHT + PHRASE_WEIGHT
     ranked = [
-        _ranked(hit, float(window), float(share), most)
-        for hit, window, share in zip(head, coverage, phrase, strict=True)
+        _ranked(hit, window, share, most)
+        for hit, window, share in zip(head, coverage.tolist(), phrase.tolist(), strict=True)
     ]
     ranked.sort(key=attrgetter("final"), reverse=True)
-    return ranked + _in_order(tail, most)
+    return chain(ranked, _in_order(fusion.between(depth, None), most))
 
 
-def unreranked(fusion: Fusion) -> list[RankedHit]:
+def unreranked(fusion: Fusion) -> Iterator[RankedHit]:
     """The hits in the order of the fusion; their scores are shares of the most it can give."""
-    return _in_order(fusion.hits, 1 + fusion.dense_weight)
+    return _in_order(fusion.between(0, None), 1 + fusion.dense_weight)
 
 
-def _in_order(hits: Sequence[FusedHit], most: float) -> list[RankedHit]:
-    return [RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit) for hit in hits]
+def _in_order(hits: Iterable[FusedHit], most: float) -> Iterator[RankedHit]:
+    for hit in hits:
+        yield RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit)
 
 
 def _ranked(hit: FusedHit, window: float, phrase: float, most: float) -> RankedHit:
@@ -147,34 +149,49 @@ def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
 
 def _coverage(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
     """``W``: the best window's share of the query's idf mass."""
-    held = np.unique(found.passage * terms + found.term) % terms
-    frequency = np.bincount(held, minlength=terms)
+    held = _distinct(found.passage * terms + found.term, passages * terms)
+    frequency = held.reshape(passages, terms).sum(axis=0)
     idf = np.log1p((passages - frequency + 0.5) / (frequency + 0.5)) * (frequency > 0)
     weight = idf * np.bincount(numbers, minlength=terms)
     # A window's mass is the masses of its two sentences less that of the terms in both.
-    cells = np.unique(found.sentence * terms + found.term)
     height = len(found.sentence_passage)
-    mass = np.bincount(cells // terms, weights=weight[cells % terms], minlength=height)
-    both = np.intersect1d(cells + terms, cells, assume_unique=True)
-    shared = np.zeros(height)
-    np.add.at(shared, both // terms, weight[both % terms])
+    cells = _distinct(found.sentence * terms + found.term, height * terms)
+    mass = _masses(cells, weight, height)
     window = mass.copy()
-    joined = found.sentence_passage[1:] == found.sentence_passage[:-1]
-    window[1:] += np.where(joined, mass[:-1] - shared[1:], 0.0)
+    if height > 1:
+        shared = _masses(cells[terms:] & cells[:-terms], weight, height - 1)
+        joined = found.sentence_passage[1:] == found.sentence_passage[:-1]
+        window[1:] += np.where(joined, mass[:-1] - shared, 0.0)
     best = np.zeros(passages)
     np.maximum.at(best, found.sentence_passage, window)
     return best / (weight.sum() + _EPSILON)
 
 
+def _distinct(cells: Ints, count: int) -> NDArray[np.bool_]:
+    """Which of ``count`` cells are there: by far faster than to sort them."""
+    there = np.zeros(count, dtype=np.bool_)
+    there[cells] = True
+    return there
+
+
+def _masses(cells: NDArray[np.bool_], weight: _Floats, height: int) -> _Floats:
+    """Per sentence, the weights of the terms whose cells are set."""
+    sentence, term = np.divmod(np.flatnonzero(cells), len(weight))
+    masses = np.bincount(sentence, weights=weight[term], minlength=height)
+    # Of nothing at all, whole numbers are returned.
+    return masses.astype(np.float64, copy=False)
+
+
 def _phrase(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
     """``P``: the share of the query's adjacent pairs that are adjacent in the passage."""
     asked, times = np.unique(numbers[:-1] * terms + numbers[1:], return_counts=True)
-    adjacent = (np.diff(found.place) == 1) & (np.diff(found.passage) == 0)
-    pair = (found.term[:-1] * terms + found.term[1:])[adjacent]
-    known = np.isin(pair, asked)
-    passage = found.passage[:-1][adjacent][known]
-    cells = np.unique(passage * len(asked) + np.searchsorted(asked, pair[known]))
-    if not len(cells):
+    is_near = np.diff(found.place) == 1
+    place = np.flatnonzero(is_near & (found.passage[1:] == found.passage[:-1]))
+    if not len(asked) or not len(place):
         return np.zeros(passages)
-    hits = np.bincount(cells // len(asked), weights=times[cells % len(asked)], minlength=passages)
-    return hits / max(1, len(numbers) - 1)
+    pair = found.term[place] * terms + found.term[place + 1]
+    number = np.minimum(np.searchsorted(asked, pair), len(asked) - 1)
+    known = asked[number] == pair
+    cells = found.passage[place[known]] * len(asked) + number[known]
+    held = _distinct(cells, passages * len(asked)).reshape(passages, len(asked))
+    return (held @ times).astype(np.float64) / max(1, len(numbers) - 1)

@@ -1,10 +1,9 @@
 """Passages of equal score get an order of their own, the same in every copy of their documents."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
-from kb_service.retrieval.fusion import FusedHit, Fusion
+from kb_service.retrieval.fusion import Fusion
 
 
 def settled(fusion: Fusion, places: Mapping[str, tuple[str, int]]) -> Fusion:
@@ -17,14 +16,15 @@ def settled(fusion: Fusion, places: Mapping[str, tuple[str, int]]) -> Fusion:
         places: of each hit, the name of its document and its position there.
     """
 
-    def place(hit: FusedHit) -> tuple[str, int, str]:
-        return (*places[hit.id], hit.id)
+    def place(entry: tuple[str, float]) -> tuple[str, int, str]:
+        id_ = entry[0]
+        return (*places[id_], id_)
 
     # Mostly the last of each leg, or the same text in several places.
-    hits = list(fusion.hits)
-    scores = [hit.score for hit in hits]
-    tied = [number for number, (one, next_) in enumerate(pairwise(scores)) if one == next_]
-    for score in {scores[number] for number in tied}:
+    order = list(fusion.order)
+    scores = [score for _, score in order]
+    tied = {one for one, next_ in pairwise(scores) if one == next_}
+    for score in tied:
         first, count = scores.index(score), scores.count(score)
-        hits[first : first + count] = sorted(hits[first : first + count], key=place)
-    return replace(fusion, hits=tuple(hits)) if tied else fusion
+        order[first : first + count] = sorted(order[first : first + count], key=place)
+    return fusion.reordered(order) if tied else fusion

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Integer, type_coerce
+from sqlalchemy import ColumnElement, Connection, Integer, type_coerce
 from sqlmodel import case, col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from core.database.one_of import one_of
@@ -68,11 +67,11 @@ class Vouched:
         )
 
 
-async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+def vouch(connection: Connection, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
     Args:
-        session: to read from.
+        connection: to read from.
         chunk_ids: of the hits.
         scope: where was searched.
     """
@@ -84,10 +83,8 @@ async def vouch(session: AsyncSession, chunk_ids: Iterable[str], scope: Scope) -
         # As a column, not a condition: SQLite would go through all documents of the base.
         passes = case((scope.condition, True), else_=False)
         query = cast("Select[*tuple[Any, ...]]", query.add_columns(passes))
-    # Past the session, which would make two objects of a row and look for entities in it. All at
-    # once: to ask for one row takes longer than what is done with it.
-    connection = await session.connection()
-    return _judged((await connection.execute(query, {"ids": ids})).all(), scope)
+    # All at once: to ask for one row takes longer than what is done with it.
+    return _judged(connection.execute(query, {"ids": ids}).all(), scope)
 
 
 def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
@@ -145,14 +142,14 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
     )
 
 
-async def has_flipped(session: AsyncSession, revisions: Mapping[str, int], scope: Scope) -> bool:
+def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Scope) -> bool:
     """Whether a document got a newer revision between the index's answer and SQL's.
 
     The newer one's points were written before, so a second question to the index finds them. A
     flip counts once in a search: points of an old revision may stay until they are swept.
 
     Args:
-        session: to read from.
+        connection: to read from.
         revisions: of hits that SQL does not know, by document.
         scope: where was searched; it remembers the flips.
     """
@@ -161,22 +158,22 @@ async def has_flipped(session: AsyncSession, revisions: Mapping[str, int], scope
     query = select(Document.id, Document.active_revision).where(
         col(Document.id).in_(list(revisions)), col(Document.deleted_at).is_(None)
     )
-    rows = (await session.exec(query)).all()
+    rows = connection.execute(query)
     newer = {(id_, now) for id_, now in rows if now is not None and now > revisions[id_]}
     is_new = not newer <= scope.flips
     scope.flips.update(newer)
     return is_new
 
 
-async def is_moved(session: AsyncSession, generations: dict[str, int]) -> bool:
+def is_moved(connection: Connection, generations: dict[str, int]) -> bool:
     """Whether a knowledge base is not in this generation any more."""
     query = select(KnowledgeBase.id, KnowledgeBase.generation).where(
         col(KnowledgeBase.id).in_(list(generations))
     )
-    return any(generations[id_] != now for id_, now in (await session.exec(query)).all())
+    return any(generations[id_] != now for id_, now in connection.execute(query))
 
 
-async def matching_documents(session: AsyncSession, scope: Scope) -> list[str]:
+def matching_documents(connection: Connection, scope: Scope) -> list[str]:
     """Ids of the searchable documents of a scope that meet its condition; none is hidden."""
     revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
     query = select(Document.id).where(
@@ -186,4 +183,4 @@ async def matching_documents(session: AsyncSession, scope: Scope) -> list[str]:
     )
     if scope.condition is not None:
         query = query.where(scope.condition)
-    return [id_ for id_ in (await session.exec(query)).all() if id_ not in scope.hidden]
+    return [id_ for id_ in connection.execute(query).scalars() if id_ not in scope.hidden]

@@ -176,8 +176,8 @@ class Investigation:
             return dropped[chunk.id].reason, dropped[chunk.id].hit, place
         if document.active_revision is None:
             return Reason.NOT_SEARCHABLE, None, None
-        async with self._database.reading() as session:
-            vouched = await vouch(session, [chunk.id], self._scope())
+        ids, scope = [chunk.id], self._scope()
+        vouched = await self._database.read(lambda reads: vouch(reads.connection, ids, scope))
         return vouched.refused.get(chunk.id, Reason.BEYOND_DEPTH), None, None
 
     def _scope(self) -> Scope:

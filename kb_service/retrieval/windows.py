@@ -1,8 +1,6 @@
 """Counts a hit on a chunk's dense window for the chunk: the one place that knows of windows."""
 
-from collections.abc import Sequence
-
-from kb_service.vector_index.protocol import Legs, ScoredChunk
+from kb_service.vector_index.protocol import Leg, Legs, ScoredChunk
 
 
 def collapse(legs: Legs) -> Legs:
@@ -13,10 +11,12 @@ def collapse(legs: Legs) -> Legs:
     return Legs(dense=_best(legs.dense), sparse=_best(legs.sparse))
 
 
-def _best(hits: Sequence[ScoredChunk]) -> list[ScoredChunk]:
+def _best(leg: Leg) -> Leg:
+    if not any(leg.chunk_ids):
+        return leg
     best: dict[str, ScoredChunk] = {}
-    for hit in hits:
+    for hit in leg:
         chunk_id = hit.chunk_id or hit.id
         if chunk_id not in best:
             best[chunk_id] = hit if chunk_id == hit.id else hit._replace(id=chunk_id)
-    return list(best.values())
+    return Leg.of(best.values())

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from kb_service.vector_index.protocol import (
     ChunkPoint,
     IndexedDocument,
+    Leg,
     Legs,
-    ScoredChunk,
     SparseVector,
 )
 from kb_service.wire import FLOAT32, UINT32, Message
@@ -220,14 +220,14 @@ def unpack_query_vectors(
     return dense, _sparse(request.sparse_indices, request.sparse_values)
 
 
-def pack_leg(hits: Sequence[ScoredChunk]) -> LegReply:
+def pack_leg(leg: Leg) -> LegReply:
     """Put one leg on the wire."""
     return LegReply(
-        ids=[hit.id for hit in hits],
-        document_ids=[hit.document_id for hit in hits],
-        revisions=[hit.revision for hit in hits],
-        scores=_bytes([hit.score for hit in hits], FLOAT32),
-        chunk_ids=[hit.chunk_id for hit in hits],
+        ids=list(leg.ids),
+        document_ids=list(leg.document_ids),
+        revisions=list(leg.revisions),
+        scores=_bytes(leg.scores, FLOAT32),
+        chunk_ids=list(leg.chunk_ids),
     )
 
 
@@ -251,10 +251,9 @@ def unpack_documents(reply: DocumentsReply) -> list[IndexedDocument]:
     return [IndexedDocument(*column) for column in columns]
 
 
-def _unpack_leg(leg: LegReply) -> list[ScoredChunk]:
+def _unpack_leg(leg: LegReply) -> Leg:
     scores = np.frombuffer(leg.scores, dtype=FLOAT32).tolist()
-    columns = zip(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids, strict=True)
-    return list(map(ScoredChunk._make, columns))
+    return Leg(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids)
 
 
 def _bytes(numbers: Sequence[float], kind: str) -> bytes:

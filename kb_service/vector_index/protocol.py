@@ -1,8 +1,9 @@
 """What every vector index offers: points in, two ranked legs out, tenants kept apart."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from itertools import compress
+from typing import Any, NamedTuple, Protocol, Self, overload
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -52,12 +53,71 @@ class ScoredChunk(NamedTuple):
     chunk_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Leg(Sequence[ScoredChunk]):
+    """The hits of one leg, best first, by columns: a search has two hundred and shows five.
+
+    Its items are made when they are asked for.
+
+    Args:
+        ids: of the points.
+        scores: of each.
+        document_ids: of the document of each.
+        revisions: of that document.
+        chunk_ids: what each is a window of.
+    """
+
+    ids: Sequence[str]
+    scores: Sequence[float]
+    document_ids: Sequence[str]
+    revisions: Sequence[int]
+    chunk_ids: Sequence[str | None]
+
+    @classmethod
+    def of(cls, hits: Iterable[ScoredChunk]) -> Self:
+        """A leg of these hits."""
+        columns = [list(column) for column in zip(*hits, strict=True)]
+        return cls(*columns) if columns else cls([], [], [], [], [])
+
+    def __len__(self) -> int:
+        """How many hits there are."""
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> ScoredChunk: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Leg": ...
+    def __getitem__(self, place: int | slice) -> "ScoredChunk | Leg":
+        """The hit at a place, counted from 0, or a part of the leg."""
+        if isinstance(place, slice):
+            return Leg(*(column[place] for column in self._columns))
+        return ScoredChunk(*(column[place] for column in self._columns))
+
+    def __iter__(self) -> Iterator[ScoredChunk]:
+        """The hits, best first."""
+        return map(ScoredChunk, *self._columns)
+
+    def only(self, ids: Collection[str]) -> "Leg":
+        """The hits of these ids."""
+        chosen = [id_ in ids for id_ in self.ids]
+        if all(chosen):
+            return self
+        return Leg(*(list(compress(column, chosen)) for column in self._columns))
+
+    @property
+    def _columns(self) -> tuple[Sequence[Any], ...]:
+        return self.ids, self.scores, self.document_ids, self.revisions, self.chunk_ids
+
+
+NO_HITS = Leg([], [], [], [], [])
+
+
 @dataclass(frozen=True)
 class Legs:
-    """Both ranked lists, best first; a leg that was not asked for is empty."""
+    """Both legs; one that was not asked for is empty."""
 
-    dense: list[ScoredChunk]
-    sparse: list[ScoredChunk]
+    dense: Leg = NO_HITS
+    sparse: Leg = NO_HITS
 
 
 @dataclass(frozen=True)

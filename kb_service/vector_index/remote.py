@@ -86,7 +86,7 @@ class RemoteVectorIndex:
         """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
         if not kb_ids:
-            return Legs(dense=[], sparse=[])
+            return Legs()
         terms = sparse or NO_TERMS
         request = QueryRequest(
             model=self._model,

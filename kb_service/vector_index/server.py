@@ -17,11 +17,12 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from core.errors import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.protocol import (
     EVERY_DOCUMENT,
+    NO_HITS,
     Among,
     ChunkPoint,
     IndexedDocument,
+    Leg,
     Legs,
-    ScoredChunk,
     SparseVector,
 )
 from kb_service.vector_index.stored import (
@@ -89,14 +90,14 @@ class ServerVectorIndex:
         check_query(dense, sparse, self._dimension)
         requests = _requests(_Scope(kb_ids, among), dense, sparse, depth)
         if not requests:
-            return Legs(dense=[], sparse=[])
+            return Legs()
         await self.ensure_ready()
         with _translated():
             answers = await self._client.query_batch_points(
                 self._collection, list(requests.values())
             )
         legs = {name: _hits(answer.points) for name, answer in zip(requests, answers, strict=True)}
-        return Legs(dense=legs.get(DENSE, []), sparse=legs.get(BM25, []))
+        return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     async def delete_document(
         self, document_id: str, *, revisions: Collection[int] | None = None
@@ -304,5 +305,5 @@ def _equals(key: str, value: str | int) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
-def _hits(points: Sequence[models.ScoredPoint]) -> list[ScoredChunk]:
-    return [hit_of(point.id, point.score, point.payload) for point in points]
+def _hits(points: Sequence[models.ScoredPoint]) -> Leg:
+    return Leg.of(hit_of(point.id, point.score, point.payload) for point in points)

@@ -44,6 +44,7 @@ from qdrant_edge import SparseVector as EdgeSparseVector
 from core.errors import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.protocol import (
     EVERY_DOCUMENT,
+    NO_HITS,
     Among,
     ChunkPoint,
     IndexedDocument,
@@ -119,7 +120,7 @@ class Shard:
         """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
         if among.only is not None and not among.only:
-            return Legs(dense=[], sparse=[])
+            return Legs()
         mine = _one_of("kb_id", kb_ids)
         unseen = [_one_of("document_id", among.hidden)] if among.hidden else []
         corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
@@ -137,11 +138,11 @@ class Shard:
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:
-            return Legs(dense=[], sparse=[])
+            return Legs()
         with self._translated():
             answers = self._shard.query_batch(QueryBatchRequest(list(requests.values())))
-            legs = dict(zip(requests, self._shown.hits(answers), strict=True))
-        return Legs(dense=legs.get(DENSE, []), sparse=legs.get(BM25, []))
+            legs = dict(zip(requests, self._shown.legs(answers), strict=True))
+        return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     def delete_document(
         self, document_id: str, revisions: Collection[int] | None

@@ -7,13 +7,13 @@
 # pyright: reportAttributeAccessIssue=false
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from qdrant_edge import EdgeShard, ScoredPoint
 
-from kb_service.vector_index.protocol import ScoredChunk
+from kb_service.vector_index.protocol import NO_HITS, Leg
 from kb_service.vector_index.stored import SHOWN, hit_of
 
 # About 7 MB.
@@ -28,7 +28,7 @@ class _Kept(NamedTuple):
 
 
 class ShownPoints:
-    """Turns points that a shard found into hits; for the thread that owns the shard.
+    """Turns points that a shard found into legs; for the thread that owns the shard.
 
     Where most points of the last query were known, the next one goes without payloads, and those
     of unknown points are read one by one; that takes twice as long per point.
@@ -48,19 +48,19 @@ class ShownPoints:
         """What the next query should bring of each point's payload."""
         return False if self._knows_most else SHOWN
 
-    def hits(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[list[ScoredChunk]]:
-        """The hits of a query that brought ``payload_wanted``, each leg in its order."""
+    def legs(self, found: Sequence[Sequence[ScoredPoint]]) -> list[Leg]:
+        """The legs of a query that brought ``payload_wanted``."""
         # Each look at a point's id makes one.
-        found = [[(point.id.int, point) for point in leg] for leg in legs]
-        points = dict(pair for leg in found for pair in leg)
-        unknown = [number for number in points if number not in self._kept]
+        numbers = [[point.id.int for point in leg] for leg in found]
+        asked = {number for leg in numbers for number in leg}
+        unknown = asked - self._kept.keys()
         if len(self._kept) + len(unknown) > _MOST_KEPT:
             self._kept.clear()
-            unknown = list(points)
+            unknown = asked
         if unknown:
-            self._learn({number: points[number] for number in unknown})
-        self._knows_most = 2 * len(unknown) < len(points)
-        return [[self._hit(number, point.score) for number, point in leg] for leg in found]
+            self._learn(unknown, found, numbers)
+        self._knows_most = 2 * len(unknown) < len(asked)
+        return [self._leg(*leg) for leg in zip(numbers, found, strict=True)]
 
     def forget(self, ids: Iterable[str]) -> None:
         """Points of these ids are about to be replaced."""
@@ -68,16 +68,27 @@ class ShownPoints:
             for id_ in ids:
                 self._kept.pop(UUID(id_).int, None)
 
-    def _learn(self, unknown: Mapping[int, ScoredPoint]) -> None:
-        if not self._knows_most:
-            self._kept |= {n: _kept(UUID(int=n), point.payload) for n, point in unknown.items()}
+    def _learn(
+        self,
+        unknown: Set[int],
+        found: Sequence[Sequence[ScoredPoint]],
+        numbers: Sequence[Sequence[int]],
+    ) -> None:
+        if self._knows_most:
+            for record in self._shard.retrieve([UUID(int=n) for n in unknown], SHOWN, False):
+                self._kept[record.id.int] = _kept(record.id, record.payload)
             return
-        for record in self._shard.retrieve([UUID(int=n) for n in unknown], SHOWN, False):
-            self._kept[record.id.int] = _kept(record.id, record.payload)
+        for leg, points in zip(numbers, found, strict=True):
+            for number, point in zip(leg, points, strict=True):
+                if number in unknown:
+                    self._kept[number] = _kept(UUID(int=number), point.payload)
 
-    def _hit(self, number: int, score: float) -> ScoredChunk:
-        id_, document_id, revision, chunk_id = self._kept[number]
-        return ScoredChunk(id_, score, document_id, revision, chunk_id)
+    def _leg(self, numbers: Sequence[int], points: Sequence[ScoredPoint]) -> Leg:
+        if not numbers:
+            return NO_HITS
+        shown = map(self._kept.__getitem__, numbers)
+        ids, document_ids, revisions, chunk_ids = map(list, zip(*shown, strict=True))
+        return Leg(ids, [point.score for point in points], document_ids, revisions, chunk_ids)
 
 
 def _kept(id_: int | str | UUID, payload: Mapping[str, Any] | None) -> _Kept:

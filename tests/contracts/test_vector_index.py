@@ -19,6 +19,7 @@ from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.messages import pack_points, unpack_points
 from kb_service.vector_index.open import open_vector_index
 from kb_service.vector_index.protocol import (
+    NO_HITS,
     Among,
     ChunkPoint,
     IndexedDocument,
@@ -167,7 +168,7 @@ async def test_only_the_documents_asked_for_are_found_and_keep_their_scores(inde
         expected = {hit.id: hit.score for hit in whole if hit.document_id in some}
         assert {hit.id: hit.score for hit in part} == pytest.approx(expected)
         assert len(part) == 2
-    assert await ask(index, kb_id, only=[]) == Legs([], [])
+    assert await ask(index, kb_id, only=[]) == Legs()
 
 
 async def test_hidden_documents_are_as_if_they_were_not_there(index):
@@ -188,7 +189,7 @@ async def test_hidden_documents_are_as_if_they_were_not_there(index):
         for mine, theirs in ((seen.dense, alone.dense), (seen.sparse, alone.sparse)):
             assert scores(mine) == pytest.approx(scores(theirs), rel=1e-6)
             assert {hit.document_id for hit in mine}.isdisjoint(hidden)
-    assert (await ask(index, kb_id, hidden=documents)) == Legs([], [])
+    assert (await ask(index, kb_id, hidden=documents)) == Legs()
 
 
 async def test_leg_is_empty_when_it_is_not_asked(index):
@@ -201,7 +202,7 @@ async def test_leg_is_empty_when_it_is_not_asked(index):
     neither = await index.query(kb_ids=[kb_id], dense=None, sparse=SparseVector((), ()), depth=5)
     assert (len(only_sparse.dense), len(only_sparse.sparse)) == (0, 1)
     assert (len(only_dense.dense), len(only_dense.sparse)) == (1, 0)
-    assert neither == Legs([], [])
+    assert neither == Legs()
 
 
 async def test_chunk_without_dense_vector_is_found_by_its_words_only(index):
@@ -246,8 +247,8 @@ async def test_windows_name_their_chunk_and_leave_its_words_alone(index):
 
 async def test_nothing_is_found_when_no_knowledge_base_is_named(index):
     await index.upsert([chunk(new_id(), new_id())])
-    assert await ask(index) == Legs([], [])
-    assert await ask(index, new_id()) == Legs([], [])
+    assert await ask(index) == Legs()
+    assert await ask(index, new_id()) == Legs()
 
 
 async def test_tenants_see_neither_points_nor_statistics_of_others(index):
@@ -316,7 +317,7 @@ async def test_points_are_replaced_when_the_same_ids_come_again(index):
     await index.upsert([chunk(kb_id, document_id, i, text="old") for i in range(3)])
     await index.upsert([chunk(kb_id, document_id, i, text="new") for i in range(3)])
     assert await index.count(kb_id=kb_id) == 3
-    assert (await ask(index, kb_id, text="old")).sparse == []
+    assert (await ask(index, kb_id, text="old")).sparse == NO_HITS
     assert len((await ask(index, kb_id, text="new")).sparse) == 3
 
 

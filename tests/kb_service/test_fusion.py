@@ -1,6 +1,6 @@
 """Min-max convex fusion of a dense and a sparse leg."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 
 from kb_service.retrieval.fusion import DEPTH, FusedHit, LegPlace, dense_weight, fuse
 from kb_service.retrieval.ties import settled
+from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
 
 
-@dataclass(frozen=True)
-class Hit:
-    id: str
-    score: float
+def _hits(scores: Mapping[str, float]) -> Leg:
+    return Leg.of(ScoredChunk(id_, score, "document", 1) for id_, score in scores.items())
 
 
-def _leg(**scores: float) -> list[Hit]:
-    return [Hit(id_, score) for id_, score in scores.items()]
+def _leg(**scores: float) -> Leg:
+    return _hits(scores)
 
 
 def _scores(hits: tuple[FusedHit, ...]) -> dict[str, float]:
@@ -35,19 +34,19 @@ def test_fuse_adds_normalised_scores_and_keeps_each_legs_place() -> None:
 
 
 def test_fuse_counts_a_single_lexical_hit_fully() -> None:
-    assert _scores(fuse([], _leg(a=3.0), weight=0.5).hits) == {"a": 1.0}
+    assert _scores(fuse(NO_HITS, _leg(a=3.0), weight=0.5).hits) == {"a": 1.0}
 
 
 def test_fuse_takes_the_score_at_depth_as_zero_when_the_sparse_list_is_full() -> None:
-    full = [Hit(str(number), 200.0 - number) for number in range(DEPTH + 20)]
-    scores = _scores(fuse([], full, weight=0.5).hits)
+    full = _hits({str(number): 200.0 - number for number in range(DEPTH + 20)})
+    scores = _scores(fuse(NO_HITS, full, weight=0.5).hits)
     assert len(scores) == DEPTH
     assert scores["0"] == 1
     assert scores[str(DEPTH - 1)] == 0
 
 
 def test_fuse_counts_one_when_all_dense_scores_are_equal() -> None:
-    assert _scores(fuse(_leg(a=0.4, b=0.4), [], weight=0.5).hits) == {"a": 0.5, "b": 0.5}
+    assert _scores(fuse(_leg(a=0.4, b=0.4), NO_HITS, weight=0.5).hits) == {"a": 0.5, "b": 0.5}
 
 
 def test_fuse_leaves_the_dense_leg_out_when_its_weight_is_zero() -> None:
@@ -57,13 +56,13 @@ def test_fuse_leaves_the_dense_leg_out_when_its_weight_is_zero() -> None:
 
 
 def test_fuse_falls_back_to_the_dense_leg_when_no_word_matches() -> None:
-    fusion = fuse(_leg(a=0.9, b=0.8), [], weight=0)
+    fusion = fuse(_leg(a=0.9, b=0.8), NO_HITS, weight=0)
     assert [hit.id for hit in fusion.hits] == ["a", "b"]
     assert fusion.dense_weight == 0.5
 
 
 def test_fuse_of_nothing_is_empty() -> None:
-    assert fuse([], [], weight=0.5).hits == ()
+    assert fuse(NO_HITS, NO_HITS, weight=0.5).hits == ()
 
 
 _SCORES = st.lists(st.floats(0.001, 100), max_size=150).map(lambda s: sorted(s, reverse=True))
@@ -74,8 +73,8 @@ def test_fuse_keeps_scores_in_range_and_order(
     dense: list[float], sparse: list[float], weight: float
 ) -> None:
     fusion = fuse(
-        [Hit(f"c{number}", score) for number, score in enumerate(dense)],
-        [Hit(f"c{number * 2}", score) for number, score in enumerate(sparse)],
+        _hits({f"c{number}": score for number, score in enumerate(dense)}),
+        _hits({f"c{number * 2}": score for number, score in enumerate(sparse)}),
         weight=weight,
     )
     scores = [hit.score for hit in fusion.hits]

@@ -1,7 +1,7 @@
 """The lexical rerank against its definition, written out plainly."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 
 import pytest
@@ -13,16 +13,15 @@ from kb_service.retrieval.fusion import Fusion, fuse
 from kb_service.retrieval.rerank import RankedHit, rerank
 from kb_service.text.lexical import tokenize, windows
 from kb_service.text.terms import terms_of
+from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
 
 
-@dataclass(frozen=True)
-class Hit:
-    id: str
-    score: float
+def _hits(scores: Mapping[str, float]) -> Leg:
+    return Leg.of(ScoredChunk(id_, score, "document", 1) for id_, score in scores.items())
 
 
 def _fusion(count: int) -> Fusion:
-    return fuse([], [Hit(str(number), 100.0 - number) for number in range(count)], weight=0.5)
+    return fuse(NO_HITS, _hits({str(n): 100.0 - n for n in range(count)}), weight=0.5)
 
 
 def _rank(query: str, texts: list[str]) -> dict[str, RankedHit]:
@@ -84,7 +83,7 @@ def test_rerank_lifts_the_passage_that_says_it_in_one_place() -> None:
 
 def test_rerank_keeps_hits_behind_the_depth_in_their_order() -> None:
     features = {str(number): terms_of("alpha") for number in range(60)}
-    ranked = rerank("alpha", _fusion(60), features, depth=50)
+    ranked = list(rerank("alpha", _fusion(60), features, depth=50))
     assert [hit.id for hit in ranked] == [str(number) for number in range(60)]
     assert {hit.window for hit in ranked[50:]} == {0.0}
     scores = [hit.score for hit in ranked]
@@ -93,9 +92,10 @@ def test_rerank_keeps_hits_behind_the_depth_in_their_order() -> None:
 
 
 def test_rerank_gives_a_full_score_to_a_hit_that_is_best_in_everything() -> None:
-    fusion = fuse([Hit("a", 0.9), Hit("b", 0.1)], [Hit("a", 7.0)], weight=0.5)
+    fusion = fuse(_hits({"a": 0.9, "b": 0.1}), _hits({"a": 7.0}), weight=0.5)
     texts = {"a": "alpha beta", "b": "gamma"}
-    ranked = rerank("alpha beta", fusion, {id_: terms_of(text) for id_, text in texts.items()})
+    features = {id_: terms_of(text) for id_, text in texts.items()}
+    ranked = list(rerank("alpha beta", fusion, features))
     assert ranked[0].score == pytest.approx(1)
 
 
@@ -105,7 +105,7 @@ def test_rerank_counts_nothing_for_a_hit_without_features() -> None:
 
 
 def test_rerank_of_nothing_is_empty() -> None:
-    assert rerank("alpha", _fusion(0), {}) == []
+    assert list(rerank("alpha", _fusion(0), {})) == []
 
 
 def test_cache_gives_back_what_was_added() -> None:

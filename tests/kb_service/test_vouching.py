@@ -17,7 +17,8 @@ async def test_vouching_reads_no_row_of_a_chunk(database: Database):
         driver = (await connection.get_raw_connection()).driver_connection
         assert driver is not None
         await driver.set_trace_callback(statements.append)
-        await vouch(session, [str(number) for number in range(200)], Scope({"kb": 1}))
+        ids = [str(number) for number in range(200)]
+        await connection.run_sync(vouch, ids, Scope({"kb": 1}))
         await driver.set_trace_callback(None)
         asked = statements[-1]
         plan = await connection.execute(text(f"EXPLAIN QUERY PLAN {asked}"))

@@ -1,7 +1,7 @@
 """Hits on windows count for the chunk they are a part of."""
 
 from kb_service.retrieval.windows import collapse
-from kb_service.vector_index.protocol import Legs, ScoredChunk
+from kb_service.vector_index.protocol import Leg, Legs, ScoredChunk
 
 
 def _hit(id_: str, score: float, chunk_id: str | None = None) -> ScoredChunk:
@@ -16,7 +16,7 @@ def test_a_chunk_has_the_place_and_the_score_of_its_best_window() -> None:
         _hit("whole", 0.6),
         _hit("a:2", 0.5, "a"),
     ]
-    collapsed = collapse(Legs(dense=dense, sparse=[]))
+    collapsed = collapse(Legs(dense=Leg.of(dense)))
     assert [(hit.id, hit.score) for hit in collapsed.dense] == [
         ("b", 0.9),
         ("a", 0.8),
@@ -25,5 +25,5 @@ def test_a_chunk_has_the_place_and_the_score_of_its_best_window() -> None:
 
 
 def test_legs_without_windows_stay_as_they_are() -> None:
-    legs = Legs(dense=[_hit("a", 0.9)], sparse=[_hit("b", 3.0), _hit("a", 2.0)])
+    legs = Legs(Leg.of([_hit("a", 0.9)]), Leg.of([_hit("b", 3.0), _hit("a", 2.0)]))
     assert collapse(legs) == legs
