@@ -1,6 +1,6 @@
 """Takes an uploaded file into a knowledge base: stored first, then written down."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,12 +9,13 @@ from starlette.datastructures import UploadFile
 
 from api.document_answers import UploadAnswer, answer
 from api.services import Services
-from api.uploads import read_blocks, read_head
+from api.uploads import SentFile, read_blocks, read_head
 from core.accounts.access import Action, Principal
-from core.database.unit_of_work import unit_of_work
+from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AgentexError,
     DocumentNameTaken,
+    FileTooLarge,
     InvalidRequest,
     NotFound,
     QuotaExceeded,
@@ -24,6 +25,7 @@ from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, Upload
 
+_WITHOUT_A_ROW = (NotFound, ReadOnly, DocumentNameTaken, QuotaExceeded)
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
 
@@ -86,16 +88,18 @@ class Intake:
         Raises:
             AgentexError: it can't be; nothing is kept of it.
         """
-        choice = chosen(fields, self.on_conflict)
-        sent = fields.get("metadata")
-        attributes = None if sent is None else documents.parse_attributes(sent)
-        name = documents.clean_name(file.filename or "")
-        found = detect(name, await read_head(file), file.size or 0)
-        stored = await documents.store_upload(
-            self.services.store, read_blocks(file), max_bytes=self.max_bytes
-        )
-        kind = FileType(found.name, found.file_type)
-        return await self.write_down(Upload(name, stored, kind, choice, attributes))
+        return await self.write_down(await self._stored(file, fields))
+
+    async def take_all(self, few: Sequence[SentFile]) -> list[UploadAnswer | AgentexError]:
+        """Make each of a few files a document, or a revision of one, in one transaction.
+
+        Returns:
+            For each file what ``take`` would return or raise.
+        """
+        stored = [await self._tried(sent) for sent in few]
+        uploads = [one for one in stored if isinstance(one, Upload)]
+        written = iter(await self._write_all_down(uploads) if uploads else ())
+        return [next(written) if isinstance(one, Upload) else one for one in stored]
 
     async def write_down(self, upload: Upload) -> UploadAnswer:
         """Make a stored upload a document, or a revision of one.
@@ -106,24 +110,78 @@ class Intake:
         services = self.services
         try:
             async with unit_of_work(services.database, services.queue.push) as work:
-                quota = (await services.live.read(work.session)).user_quota_bytes
-                # Once more: the knowledge base may have gone while the bytes came in.
-                row = await knowledge_bases.get(
-                    work.session, self.principal, self.kb_id, Action.WRITE
-                )
-                intake = await documents.take_in(
-                    work, self.principal, row, upload, quota_bytes=quota
-                )
-                told = answer(intake.document, row).model_dump()
-        except (NotFound, ReadOnly, DocumentNameTaken, QuotaExceeded):
+                told, spare_keys = await (await self._place(work))(upload)
+        except _WITHOUT_A_ROW:
             # Here no row can have been written; after any other failure one may have been, and
             # a file that has none is the sweeper's.
             await services.store.delete(upload.file.storage_key)
             raise
-        for key in intake.spare_keys:
+        await self._forget(spare_keys)
+        return told
+
+    async def _stored(self, file: UploadFile, fields: Mapping[str, str]) -> Upload:
+        choice = chosen(fields, self.on_conflict)
+        sent = fields.get("metadata")
+        attributes = None if sent is None else documents.parse_attributes(sent)
+        name = documents.clean_name(file.filename or "")
+        found = detect(name, await read_head(file), file.size or 0)
+        stored = await documents.store_upload(
+            self.services.store, read_blocks(file), max_bytes=self.max_bytes
+        )
+        kind = FileType(found.name, found.file_type)
+        return Upload(name, stored, kind, choice, attributes)
+
+    async def _tried(self, sent: SentFile) -> Upload | AgentexError:
+        if sent.is_too_large:
+            return FileTooLarge(max_bytes=self.max_bytes)
+        try:
+            return await self._stored(sent.file, sent.fields)
+        except AgentexError as error:
+            return error
+
+    async def _write_all_down(
+        self, uploads: Sequence[Upload]
+    ) -> Sequence[UploadAnswer | AgentexError]:
+        services = self.services
+        answers, spare_keys = list[UploadAnswer | AgentexError](), list[str]()
+        try:
+            async with unit_of_work(services.database, services.queue.push) as work:
+                place = await self._place(work)
+                for upload in uploads:
+                    try:
+                        # One that is refused must not take the others with it.
+                        async with work.session.begin_nested():
+                            told, spare = await place(upload)
+                    except _WITHOUT_A_ROW as error:
+                        told, spare = error, [upload.file.storage_key]
+                    answers.append(told)
+                    spare_keys += spare
+        except AgentexError as error:
+            if isinstance(error, _WITHOUT_A_ROW):
+                await self._forget([upload.file.storage_key for upload in uploads])
+            return [error] * len(uploads)
+        await self._forget(spare_keys)
+        return answers
+
+    async def _place(
+        self, work: UnitOfWork
+    ) -> Callable[[Upload], Awaitable[tuple[UploadAnswer, Sequence[str]]]]:
+        """What makes uploads documents in this transaction, and tells files that are spare then."""
+        quota = (await self.services.live.read(work.session)).user_quota_bytes
+        # Once more: the knowledge base may have gone while the bytes came in.
+        row = await knowledge_bases.get(work.session, self.principal, self.kb_id, Action.WRITE)
+
+        async def place(upload: Upload) -> tuple[UploadAnswer, Sequence[str]]:
+            intake = await documents.take_in(work, self.principal, row, upload, quota_bytes=quota)
+            told = answer(intake.document, row).model_dump()
+            return UploadAnswer(**told, outcome=intake.outcome), intake.spare_keys
+
+        return place
+
+    async def _forget(self, keys: Iterable[str]) -> None:
+        for key in keys:
             with suppress(AgentexError, OSError):
-                await services.store.delete(key)
-        return UploadAnswer(**told, outcome=intake.outcome)
+                await self.services.store.delete(key)
 
 
 def chosen(fields: Mapping[str, str], default: OnConflict) -> OnConflict:

@@ -6,10 +6,14 @@ from collections.abc import (
     Awaitable,
     Callable,
     Generator,
+    Iterable,
+    Iterator,
     Mapping,
+    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
@@ -117,6 +121,32 @@ async def each_file(
         InvalidRequest: not multipart, or more than 1,000 files; what came before was handed over.
         StorageFull: no room to spool a file; what came before was handed over.
     """
+
+    async def take_one(few: Sequence[SentFile]) -> None:
+        await take(few[0])
+
+    await few_files(request, take_one, most=1, max_bytes=max_bytes)
+
+
+async def few_files(
+    request: Request,
+    take: Callable[[Sequence[SentFile]], Awaitable[None]],
+    *,
+    most: int,
+    max_bytes: int,
+) -> None:
+    """Hand over the parts named ``file`` of a multipart body a few at a time.
+
+    Args:
+        request: has the body.
+        take: is given those that have arrived, in their order, at least one.
+        most: how many of them at the most.
+        max_bytes: of a file.
+
+    Raises:
+        InvalidRequest: as ``each_file`` does.
+        StorageFull: likewise.
+    """
     _check_kind(request)
     setattr(request.state, STREAMS_BODY, True)
     fields: dict[str, str] = {}
@@ -124,13 +154,13 @@ async def each_file(
     async def hand_over() -> None:
         # The parser has taken in all that was given to it: files among its items are whole.
         items, parser.items = parser.items, []
-        for name, value in items:
-            if isinstance(value, str):
-                fields[name] = value
-                continue
-            if name == "file":
-                await take(SentFile(value, dict(fields), (value.size or 0) > max_bytes))
-            await value.close()
+        files = [value for _, value in items if isinstance(value, UploadFile)]
+        try:
+            for few in _parted(_arrived(items, fields, max_bytes), most):
+                await take(few)
+        finally:
+            for file in files:
+                await file.close()
 
     async def blocks() -> AsyncGenerator[bytes]:
         async for block in request.stream():
@@ -141,6 +171,21 @@ async def each_file(
     with _told_to_callers():
         await parser.parse()
         await hand_over()
+
+
+def _arrived(
+    items: Iterable[tuple[str, UploadFile | str]], fields: dict[str, str], max_bytes: int
+) -> Iterator[SentFile]:
+    for name, value in items:
+        if isinstance(value, str):
+            fields[name] = value
+        elif name == "file":
+            yield SentFile(value, dict(fields), (value.size or 0) > max_bytes)
+
+
+def _parted(files: Iterator[SentFile], most: int) -> Iterator[list[SentFile]]:
+    while few := list(islice(files, most)):
+        yield few
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Documents of a knowledge base (seed 002, sections 9.6 to 9.9)."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
@@ -18,11 +19,11 @@ from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, p
 from api.errors import error_body, error_responses
 from api.intake import Intake, files_body
 from api.routing import Router
-from api.uploads import SentFile, each_file, one_file
+from api.uploads import SentFile, few_files, one_file
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.database.paging import Page
-from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest
+from core.errors import AgentexError, ErrorCode, InvalidRequest
 from kb_service import changing, documents, knowledge_bases
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.models import DocumentStatus
@@ -30,6 +31,9 @@ from kb_service.models import DocumentStatus
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
+
+# They share a transaction: about 15 ms in which nobody else writes to SQLite.
+_FILES_TOGETHER = 8
 
 
 class BatchItem(Shape):
@@ -135,27 +139,25 @@ async def upload_documents(
     services: CurrentServices,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
-    """Upload up to 1,000 files in one request, each taken in as it arrives.
+    """Upload up to 1,000 files in one request, taken in a few at a time as they arrive.
 
     Form fields hold for the files that come after them. What became of each file is in the
     answer; one that is refused does not stop the others.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    limit = intake.max_bytes
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 
-    async def take(sent: SentFile) -> None:
-        item = BatchItem(name=sent.file.filename or "", document=None, error=None)
-        try:
-            if sent.is_too_large:
-                raise FileTooLarge(max_bytes=limit)
-            item.document = await intake.take(sent.file, sent.fields)
-        except AgentexError as error:
-            item.error = error_body(error.code, error.details, language=language)
-        items.append(item)
+    async def take(few: Sequence[SentFile]) -> None:
+        for sent, told in zip(few, await intake.take_all(few), strict=True):
+            item = BatchItem(name=sent.file.filename or "", document=None, error=None)
+            if isinstance(told, AgentexError):
+                item.error = error_body(told.code, told.details, language=language)
+            else:
+                item.document = told
+            items.append(item)
 
-    await each_file(request, take, max_bytes=limit)
+    await few_files(request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes)
     if not items:
         raise InvalidRequest("file", "Send at least one part named file, with a file name")
     return Envelope(data=BatchAnswer(items=items))

@@ -47,10 +47,7 @@ def test_batch_says_for_each_file_what_became_of_it(user: Api, kb: str, server: 
         "big.txt",
         "last.md",
     ]
-    told = [
-        item["document"]["outcome"] if item["document"] else item["error"]["code"] for item in items
-    ]
-    assert told == [
+    assert told_of(items) == [
         "created",
         ErrorCode.EMPTY_FILE,
         "created",
@@ -64,6 +61,41 @@ def test_batch_says_for_each_file_what_became_of_it(user: Api, kb: str, server: 
     for row in rows:
         assert user.wait(kb, row["id"])["status"] == "completed"
     assert server.is_ready()
+
+
+def told_of(items: list[dict[str, Any]]) -> list[str | int]:
+    """For each file its outcome, or the code of its refusal."""
+    return [
+        item["document"]["outcome"] if item["document"] else item["error"]["code"] for item in items
+    ]
+
+
+def test_taken_names_in_a_batch_stop_none_of_the_others(user: Api, kb: str, server: Server):
+    taken = user.upload(kb, "taken.md", SHORT)
+    files = server.files
+    sent = [(f"{number}.md", SHORT + str(number).encode()) for number in range(20)]
+    for place in (3, 4, 19):
+        sent[place] = ("taken.md", SHORT + b"other words")
+    items = send(user, kb, *sent, on_conflict="refuse")
+    told = told_of(items)
+    assert [told[place] for place in (3, 4, 19)] == [ErrorCode.DOCUMENT_NAME_TAKEN] * 3
+    assert told.count("created") == 17
+    assert items[3]["error"]["details"]["document_id"] == taken
+    for item in items:
+        if item["document"]:
+            assert user.wait(kb, item["document"]["id"])["status"] == "completed"
+    assert user.get(f"/knowledge-bases/{kb}/documents")["total"] == 18
+    # No bytes are kept of what was refused.
+    assert len(server.files - files) == 17
+
+
+def test_names_that_come_twice_in_a_batch_are_one_document(user: Api, kb: str):
+    items = send(user, kb, ("a.md", SHORT), ("a.md", SHORT), ("a.md", SHORT + b"new"))
+    assert told_of(items) == ["created", "unchanged", "replaced"]
+    assert len({item["document"]["id"] for item in items}) == 1
+    assert user.wait(kb, items[0]["document"]["id"])["status"] == "completed"
+    beside = send(user, kb, ("a.md", b"one"), ("a.md", b"two"), on_conflict="keep_both")
+    assert [item["document"]["name"] for item in beside] == ["a (2).md", "a (3).md"]
 
 
 def test_batch_of_nothing_and_of_others_is_refused(user: Api, kb: str, other: Api):
@@ -140,6 +172,18 @@ def test_documents_and_images_are_one_quota(limited: Server):
     assert check_error(response, ErrorCode.QUOTA_EXCEEDED)["used_bytes"] == 1001
     assert user.put_file(kb, "b.md", b"y" * rest)["outcome"] == "created"
     user.refused(ErrorCode.QUOTA_EXCEEDED, "POST", "/agent/attachments", files=image)
+
+
+def test_files_of_a_batch_are_taken_in_as_long_as_the_quota_has_room(limited: Server):
+    user = limited.person()
+    kb, files = user.create_kb(), limited.files
+    sizes = (400, 500, 300, 200)
+    items = send(user, kb, *((f"{size}.md", b"x" * size) for size in sizes))
+    refused = ErrorCode.QUOTA_EXCEEDED
+    assert told_of(items) == ["created", "created", refused, refused]
+    storage = user.get("/users/me/storage")
+    assert (storage["used_bytes"], storage["documents"]) == (900, 2)
+    assert len(limited.files - files) == 2
 
 
 def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Server):
