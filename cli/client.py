@@ -28,7 +28,7 @@ from cli.records import (
     SplitPreviewRecord,
     WhyAnswer,
 )
-from cli.sent_file import SentFile
+from cli.sent_file import SentFile, SentFiles
 from cli.sign_in import SignIn
 from cli.transport import STREAM_TIMEOUT, BuildRequest, Transport
 from core.errors import Conflict, ErrorCode, KnowledgeBaseNotFound
@@ -269,6 +269,10 @@ class ApiClient:
         sent = SentFile(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
         return await self._send_file(sent, repeatable=False)
 
+    async def send_files(self, sent: SentFiles) -> JsonValue:
+        """POST files as one form; sending them twice does no harm."""
+        return await self._send_file(sent)
+
     async def call(
         self, method: str, path: str, *, query: Query | None = None, body: JsonObject | None = None
     ) -> JsonValue:
@@ -324,7 +328,7 @@ class ApiClient:
             await self._renew_after(refusal, used)
         return await self.transport.send(build, repeatable=repeatable)
 
-    async def _send_file(self, sent: SentFile, *, repeatable: bool = True) -> JsonValue:
+    async def _send_file(self, sent: SentFile | SentFiles, *, repeatable: bool = True) -> JsonValue:
         return await self._send(
             lambda http: sent.request(http, self._headers()), repeatable=repeatable
         )

@@ -4,19 +4,23 @@ import asyncio
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from cli.client import ApiClient
 from cli.files import LocalFile, sha256
+from cli.ingest_batch import Outgoing, grouped, upload_together
 from cli.kb import explain_failure
 from cli.messages import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
 from cli.problems import ServerRefused
 from cli.records import DocumentRecord
 
-_UPLOADS = 4
+UPLOADS_AT_ONCE = 4
+"""Requests with files that are under way at a time."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.1, 1.0, 1.3
 # Two transactions of the server may become visible in another order than their times say.
 _CLOCK_MARGIN = timedelta(seconds=5)
@@ -127,10 +131,12 @@ class IngestRun:
         named: defaultdict[str, list[Item]] = defaultdict(list)
         for item in self._items:
             named[item.file.name].append(item)
-        queue = iter(named.values())
+        queue = grouped([_Named(items) for items in named.values()], UPLOADS_AT_ONCE)
         try:
             async with asyncio.TaskGroup() as group:
-                uploads = [group.create_task(self._upload_next(queue)) for _ in range(_UPLOADS)]
+                uploads = [
+                    group.create_task(self._upload_next(queue)) for _ in range(UPLOADS_AT_ONCE)
+                ]
                 if self._choices.wait:
                     group.create_task(self._follow(uploads))
         except ExceptionGroup as problems:
@@ -141,42 +147,75 @@ class IngestRun:
             for document in page:
                 self._present[document.sha256].append(document)
 
-    async def _upload_next(self, queue: Iterator[Sequence[Item]]) -> None:
-        # Files of one name go one after the other: the first may replace a document, the others
-        # must find it there and stand beside it.
-        for namesakes in queue:
-            for item in namesakes:
-                await self._try_upload(item, beside=item is not namesakes[0])
+    async def _upload_next(self, queue: Iterator[Sequence["_Named"]]) -> None:
+        for group in queue:
+            if len(group) > 1:
+                await self._try_together([one.items[0] for one in group])
+                continue
+            # Files of one name go one after the other: the first may replace a document, the
+            # others must find it there and stand beside it.
+            for item in group[0].items:
+                await self._try_upload(item, beside=item is not group[0].items[0])
 
     async def _try_upload(self, item: Item, *, beside: bool) -> None:
-        if item.document is not None:
-            # A member of an archive is there already.
-            is_old = item.outcome == "unchanged"
-            await self._accept(item, item.document, State.PRESENT if is_old else State.UPLOADED)
-            return
+        with self._failing(item):
+            if not await self._is_needless(item, beside=beside):
+                await self._take(item, await self._upload(item, beside=beside))
+
+    async def _try_together(self, items: Sequence[Item]) -> None:
+        wanted: list[Item] = []
+        for item in items:
+            with self._failing(item):
+                if not await self._is_needless(item, beside=False):
+                    wanted.append(item)
         try:
-            digest = await asyncio.to_thread(sha256, item.file.path)
-            await self._take(item, digest, beside=beside)
+            answers = await self._upload_together(wanted) if wanted else []
+        except (OSError, ServerRefused) as problem:
+            if isinstance(problem, ServerRefused) and not _is_about_files(problem):
+                raise
+            # Something is wrong with one of them: then each stands for itself.
+            answers = []
+        for number, item in enumerate(wanted):
+            with self._failing(item):
+                if number >= len(answers):
+                    await self._take(item, await self._upload(item, beside=False))
+                    continue
+                answer = answers[number]
+                if isinstance(answer, ServerRefused):
+                    raise answer
+                await self._take(item, answer)
+
+    @contextmanager
+    def _failing(self, item: Item) -> Generator[None]:
+        """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
+        try:
+            yield
         except OSError:
             self._settle(item, State.FAILED, REASON_UNREADABLE.render(self._choices.language))
         except ServerRefused as refusal:
-            if refusal.code // 100 not in ABOUT_THE_FILE:
+            if not _is_about_files(refusal):
                 raise
             self._settle(item, State.FAILED, refusal.explain(self._choices.language))
 
-    async def _take(self, item: Item, digest: str, *, beside: bool) -> None:
-        key = (item.file.name, digest)
+    async def _is_needless(self, item: Item, *, beside: bool) -> bool:
+        """Whether a file need not be sent; then it is settled, or followed."""
+        if item.document is not None:
+            # A member of an archive is there already.
+            await self._take(item, item.document)
+            return True
+        key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
         if key in self._taken:
             self._settle(item, State.PRESENT, REASON_TWIN.render(self._choices.language))
-            return
+            return True
         self._taken.add(key)
-        present = self._find_present(item.file.name, digest, beside=beside)
+        present = self._find_present(*key, beside=beside)
         if present is not None:
             await self._accept(item, present, State.PRESENT)
-            return
-        document = await self._upload(item, beside=beside)
-        item.outcome = document.outcome
-        is_there = document.outcome == "unchanged"
+        return present is not None
+
+    async def _take(self, item: Item, document: DocumentRecord) -> None:
+        item.outcome = item.outcome or document.outcome
+        is_there = item.outcome == "unchanged"
         await self._accept(item, document, State.PRESENT if is_there else State.UPLOADED)
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
@@ -189,15 +228,24 @@ class IngestRun:
         return None
 
     async def _upload(self, item: Item, *, beside: bool) -> DocumentRecord:
+        choice = OnConflict.KEEP_BOTH if beside else self._choices.on_conflict
+        one = self._outgoing(item)
+        return await self._client.upload(
+            self._base_id, one.path, one.name, one.told, on_conflict=choice.value
+        )
+
+    async def _upload_together(self, items: Sequence[Item]) -> list[DocumentRecord | ServerRefused]:
+        files = [self._outgoing(item) for item in items]
+        choice = self._choices.on_conflict.value
+        return await upload_together(self._client, self._base_id, files, on_conflict=choice)
+
+    def _outgoing(self, item: Item) -> Outgoing:
         def told(sent: int) -> None:
             item.sent = sent
             self._changed(item)
 
         item.state = State.UPLOADING
-        choice = OnConflict.KEEP_BOTH if beside else self._choices.on_conflict
-        return await self._client.upload(
-            self._base_id, item.file.path, item.file.name, told, on_conflict=choice.value
-        )
+        return Outgoing(item.file.path, item.file.name, told)
 
     async def _accept(self, item: Item, document: DocumentRecord, state: State) -> None:
         item.document = document
@@ -269,6 +317,28 @@ class IngestRun:
         else:
             self._settle(item, State.FAILED, explain_failure(document, self._choices.language))
         return True
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Files of one name."""
+
+    items: Sequence[Item]
+
+    @property
+    def size(self) -> int | None:
+        """Of a file that may go with others; None where it must not."""
+        (first, *others) = self.items
+        if others or first.document is not None:
+            return None
+        try:
+            return first.file.path.stat().st_size
+        except OSError:
+            return None
+
+
+def _is_about_files(refusal: ServerRefused) -> bool:
+    return refusal.code // 100 in ABOUT_THE_FILE
 
 
 def _is_numbered(present: str, name: str) -> bool:

@@ -99,6 +99,27 @@ class DocumentRecord(Record):
         return at_rest or self.status in ("completed", "cancelled", "failed", "paused")
 
 
+class BatchRefusal(Record):
+    """Why one file of a batch was not taken in, as an upload of it alone would be answered."""
+
+    code: int
+    message: str = ""
+    details: dict[str, JsonValue] | None = None
+
+
+class BatchFileRecord(Record):
+    """What became of one file of a batch."""
+
+    document: DocumentRecord | None = None
+    error: BatchRefusal | None = None
+
+
+class BatchRecord(Record):
+    """What became of the files of a batch, in their order."""
+
+    items: list[BatchFileRecord] = []
+
+
 class RefusalRecord(Record):
     """Why a member of an archive was not taken in, in both languages."""
 

@@ -1,6 +1,6 @@
-"""A file on its way to the server, as one part of a form."""
+"""Files on their way to the server, as parts of a form."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -41,4 +41,31 @@ class SentFile:
             data=dict(self.fields),
             headers=dict(headers),
             timeout=http.timeout if self.timeout is None else self.timeout,
+        )
+
+
+@dataclass(frozen=True)
+class SentFiles:
+    """A request that carries several files.
+
+    Args:
+        path: of the request.
+        files: names, as the server sees them, and open files; the caller closes them.
+        query: of the request.
+    """
+
+    path: str
+    files: Sequence[tuple[str, CountedFile]]
+    query: Mapping[str, str | int]
+
+    def request(self, http: httpx.AsyncClient, headers: Mapping[str, str]) -> httpx.Request:
+        """The request, with the files from their beginnings: it may be sent again."""
+        for _, file in self.files:
+            file.seek(0)
+        return http.build_request(
+            "POST",
+            self.path,
+            params=self.query,
+            files=[("file", named) for named in self.files],
+            headers=dict(headers),
         )

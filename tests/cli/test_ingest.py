@@ -5,11 +5,15 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cli.files import document_name, find_files, sha256
+from cli.ingest_batch import grouped
 from cli.ingest_run import State
 from ingestion.parsers import detect as detection
 from tests.cli.conftest import Agentex
@@ -344,3 +348,76 @@ def test_picture_is_left_to_the_server_and_an_archive_is_sent_whole(
     assert [file.name for file in found.files] == ["a.png"]
     assert [file.name for file in found.archives] == ["b.ZIP"]
     assert found.left_out == []
+
+
+def test_small_files_go_together_and_large_ones_alone(
+    agentex: Agentex, server: Contract, base: str, tmp_path: Path
+):
+    for number in range(200):
+        (tmp_path / f"{number}.txt").write_text(f"number {number}")
+    (tmp_path / "large.txt").write_text("many words " * 10_000)
+    said = agentex("ingest", str(tmp_path), "--kb", "Docs", "--json")
+    assert said.json["counts"] == {"completed": 201}
+    assert sorted(server.batches) == [8, 32, 32, 32, 32, 32, 32]
+    paths = [path for method, path in server.requests if method == "POST"]
+    assert sum(path.endswith("/documents") for path in paths) == 1
+
+
+def test_a_batch_whose_answer_was_lost_is_sent_again_with_one_effect(
+    agentex: Agentex, server: Contract, base: str, manual: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("cli.ingest_run.UPLOADS_AT_ONCE", 1)
+    server.broken_uploads = 2
+    said = agentex("ingest", str(manual), "--kb", "Docs", "--json")
+    assert said.code == 0
+    assert server.batches == [5, 5, 5]
+    assert names(server) == NAMES
+    assert said.json["counts"] == {"completed": 5, "skipped": 4}
+
+
+def test_files_of_a_batch_go_alone_where_one_of_them_can_not_be_read(
+    agentex: Agentex,
+    server: Contract,
+    base: str,
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def hashed(path: Path) -> str:
+        digest = sha256(path)
+        # Between the look at it and the upload.
+        if path.name == "a.md":
+            path.unlink()
+        return digest
+
+    monkeypatch.setattr("cli.ingest_run.sha256", hashed)
+    monkeypatch.setattr("cli.ingest_run.UPLOADS_AT_ONCE", 1)
+    said = agentex("ingest", str(manual), "--kb", "Docs", "--json")
+    assert names(server) == NAMES - {"a.md"}
+    assert said.json["counts"] == {"completed": 4, "failed": 1, "skipped": 4}
+    assert server.batches == []
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What is to be grouped."""
+
+    number: int
+    size: int | None
+
+    @property
+    def is_small(self) -> bool:
+        return self.size is not None and self.size <= 64 * 1024
+
+
+@given(st.lists(st.none() | st.integers(0, 200_000), max_size=200), st.integers(1, 8))
+def test_groups_hold_all_files_in_their_order_and_stay_small(sizes: list[int | None], senders: int):
+    items = [Sized(number, size) for number, size in enumerate(sizes)]
+    groups = list(grouped(items, senders))
+    for group in groups:
+        assert len(group) == 1 or all(one.is_small for one in group)
+        assert sum(one.size or 0 for one in group if one.is_small) <= 512 * 1024
+        assert 1 <= len(group) <= 32
+    sent = [one for group in groups for one in group]
+    assert sorted(one.number for one in sent) == list(range(len(items)))
+    assert [one for one in sent if one.is_small] == [one for one in items if one.is_small]
+    assert len(groups) >= min(senders, len(items))
