@@ -1,5 +1,7 @@
 """Ingestion from upload to searchable: ``python -m benchmarks.ingest``.
 
+Files are sent as ``agentex ingest`` sends them: small ones together, four requests at a time.
+
 One baseline is llama-index-core as its documentation starts: a directory reader and an in-memory
 vector index, with sentence-transformers on the same weights and the same size of chunks; no
 database, queue or HTTP. The other one is our own encoder alone, in a process that does nothing
@@ -40,7 +42,7 @@ async def _ingest(product: Product, texts: Sequence[str]) -> float:
         sizes = {"chunk_size": _CHUNK_TOKENS, "chunk_overlap": 0}
         kb_id = await session.create(f"bench {time.time_ns()}", **sizes)
         uploads = [Upload(f"{n}.txt", text.encode()) for n, text in enumerate(texts)]
-        done = await session.ingest(kb_id, uploads)
+        done = await session.ingest(kb_id, uploads, together=True)
         if done.failures:
             raise SystemExit(f"documents failed: {done.failures}")
         return done.seconds
