@@ -25,7 +25,7 @@ from benchmarks.table import Row, seconds, show
 
 # Documents and paragraphs (of about 150 tokens) in each: so many that the first document's way
 # through an empty pipeline and the last one's are a small part of the whole.
-_SHAPES = ((400, 1), (80, 10), (40, 40))
+_SHAPES = ((1000, 1), (80, 10), (40, 40))
 _CHUNK_TOKENS = 200
 _ROUNDS = 3
 
