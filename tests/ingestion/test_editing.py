@@ -20,7 +20,7 @@ from kb_service.readers import EVERYTHING, Reader
 from kb_service.spaces import Spaces
 from kb_service.text.terms import pack_terms
 from kb_service.vector_index.edge import EdgeVectorIndex
-from kb_service.vector_index.protocol import Legs
+from kb_service.vector_index.protocol import NO_HITS, Legs
 from kb_service.vector_index.sparse import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit as edit_document
@@ -62,9 +62,9 @@ async def test_edit_writes_row_and_points(bench: Workbench):
     assert (row.content, row.version, row.terms) == (text, 2, pack_terms(text))
     legs = await legs_of(bench, place, "quokka")
     assert [hit.id for hit in legs.sparse] == [place.chunk.id]
-    assert (await legs_of(bench, place, "noon")).sparse == []
+    assert (await legs_of(bench, place, "noon")).sparse == NO_HITS
     # Title and headings are still part of what is looked up.
-    assert (await legs_of(bench, place, "zebra")).sparse != []
+    assert (await legs_of(bench, place, "zebra")).sparse != NO_HITS
 
 
 async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other(
@@ -99,7 +99,7 @@ async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(bench: Workbench
     await edit_document(bench.database, place.document.id, active_revision=2)
     with pytest.raises(ChunkNotFound):
         await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
-    assert (await legs_of(bench, place, "quokka")).sparse == []
+    assert (await legs_of(bench, place, "quokka")).sparse == NO_HITS
 
 
 async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
@@ -118,7 +118,7 @@ async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
     monkeypatch.setattr(chunks, "get", get_after_the_way_back)
     with pytest.raises(Conflict):
         await edit_chunk(bench.database, bench.spaces, place, Edit(1, "The quokka smiles."))
-    assert (await legs_of(bench, place, "quokka")).sparse == []
+    assert (await legs_of(bench, place, "quokka")).sparse == NO_HITS
 
 
 async def test_switching_off_needs_no_index(bench: Workbench):
@@ -134,4 +134,4 @@ async def test_fewer_windows_leave_no_old_one_to_be_found(bench: Workbench):
     await edit_chunk(bench.database, bench.spaces, place, Edit(1, "Apple pie with cinnamon."))
     legs = await legs_of(bench, place, "sea")
     assert [(hit.id, hit.chunk_id) for hit in legs.dense] == [(place.chunk.id, None)]
-    assert legs.sparse == []
+    assert legs.sparse == NO_HITS
