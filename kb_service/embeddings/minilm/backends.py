@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kb_service.embeddings.local import lanes_of
 from kb_service.embeddings.minilm.mapped import give_back_mapped
-from kb_service.embeddings.processor import Processor
+from kb_service.embeddings.processor import Processor, this_processor
 from kb_service.embeddings.protocol import Vectors
 
 # Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
@@ -52,14 +52,16 @@ class Backend(StrEnum):
         return 8 if self.is_openvino else 1
 
 
-_PRECISION: dict[Backend, Mapping[str, str]] = {
-    Backend.OPENVINO_BF16: {"INFERENCE_PRECISION_HINT": "bf16"},
-    # Its weights are integers; what they are multiplied with is float32 between the layers.
-    Backend.OPENVINO_INT8: {
-        "INFERENCE_PRECISION_HINT": "f32",
+def _precision(backend: Backend, processor: Processor) -> dict[str, str]:
+    """OpenVINO's options for a backend's numbers."""
+    if backend is not Backend.OPENVINO_INT8:
+        return {"INFERENCE_PRECISION_HINT": "bf16"}
+    # Its weights are integers; what is between the layers is as the processor multiplies it faster.
+    between = "bf16" if processor.is_fast_in_bf16 else "f32"
+    return {
+        "INFERENCE_PRECISION_HINT": between,
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(_QUANTISED_TOGETHER),
-    },
-}
+    }
 
 
 def choose_backend(processor: Processor) -> Backend:
@@ -84,7 +86,7 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
     """
     path = folder / backend.model_file
     if backend.is_openvino:
-        return _load_openvino(path, threads, _PRECISION[backend])
+        return _load_openvino(path, threads, _precision(backend, this_processor()))
     return _load_onnxruntime(path, threads)
 
 
