@@ -57,6 +57,15 @@ def runs(text: str) -> list[tuple[str, bool]]:
     return [(run, _is_cjk(run[0])) for run in found]
 
 
+def numbers(text: str) -> list[str]:
+    """The numbers of ``text`` in order, repeats kept, each in the digits 0 to 9.
+
+    A number is a run of digits beside no letter: 2024年 has one, GPT4 has none, 3.14 has two.
+    """
+    found = (run for run, is_cjk in runs(text) if not is_cjk and run.isdecimal())
+    return ["".join(str(unicodedata.decimal(digit)) for digit in run) for run in found]
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``, blank ones dropped.
 

@@ -4,7 +4,11 @@ from functools import lru_cache
 
 import qdrant_edge
 
+from kb_service.text.lexical import numbers
 from kb_service.vector_index.protocol import SparseVector
+
+# In front of a number it makes a word of it that no text has.
+_NUMBER = "agentexnumber"
 
 
 @lru_cache(maxsize=1)
@@ -18,17 +22,20 @@ def _bm25() -> qdrant_edge.Bm25:
 
 def encode_document(text: str) -> SparseVector:
     """The saturated term weights of a passage; the index multiplies by idf."""
-    return _plain(_bm25().embed_document(_utf8(text)))
+    return _plain(_bm25().embed_document(_readable(text)))
 
 
 def encode_query(text: str) -> SparseVector:
     """Weight 1 for each distinct term of a question; empty when it has none."""
-    return _plain(_bm25().embed_query(_utf8(text)))
+    return _plain(_bm25().embed_query(_readable(text)))
 
 
-def _utf8(text: str) -> str:
+def _readable(text: str) -> str:
     # Lone surrogates (from broken JSON or PDF text) can't cross into Rust.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    # The tokenizer passes over numbers, which years, paragraphs and error codes are asked for by.
+    # Behind the text, so that everything else gives the terms that it would give without them.
+    return " ".join([clean, *(f"{_NUMBER}{number}" for number in numbers(clean))])
 
 
 def _plain(vector: qdrant_edge.SparseVector) -> SparseVector:

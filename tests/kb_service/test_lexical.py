@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kb_service.text.lexical import is_cjk_dominant, sentences, tokenize, windows
+from kb_service.text.lexical import is_cjk_dominant, numbers, sentences, tokenize, windows
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,22 @@ from kb_service.text.lexical import is_cjk_dominant, sentences, tokenize, window
 )
 def test_tokenize_gives_stems_and_bigrams(text: str, tokens: list[str]) -> None:
     assert tokenize(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("1788 and 1788", ["1788", "1788"]),
+        ("2024年3月", ["2024", "3"]),
+        ("3.14, 10,000 and 007", ["3", "14", "10", "000", "007"]),
+        ("２０２４ ٣٤ x²", ["2024", "34"]),
+        ("GPT4 a1 1a v2.0", ["0"]),
+        ("ⅳ 一九八八", []),
+    ],
+)
+def test_numbers_are_runs_of_digits_beside_no_letter(text: str, found: list[str]) -> None:
+    assert numbers(text) == found
 
 
 def test_sentences_end_at_chinese_and_english_marks() -> None:

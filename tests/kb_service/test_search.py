@@ -102,6 +102,25 @@ async def test_disabled_knowledge_base_gives_nothing(bench: Workbench, searcher:
     assert await find(searcher, []) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("# 灯塔\n\n第 {} 座灯塔已经建成。", "第 77 座灯塔"),
+        ("# Errors\n\nThe error code {} says that the index is away.", "error 77"),
+    ],
+)
+async def test_a_passage_is_found_by_its_number(
+    bench: Workbench, searcher: Searcher, text: str, question: str
+):
+    numbers = [5, 17, 77, 177, 770]
+    documents = {number: await indexed(bench, text.format(number)) for number in numbers}
+    kbs = [await kb_of(bench, document) for document in documents.values()]
+    found = await find(searcher, kbs, question)
+    assert found[0].chunk.document_id == documents[77].id
+    assert found[0].hit.fused.sparse.rank == 1
+    assert found[0].hit.score > found[1].hit.score
+
+
 async def test_results_of_several_knowledge_bases_are_one_ranking(
     bench: Workbench, searcher: Searcher
 ):

@@ -20,6 +20,32 @@ def test_english_words_meet_when_inflected():
     assert shared("The engines were running", "run engine") == 2
 
 
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ("The tower was built in 1788.", "1788"),
+        ("错误码 50203 表示索引不可用", "50203"),
+        ("第77座灯塔", "77"),
+        ("２０２４年的报告", "2024"),
+        ("Article 12(3) of the treaty", "12"),
+        ("ERR-1234: the disk is full", "1234"),
+    ],
+)
+def test_numbers_are_words(document: str, query: str):
+    assert shared(document, query) == 1
+    assert shared(document, f"{query}9") == 0
+
+
+def test_a_number_takes_nothing_from_the_other_words():
+    words = set(encode_query("the keeper of the lighthouse 灯塔看守").indices)
+    assert words < set(encode_query("the keeper of the lighthouse 88 灯塔看守").indices)
+
+
+@pytest.mark.parametrize("text", ["covid19", "GPT4", "B2B"])
+def test_digits_within_a_word_are_not_numbers_of_their_own(text: str):
+    assert len(encode_query(text).indices) == 1
+
+
 def test_stop_words_are_dropped_when_a_question_has_others():
     assert len(encode_query("what is the capital").indices) == 1
 
