@@ -33,10 +33,11 @@ class Schedule:
 
     An urgent job runs on the thread to its end, its units too, and a brief one on the event loop
     where nothing else is under way; meanwhile no lane starts another unit, for a while, so that it
-    need not share the processor. Where there are several lanes, one of them rests until no urgent job has come for some time: a unit under way can't be interrupted,
-    so that who asks, and all that serves them, finds a processor free only if it was left free.
-    The others take turns, one step or one unit each, so that neither a question nor a small
-    document waits for a large one. A job whose caller is gone is dropped at its next step.
+    need not share the processor. Where there are several lanes, one of them rests until no urgent
+    job has come for some time: a unit under way can't be interrupted, so that who asks, and all
+    that serves them, finds a processor free only if it was left free. The others take turns, one
+    step or one unit each, so that neither a question nor a small document waits for a large one. A
+    job whose caller is gone is dropped at its next step.
 
     Args:
         thread: runs every step; must have exactly one thread.
