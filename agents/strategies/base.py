@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 from pydantic import JsonValue
 from workflows import Workflow
 from workflows.events import StopEvent
+from workflows.handler import WorkflowHandler
 
 from agents.calendar.book import CalendarBook
 from agents.citations import Citation, DocumentReader, Retriever
@@ -157,6 +158,17 @@ class Suspended(Exception):
         self.waiting = waiting
 
 
+def outcome_of(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
+    """How a workflow ends, as a future that may be waited for, cancelled or left.
+
+    An end that nobody comes to read, as that of a run stopped on its way, is no forgotten
+    exception, which asyncio would log.
+    """
+    outcome = asyncio.ensure_future(handler.stop_event_result())
+    outcome.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return outcome
+
+
 class Strategy(Workflow):
     """Base of the agent types: a workflow instance is one run and holds its state.
 
@@ -249,7 +261,7 @@ class Strategy(Workflow):
         """
         self.channel, self._parent = parent.channel, parent
         handler = self.run()
-        outcome = asyncio.ensure_future(handler.stop_event_result())
+        outcome = outcome_of(handler)
         try:
             # wait, not await: the parent's cancellation would end the handler, not its workflow.
             await asyncio.wait({outcome})

@@ -9,7 +9,7 @@ from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
 from agents.events import Failed, Finished, RunEvent, Usage
-from agents.strategies.base import Strategy
+from agents.strategies.base import Strategy, outcome_of
 from agents.strategies.channel import Batch
 from core.errors import AgentexError, ErrorCode, RunTimedOut
 from core.logging import get_logger
@@ -114,7 +114,7 @@ class StrategyRun:
         if self._agent_type is not None:
             self._strategy.begin_progress(self._agent_type)
         self._handler = self._strategy.run()
-        outcome = asyncio.ensure_future(self._handler.stop_event_result())
+        outcome = outcome_of(self._handler)
         # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
         inputs = self._strategy.inputs
         left = inputs.limits.timeout_seconds - inputs.journal.live_seconds

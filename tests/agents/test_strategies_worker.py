@@ -1,6 +1,7 @@
 """The worker with the scripted server as its model, and with the offline model."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -105,6 +106,22 @@ async def test_stop_reaches_the_chosen_type(server, client):
     assert text_of(events) == "The port"
     assert ended_text(events).stopped
     assert await asyncio.to_thread(server.hung_up.wait, 5)
+
+
+async def test_stop_leaves_no_exception_that_nobody_read(server, client):
+    forgotten: list[dict] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: forgotten.append(about))
+    running = start("worker", inputs(server, client, "worker-slow"))
+    async for event in running.events():
+        if isinstance(event, TextDelta):
+            await running.stop()
+    assert await asyncio.to_thread(server.hung_up.wait, 5)
+    await asyncio.sleep(0.1)
+    del running
+    gc.collect()
+    await asyncio.sleep(0)
+
+    assert forgotten == []
 
 
 @pytest.mark.parametrize(
