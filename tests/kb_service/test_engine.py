@@ -53,7 +53,7 @@ async def test_health_names_model_backend_and_points_when_ready(engine, client):
     )
     assert f"{health.backend}-{health.dtype}" in {
         "openvino-bf16",
-        "openvino-int8",
+        "onnxruntime-int8",
         "onnxruntime-fp32",
     }
     assert isinstance(health.points, int)

@@ -5,7 +5,7 @@
 # pyright: reportUnknownArgumentType=false
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,22 +14,18 @@ from numpy.typing import NDArray
 
 from kb_service.embeddings.local import lanes_of
 from kb_service.embeddings.minilm.mapped import give_back_mapped
-from kb_service.embeddings.processor import Processor, this_processor
+from kb_service.embeddings.processor import Processor
 from kb_service.embeddings.protocol import Vectors
 
 # Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
 
 
-# Numbers of a token that share a scale. Fewer are closer to float32; 64 are as fast as more.
-_QUANTISED_TOGETHER = 64
-
-
 class Backend(StrEnum):
     """A runtime and the number format it computes in."""
 
     OPENVINO_BF16 = "openvino-bf16"
-    OPENVINO_INT8 = "openvino-int8"
+    ONNXRUNTIME_INT8 = "onnxruntime-int8"
     ONNXRUNTIME_FP32 = "onnxruntime-fp32"
 
     @property
@@ -52,27 +48,15 @@ class Backend(StrEnum):
         return 8 if self.is_openvino else 1
 
 
-def _precision(backend: Backend, processor: Processor) -> dict[str, str]:
-    """OpenVINO's options for a backend's numbers."""
-    if backend is not Backend.OPENVINO_INT8:
-        return {"INFERENCE_PRECISION_HINT": "bf16"}
-    # Its weights are integers; what is between the layers is as the processor multiplies it faster.
-    between = "bf16" if processor.is_fast_in_bf16 else "f32"
-    return {
-        "INFERENCE_PRECISION_HINT": between,
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(_QUANTISED_TOGETHER),
-    }
-
-
 def choose_backend(processor: Processor) -> Backend:
     """The fastest backend whose numbers were checked on such a processor.
 
-    Without fast bfloat16 or int8 it stays fp32 (docs/decisions/0060 to 0062).
+    Where none was, it stays fp32 (docs/decisions/0060 to 0062 and 0067).
     """
-    if processor.is_fast_in_int8 and not processor.has_amx:
-        return Backend.OPENVINO_INT8
-    if processor.is_fast_in_bf16:
+    if processor.has_amx:
         return Backend.OPENVINO_BF16
+    if processor.is_fast_in_int8:
+        return Backend.ONNXRUNTIME_INT8
     return Backend.ONNXRUNTIME_FP32
 
 
@@ -86,16 +70,16 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
     """
     path = folder / backend.model_file
     if backend.is_openvino:
-        return _load_openvino(path, threads, _precision(backend, this_processor()))
-    return _load_onnxruntime(path, threads)
+        return _load_openvino(path, threads)
+    return _load_onnxruntime(path, threads, is_fused=backend is Backend.ONNXRUNTIME_INT8)
 
 
-def _load_openvino(path: Path, threads: int, precision: Mapping[str, str]) -> Forward:
+def _load_openvino(path: Path, threads: int) -> Forward:
     # Only the runtime that is used is imported: each takes 20 to 40 MB.
     import openvino  # noqa: PLC0415
 
     options: dict[str, object] = {
-        **precision,
+        "INFERENCE_PRECISION_HINT": "bf16",
         "NUM_STREAMS": lanes_of(threads),
         "INFERENCE_NUM_THREADS": threads,
     }
@@ -116,10 +100,14 @@ def _load_openvino(path: Path, threads: int, precision: Mapping[str, str]) -> Fo
     return forward
 
 
-def _load_onnxruntime(path: Path, threads: int) -> Forward:
+def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
     import onnxruntime  # noqa: PLC0415
 
     options = onnxruntime.SessionOptions()
+    if is_fused:
+        # Written with the fused operators that are fast; the optimiser would add one that is not:
+        # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.intra_op_num_threads = max(1, threads // lanes_of(threads))
     session = onnxruntime.InferenceSession(
         path.as_posix(), options, providers=["CPUExecutionProvider"]

@@ -1,0 +1,278 @@
+"""The model as a graph for ONNX Runtime whose layers multiply 8-bit integers.
+
+What goes into a layer is brought to 8 bits with a scale for each token, so that no text's vector
+depends on the others in its batch, and inputs whose channels differ much are smoothed before
+(Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4). See docs/decisions/0067.
+"""
+
+# onnx is untyped where it is called here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+Floats = NDArray[np.float32]
+
+_MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
+_OPSETS = (("", 21), (_MICROSOFT, 1))
+_IR_VERSION = 10
+# GELU is never below -0.16997 (Hendrycks and Gimpel, arXiv:1606.08415).
+_GELU_FLOOR = -0.17
+_LARGEST = 127
+# A processor without VNNI adds two products of an unsigned and a signed byte up in 16 bits.
+_LARGEST_PAIR = 128
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the configuration says of the model."""
+
+    layers: int
+    heads: int
+    width: int
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """Rows of numbers in 8 bits: ``(integers - middle) * scales + floor`` gives them back.
+
+    Args:
+        integers: name of the unsigned bytes, (tokens, width).
+        scales: name of the scales, (tokens, 1).
+        middle: name of the byte that stands for zero; None for 0.
+        floor: what was taken off before.
+    """
+
+    integers: str
+    scales: str
+    middle: str | None = None
+    floor: float = 0.0
+
+
+class _Graph:
+    """Nodes and constants, named as they come."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self._known: dict[bytes, str] = {}
+
+    def constant(self, values: NDArray[np.generic] | np.generic | Sequence[int]) -> str:
+        """The name of a constant; lists are int64."""
+        array = np.asarray(values, dtype=np.int64) if isinstance(values, Sequence) else values
+        tensor = numpy_helper.from_array(np.asarray(array))
+        key = tensor.SerializeToString()
+        if key not in self._known:
+            tensor.name = self._known[key] = f"constant_{len(self.constants)}"
+            self.constants.append(tensor)
+        return self._known[key]
+
+    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
+        """Add an operator with one output; returns the output's name."""
+        output = f"{kind}_{len(self.nodes)}"
+        made = helper.make_node(kind, inputs, [output], name=output, domain=domain)
+        made.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+        self.nodes.append(made)
+        return output
+
+    def rows(self, values: str, width: int) -> str:
+        """The same numbers with a row for each token."""
+        return self.node("Reshape", values, self.constant([-1, width]))
+
+    def in_bytes(self, values: str) -> _Bytes:
+        """Numbers around zero: their largest magnitude in a token is 127 steps from the middle."""
+        scales = self._scales(self.node("Abs", values), _LARGEST)
+        flat = self.node("Reshape", scales, self.constant([-1]))
+        middles = self.node(
+            "Expand", self.constant(np.full(1, 128, np.uint8)), self.node("Shape", flat)
+        )
+        integers = self.node("QuantizeLinear", values, flat, middles, axis=0)
+        return _Bytes(integers, scales, self.constant(np.uint8(128)))
+
+    def activations_in_bytes(self, values: str) -> _Bytes:
+        """What GELU gives: from its floor to the largest number of a token in 255 steps."""
+        raised = self.node("Add", values, self.constant(np.float32(-_GELU_FLOOR)))
+        scales = self._scales(raised, 255)
+        flat = self.node("Reshape", scales, self.constant([-1]))
+        integers = self.node("QuantizeLinear", raised, flat, axis=0)
+        return _Bytes(integers, scales, floor=_GELU_FLOOR)
+
+    def _scales(self, magnitudes: str, steps: int) -> str:
+        largest = self.node("ReduceMax", magnitudes, self.constant([-1]), keepdims=1)
+        scales = self.node("Mul", largest, self.constant(np.float32(1 / steps)))
+        return self.node("Max", scales, self.constant(np.float32(_TINY)))
+
+    def product(self, values: _Bytes, weights: Floats) -> tuple[str, Floats]:
+        """Multiply by a layer's weights, without its bias.
+
+        Args:
+            values: (tokens, inputs).
+            weights: (outputs, inputs).
+
+        Returns:
+            Name of the float32 product (tokens, outputs), and what is to be added to the bias.
+        """
+        integers, steps = quantised(weights)
+        middle = [values.middle] if values.middle is not None else []
+        product = self.node(
+            "MatMulIntegerToFloat",
+            values.integers,
+            self.constant(np.ascontiguousarray(integers.T)),
+            self.constant(np.float32(1)),
+            self.constant(steps),
+            *middle,
+            domain=_MICROSOFT,
+        )
+        taken_off = integers.sum(axis=1, dtype=np.int64) * steps * np.float32(values.floor)
+        return self.node("Mul", product, values.scales), taken_off.astype(np.float32)
+
+    def normalised(self, values: str, gain: Floats, bias: Floats, epsilon: float) -> str:
+        """Layer normalisation of rows."""
+        ends = (self.constant(gain), self.constant(bias))
+        return self.node("LayerNormalization", values, *ends, axis=-1, epsilon=epsilon)
+
+
+def quantised(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """A layer's weights in 8 bits, as finely as no sum of a pair overflows.
+
+    Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255
+    times a weight. Only weights of one sign add up.
+
+    Args:
+        weights: (outputs, inputs), an even number of inputs.
+
+    Returns:
+        (outputs, inputs), and what a step of an output's integers is worth, (outputs,).
+    """
+    even, odd = weights[:, 0::2], weights[:, 1::2]
+    pairs = np.where(np.sign(even) == np.sign(odd), np.abs(even + odd), 0).max(axis=1)
+    largest = np.abs(weights).max(axis=1)
+    # Rounding may add half a step to each of a pair.
+    steps = np.maximum(largest / _LARGEST, pairs / (_LARGEST_PAIR - 1))
+    steps = np.maximum(steps, _TINY).astype(np.float32)
+    return np.rint(weights / steps[:, None]).astype(np.int8), steps
+
+
+class _Encoder:
+    """Adds the model's layers to a graph.
+
+    Args:
+        shape: of the model.
+        weights: by the names of ``BertModel``.
+        ranges: how large each channel of what goes into a layer's first products is, by their name.
+    """
+
+    def __init__(
+        self, shape: Shape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
+    ) -> None:
+        self.graph = _Graph()
+        self._shape, self._weights, self._ranges = shape, weights, ranges
+        sizes = self.graph.node("Shape", "input_ids")
+        self._length = self.graph.node("Gather", sizes, self.graph.constant([1]))
+        self._whole = self.graph.node("Concat", sizes, self.graph.constant([shape.width]), axis=0)
+        self._mask = self.graph.node("Cast", "attention_mask", to=TensorProto.INT32)
+
+    def last_hidden_state(self) -> str:
+        """Add all; returns the name of what comes out, (batch, length, width)."""
+        hidden = self._embedded()
+        for number in range(self._shape.layers):
+            hidden = self._layer(f"encoder.layer.{number}.", hidden)
+        return self.graph.node("Reshape", hidden, self._whole)
+
+    def _embedded(self) -> str:
+        graph, weights = self.graph, self._weights
+        place = weights["embeddings.position_embeddings.weight"]
+        place = place + weights["embeddings.token_type_embeddings.weight"][0]
+        start, axis = graph.constant([0]), graph.constant([0])
+        places = graph.node("Slice", graph.constant(place), start, self._length, axis)
+        words = graph.constant(weights["embeddings.word_embeddings.weight"])
+        summed = graph.node("Add", graph.node("Gather", words, "input_ids"), places)
+        return graph.rows(self._norm("embeddings", summed), self._shape.width)
+
+    def _layer(self, name: str, hidden: str) -> str:
+        graph, width = self.graph, self._shape.width
+        context = graph.rows(self._attention(f"{name}attention.self.", hidden), width)
+        given = graph.in_bytes(context)
+        hidden = self._added(f"{name}attention.output", given, hidden)
+        ((given, weights),) = self._smoothed([f"{name}intermediate.dense"], hidden)
+        product, _ = graph.product(given, weights)
+        bias = graph.constant(self._weights[f"{name}intermediate.dense.bias"])
+        active = graph.node("BiasGelu", product, bias, domain=_MICROSOFT)
+        return self._added(f"{name}output", graph.activations_in_bytes(active), hidden)
+
+    def _attention(self, name: str, hidden: str) -> str:
+        names = [f"{name}{part}" for part in ("query", "key", "value")]
+        parts = [
+            self.graph.node("Reshape", self.graph.product(given, weights)[0], self._whole)
+            for given, weights in self._smoothed(names, hidden)
+        ]
+        bias = np.concatenate([self._weights[f"{part}.bias"] for part in names])
+        return self.graph.node(
+            "MultiHeadAttention",
+            *parts,
+            self.graph.constant(bias),
+            self._mask,
+            domain=_MICROSOFT,
+            num_heads=self._shape.heads,
+        )
+
+    def _smoothed(self, names: Sequence[str], hidden: str) -> list[tuple[_Bytes, Floats]]:
+        """One input for several products, and their weights, both with evened-out channels."""
+        weights = [self._weights[f"{name}.weight"] for name in names]
+        strongest = np.max([np.abs(rows).max(axis=0) for rows in weights], axis=0)
+        shares = np.sqrt(self._ranges[names[0]] / np.maximum(strongest, _TINY))
+        shares = np.maximum(shares, _TINY).astype(np.float32)
+        shares /= np.exp(np.log(shares).mean())
+        given = self.graph.in_bytes(self.graph.node("Mul", hidden, self.graph.constant(1 / shares)))
+        return [(given, rows * shares) for rows in weights]
+
+    def _added(self, name: str, given: _Bytes, hidden: str) -> str:
+        """A layer's dense output, added to what went in and normalised."""
+        product, correction = self.graph.product(given, self._weights[f"{name}.dense.weight"])
+        bias = self.graph.constant(self._weights[f"{name}.dense.bias"] + correction)
+        summed = self.graph.node("Add", self.graph.node("Add", product, bias), hidden)
+        return self._norm(name, summed)
+
+    def _norm(self, name: str, values: str) -> str:
+        gain, bias = (self._weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        return self.graph.normalised(values, gain, bias, self._shape.epsilon)
+
+
+def save_quantised(
+    target: Path, shape: Shape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
+) -> None:
+    """Write the graph: ``input_ids`` and ``attention_mask`` to ``last_hidden_state``.
+
+    Args:
+        target: the file.
+        shape: of the model.
+        weights: by the names of ``BertModel``.
+        ranges: the largest magnitude of each input channel, (width,), by the name of the dense
+            layer that it goes into; for ``attention.self.query`` and ``intermediate.dense``.
+    """
+    encoder = _Encoder(shape, weights, ranges)
+    last = encoder.last_hidden_state()
+    graph = encoder.graph
+    graph.nodes.append(helper.make_node("Identity", [last], ["last_hidden_state"]))
+    sizes = ["batch", "length"]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, sizes)
+        for name in ("input_ids", "attention_mask")
+    ]
+    outputs = [
+        helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*sizes, shape.width])
+    ]
+    made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
+    opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
+    model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
+    # In a file of their own the runtime maps the weights instead of reading them.
+    onnx.save(model, target, save_as_external_data=True, location=f"{target.stem}.bin")
