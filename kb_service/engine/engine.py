@@ -37,8 +37,6 @@ _MOST_UNFLUSHED = 8192
 # Giving up a shard's memory holds Python's interpreter lock: 95 ms where there are 100,000 points.
 _CALM_SECONDS = 1.0
 _LONGEST_KEPT_SECONDS = 600.0
-# All of them are compared with a question in five milliseconds.
-_POINTS_SCANNED_AT_ONCE = 50_000
 
 
 class Engine:
@@ -183,7 +181,7 @@ class Engine:
         answer = await self._schedule.run(
             task.work(self._holdings),
             urgent=task.urgent,
-            brief=task.brief and _is_brief(self._holdings, task.model),
+            brief=task.brief and self._holdings.answers_soon(task.model),
         )
         if not isinstance(answer, Message):
             raise TypeError(task.request.op)
@@ -256,14 +254,6 @@ class Engine:
         if self._indexes or self._holdings is None:
             return [index.health() for index in self._indexes.values()]
         return [_bare_health(*entry) for entry in self._holdings.shards.items()]
-
-
-def _is_brief(holdings: Holdings, model: str) -> bool:
-    """Whether the event loop may wait for an ordinary question."""
-    shard, encoder = holdings.shards.get(model), holdings.encoders.get(model)
-    if shard is None or encoder is None:
-        return False
-    return encoder.is_brisk and shard.points <= _POINTS_SCANNED_AT_ONCE
 
 
 def _flush(holdings: Holdings, shard: Shard) -> Steps:

@@ -7,6 +7,9 @@ from kb_service.embeddings.local import LocalEncoder
 from kb_service.vector_index.home import ShardHome
 from kb_service.vector_index.shard import Shard
 
+# All of them are compared with a question in five milliseconds.
+_POINTS_SCANNED_AT_ONCE = 50_000
+
 
 @dataclass(frozen=True)
 class Holdings:
@@ -47,6 +50,13 @@ class Holdings:
             reason = "the engine keeps no vectors of this model"
             raise self.failures.get(model, VectorIndexUnavailable(reason=reason))
         return shard
+
+    def answers_soon(self, model: str) -> bool:
+        """Whether an ordinary question takes some milliseconds: the event loop may wait for it."""
+        shard, encoder = self.shards.get(model), self.encoders.get(model)
+        if shard is None or encoder is None:
+            return False
+        return encoder.is_brisk and shard.points <= _POINTS_SCANNED_AT_ONCE
 
     def close(self) -> None:
         """Flush and close every shard."""

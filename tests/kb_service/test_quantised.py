@@ -53,6 +53,14 @@ def test_weights_of_the_model_use_most_of_the_8_bits():
         assert np.median(np.abs(integers).max(axis=1)) > 64
 
 
+def test_all_files_of_the_model_are_read_by_whom_one_is(tmp_path):
+    """An image is prepared by root and run by somebody else."""
+    made = prepare(tmp_path, Backend.ONNXRUNTIME_INT8)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in made.iterdir()}
+    assert {"model.onnx", "model.bin", "manifest.json"} == modes.keys()
+    assert len(set(modes.values())) == 1
+
+
 @pytest.mark.parametrize("rows", [np.zeros((2, 4), np.float32), np.full((1, 2), 1e-30, np.float32)])
 def test_weights_of_nothing_stay_nothing(rows):
     integers, steps = quantised(rows)

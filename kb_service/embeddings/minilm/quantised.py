@@ -9,6 +9,7 @@ depends on the others in its batch, and inputs whose channels differ much are sm
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -275,4 +276,7 @@ def save_quantised(
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
     model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
     # In a file of their own the runtime maps the weights instead of reading them.
-    onnx.save(model, target, save_as_external_data=True, location=f"{target.stem}.bin")
+    weights_file = target.with_suffix(".bin")
+    onnx.save(model, target, save_as_external_data=True, location=weights_file.name)
+    # onnx lets none but the owner read it; who prepares an image is not who runs it.
+    shutil.copymode(target, weights_file)

@@ -1,0 +1,53 @@
+"""Which questions the engine answers on its event loop, where all others wait meanwhile."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from kb_service.engine.holdings import Holdings
+from kb_service.engine.operations import parse
+from kb_service.vector_index.messages import SearchRequest
+from kb_service.wire import Request
+
+MODEL = "m"
+
+
+def is_brief(question: str, depth: int) -> bool:
+    body = SearchRequest(
+        model=MODEL,
+        kb_ids=["kb@1"],
+        depth=depth,
+        question=question,
+        sparse_indices=b"",
+        sparse_values=b"",
+    )
+    return parse(Request(id=1, op="search", body=body.model_dump())).brief
+
+
+@pytest.mark.parametrize(
+    ("characters", "depth", "brief"),
+    [(1, 1, True), (500, 200, True), (501, 200, False), (500, 201, False), (10_000, 1600, False)],
+)
+def test_long_or_deep_questions_do_not_keep_the_loop(characters: int, depth: int, brief: bool):
+    assert is_brief("q" * characters, depth) is brief
+
+
+@dataclass
+class Part:
+    """What a holding says of itself."""
+
+    points: int = 0
+    is_brisk: bool = True
+
+
+@pytest.mark.parametrize(
+    ("points", "is_brisk", "soon"),
+    [(0, True, True), (50_000, True, True), (50_001, True, False), (10, False, False)],
+)
+def test_large_indexes_and_slow_encoders_do_not_keep_the_loop(points, is_brisk, soon):
+    shards: Any = {MODEL: Part(points=points)}
+    encoders: Any = {MODEL: Part(is_brisk=is_brisk)}
+    assert Holdings(encoders, shards).answers_soon(MODEL) is soon
+    assert not Holdings(encoders, shards).answers_soon("another")
+    assert not Holdings({}, shards).answers_soon(MODEL)
