@@ -2,9 +2,10 @@
 
 from agents.citations import Passage
 from kb_service.models import Chunk
+from kb_service.retrieval.found_chunks import FoundChunk
 
 
-def passage_of(chunk: Chunk, document_name: str, *, score: float = 0.0) -> Passage:
+def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
     """The chunk as a passage.
 
     Args:

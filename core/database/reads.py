@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.util import await_only
-from sqlmodel import Session
 
 from core.database.faults import connecting
 from core.database.sqlite_connection import open_file
@@ -36,10 +35,6 @@ class Reads:
     def __init__(self, connection: Connection, wait_for: _Wait) -> None:
         self.connection = connection
         self.wait_for = wait_for
-
-    def session(self) -> Session:
-        """A session on the same connection, for who wants rows as objects."""
-        return Session(self.connection, expire_on_commit=False)
 
 
 class FileReaders:

@@ -1,24 +1,22 @@
 """What stands around the passages of an answer: neighbours, or the rest of their section."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy.orm import defer
-from sqlmodel import Session, and_, col, or_, select
+from sqlalchemy import Connection
+from sqlmodel import and_, col, or_
 
 from kb_service.models import Chunk
+from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import ContextPart, FoundPassage
 
 # A section of the smallest chunks still ends there; the token budget ends it earlier.
 _SECTION_CHUNKS = 40
 
-_Wanted = Callable[[Chunk, Chunk, int], bool]
-"""Whether a chunk still belongs to a passage's context, given the tokens shown so far."""
-
 
 def with_context(
-    session: Session, passages: Sequence[FoundPassage], request: RetrievalRequest
+    connection: Connection, passages: Sequence[FoundPassage], request: RetrievalRequest
 ) -> list[FoundPassage]:
     """The same passages with the context that the request asks for.
 
@@ -26,7 +24,7 @@ def with_context(
     passage, ends the context of the others there. Disabled chunks are left out.
 
     Args:
-        session: to read from.
+        connection: to read from.
         passages: best first.
         request: ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` so many
             chunks on each side; both together take the larger.
@@ -34,7 +32,7 @@ def with_context(
     reach = _SECTION_CHUNKS if request.expand == "section" else request.neighbours
     if reach == 0 or not passages:
         return list(passages)
-    around = _load(session, [passage.chunk for passage in passages], reach)
+    around = _load(connection, [passage.chunk for passage in passages], reach)
     shown = {passage.chunk.id for passage in passages}
     extended: list[FoundPassage] = []
     for passage in passages:
@@ -46,7 +44,10 @@ def with_context(
 
 class _Surroundings:
     def __init__(
-        self, chunk: Chunk, around: dict[tuple[str, int, int], Chunk], request: RetrievalRequest
+        self,
+        chunk: FoundChunk,
+        around: dict[tuple[str, int, int], FoundChunk],
+        request: RetrievalRequest,
     ) -> None:
         self._chunk = chunk
         self._around = around
@@ -55,7 +56,7 @@ class _Surroundings:
 
     def take(self, shown: set[str]) -> tuple[tuple[ContextPart, ...], tuple[ContextPart, ...]]:
         """What stands before and behind, alternating so that both sides get room."""
-        sides: dict[int, list[Chunk]] = {-1: [], 1: []}
+        sides: dict[int, list[FoundChunk]] = {-1: [], 1: []}
         going = [-1, 1]
         while going:
             for step in tuple(going):
@@ -70,7 +71,7 @@ class _Surroundings:
         after = [chunk for chunk in sides[1] if chunk.enabled]
         return _parts_before(before, self._chunk), _parts_after(after, self._chunk)
 
-    def _next(self, step: int, distance: int) -> Chunk | None:
+    def _next(self, step: int, distance: int) -> FoundChunk | None:
         chunk = self._chunk
         place = chunk.position + step * distance
         found = self._around.get((chunk.document_id, chunk.revision, place))
@@ -79,7 +80,7 @@ class _Surroundings:
         is_near = distance <= self._request.neighbours
         return found if is_near or self._is_of_section(found) else None
 
-    def _is_of_section(self, found: Chunk) -> bool:
+    def _is_of_section(self, found: FoundChunk) -> bool:
         if self._request.expand != "section":
             return False
         path = self._chunk.heading_path
@@ -90,8 +91,8 @@ class _Surroundings:
 
 
 def _load(
-    session: Session, chunks: Sequence[Chunk], reach: int
-) -> dict[tuple[str, int, int], Chunk]:
+    connection: Connection, chunks: Sequence[FoundChunk], reach: int
+) -> dict[tuple[str, int, int], FoundChunk]:
     near = [
         and_(
             col(Chunk.document_id) == chunk.document_id,
@@ -100,17 +101,16 @@ def _load(
         )
         for chunk in chunks
     ]
-    query = select(Chunk).where(or_(*near)).options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    rows = session.exec(query)
+    rows = map(FoundChunk._make, connection.execute(select_chunks().where(or_(*near))))
     return {(row.document_id, row.revision, row.position): row for row in rows}
 
 
-def _is_slice(chunk: Chunk) -> bool:
+def _is_slice(chunk: FoundChunk) -> bool:
     """Whether the text is what stands at its span: an edit or a table's repeated head is not."""
     return len(chunk.content) == chunk.char_end - chunk.char_start
 
 
-def _parts_before(chunks: Sequence[Chunk], passage: Chunk) -> tuple[ContextPart, ...]:
+def _parts_before(chunks: Sequence[FoundChunk], passage: FoundChunk) -> tuple[ContextPart, ...]:
     """In reading order, each cut where the next one (at last the passage) begins."""
     starts = [chunk.char_start for chunk in [*chunks, passage][1:]]
     parts: list[ContextPart] = []
@@ -122,7 +122,7 @@ def _parts_before(chunks: Sequence[Chunk], passage: Chunk) -> tuple[ContextPart,
     return tuple(parts)
 
 
-def _parts_after(chunks: Sequence[Chunk], passage: Chunk) -> tuple[ContextPart, ...]:
+def _parts_after(chunks: Sequence[FoundChunk], passage: FoundChunk) -> tuple[ContextPart, ...]:
     ends = [chunk.char_end for chunk in [passage, *chunks][: len(chunks)]]
     parts: list[ContextPart] = []
     for chunk, end in zip(chunks, ends, strict=True):

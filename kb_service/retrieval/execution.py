@@ -7,7 +7,6 @@ from functools import partial
 from heapq import merge
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session
 
 from core.database.engine import Database
 from core.database.reads import Reads
@@ -145,8 +144,7 @@ class Execution:
         def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
             found = self._find(reads, firsts, explain=explain)
             found.ranked = ranked = list(found.ranked)
-            with reads.session() as session:
-                return found, load_texts(session, ranked[: reranker.depth])
+            return found, load_texts(reads.connection, ranked[: reranker.depth])
 
         if reranker is None:
             return await database.read(all_of_it)
@@ -231,19 +229,15 @@ class Execution:
         self._watch.add("rerank", started)
 
     def _answer(self, reads: Reads, found: _Found, *, explain: bool) -> SearchResult:
-        with reads.session() as session:
-            return self._chosen(session, found, explain=explain)
-
-    def _chosen(self, session: Session, found: _Found, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
-        selection = Selection(session, self._request)
+        selection = Selection(reads.connection, self._request)
         selection.choose(found.ranked)
         generations = {id_: n for part in self._parts for id_, n in part.scope.generations.items()}
         if selection.missing:
             # SQL vouched for them a moment ago: a cut-over, a new revision or a deletion came
             # between, and what took their place may not be among the candidates.
             raise Moved
-        passages = with_context(session, selection.passages, self._request)
+        passages = with_context(reads.connection, selection.passages, self._request)
         self._watch.add("database", started)
         return SearchResult(
             passages=passages,

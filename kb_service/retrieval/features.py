@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.database.one_of import one_of
+from core.database.listed import listed
 from core.database.reads import Reads
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
@@ -82,9 +82,9 @@ class FeatureCache:
 def _stored() -> Select[str, int, bytes | None, str | None]:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
-    return select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text).where(
-        one_of(col(Chunk.id), "ids")
-    )
+    asked = listed("ids")
+    query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
+    return query.join(asked, asked.c.value == col(Chunk.id))
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:

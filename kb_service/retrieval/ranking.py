@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
+from typing import Any, cast
 
-from sqlalchemy.orm import defer
-from sqlmodel import Session, col, select
+from sqlalchemy import Connection
+from sqlmodel import col
 from sqlmodel.sql.expression import Select
 
-from core.database.one_of import one_of
+from core.database.listed import listed
 from kb_service.models import Chunk, Document
+from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerank import RankedHit
@@ -21,12 +23,12 @@ class Selection:
     """The passages of an answer, chosen one after the other from a ranked list.
 
     Args:
-        session: to read from.
+        connection: to read from.
         request: threshold, top_k, whether equal texts are dropped.
     """
 
-    def __init__(self, session: Session, request: RetrievalRequest) -> None:
-        self._session = session
+    def __init__(self, connection: Connection, request: RetrievalRequest) -> None:
+        self._connection = connection
         self._request = request
         self.passages: list[FoundPassage] = []
         self.reasons: dict[str, Reason] = {}
@@ -57,7 +59,7 @@ class Selection:
         return Reason.TOP_K if is_good else Reason.THRESHOLD
 
     def _take(self, part: Sequence[RankedHit]) -> None:
-        found = {passage.hit.id: passage for passage in load_passages(self._session, part)}
+        found = {passage.hit.id: passage for passage in load_passages(self._connection, part)}
         for hit in part:
             passage = found.get(hit.id)
             if passage is None:
@@ -72,22 +74,19 @@ class Selection:
             self.passages.append(passage)
 
 
-def load_passages(session: Session, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+def load_passages(connection: Connection, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
-    ids = {"ids": [hit.id for hit in hits]}
-    found = session.exec(_passages(), params=ids)
-    rows = {chunk.id: (chunk, name) for chunk, name in found}
+    found = connection.execute(_passages(), {"ids": [hit.id for hit in hits]})
+    rows = {row.id: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
     return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
 
 
 @cache
-def _passages() -> Select[Chunk, str]:
-    return (
-        select(Chunk, col(Document.name))
-        .join(Document, col(Document.id) == col(Chunk.document_id))
-        .where(one_of(col(Chunk.id), "ids"))
-        .options(defer(Chunk.terms))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    )
+def _passages() -> Select[*tuple[Any, ...]]:
+    asked = listed("ids")
+    chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
+    named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
+    return cast("Select[*tuple[Any, ...]]", named.add_columns(col(Document.name)))
 
 
 async def second_rerank(
@@ -122,9 +121,9 @@ async def second_rerank(
     return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
-def load_texts(session: Session, hits: Sequence[RankedHit]) -> dict[str, str]:
+def load_texts(connection: Connection, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
-    return {found.hit.id: _read(found) for found in load_passages(session, hits)}
+    return {found.hit.id: _read(found) for found in load_passages(connection, hits)}
 
 
 def _read(passage: FoundPassage) -> str:

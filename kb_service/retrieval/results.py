@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kb_service.models import Chunk
+from kb_service.retrieval.found_chunks import FoundChunk
 from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerank import RankedHit
@@ -37,7 +37,7 @@ class FoundPassage:
         after: what stands behind it.
     """
 
-    chunk: Chunk
+    chunk: FoundChunk
     document_name: str
     hit: RankedHit
     before: tuple[ContextPart, ...] = ()

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, type_coerce
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.database.one_of import one_of
+from core.database.listed import listed
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
 
@@ -134,11 +134,12 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
         KnowledgeBase.generation,
         KnowledgeBase.narrowed,
     )
+    asked = listed("ids")
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
+        .join(asked, asked.c.value == col(Chunk.id))
         .join(Document, col(Document.id) == col(Chunk.document_id))
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
-        .where(one_of(col(Chunk.id), "ids"))
     )
 
 
