@@ -53,7 +53,8 @@ class ShownPoints:
         # Each look at a point's id makes one.
         numbers = [[point.id.int for point in leg] for leg in found]
         asked = {number for leg in numbers for number in leg}
-        unknown = asked - self._kept.keys()
+        # Taking the keys away from the set would go through all that is kept.
+        unknown = {number for number in asked if number not in self._kept}
         if len(self._kept) + len(unknown) > _MOST_KEPT:
             self._kept.clear()
             unknown = asked
