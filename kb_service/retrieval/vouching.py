@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Integer, type_coerce
+from sqlalchemy import ColumnElement, Connection, Integer, true, type_coerce
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
@@ -78,11 +78,11 @@ def vouch(connection: Connection, chunk_ids: Iterable[str], scope: Scope) -> Vou
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return Vouched()
-    query = _facts(is_shadow=scope.is_shadow)
+    query = _facts_of_all(is_shadow=scope.is_shadow)
     if scope.condition is not None:
         # As a column, not a condition: SQLite would go through all documents of the base.
         passes = case((scope.condition, True), else_=False)
-        query = cast("Select[*tuple[Any, ...]]", query.add_columns(passes))
+        query = _facts(passes, is_shadow=scope.is_shadow)
     # All at once: to ask for one row takes longer than what is done with it.
     return _judged(connection.execute(query, {"ids": ids}).all(), scope)
 
@@ -91,9 +91,21 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
     """What the rows of ``_facts`` say of their chunks; a search has two hundred of them."""
     found = Vouched()
     is_moved = False
-    for row in rows:
-        id_, version, revision, is_enabled, document_id, name, position = row[:7]
-        shown, is_deleted, base_id, generation, is_narrowed = row[7:12]
+    for (
+        id_,
+        version,
+        revision,
+        is_enabled,
+        document_id,
+        name,
+        position,
+        shown,
+        is_deleted,
+        base_id,
+        generation,
+        is_narrowed,
+        passes,
+    ) in rows:
         is_moved = is_moved or (is_narrowed and base_id in scope.unnarrowed)
         if is_deleted or base_id not in scope.generations:
             continue
@@ -105,7 +117,7 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
             found.refused[id_] = Reason.NOT_ACTIVE
         elif not is_enabled:
             found.refused[id_] = Reason.CHUNK_DISABLED
-        elif not all(row[12:]):
+        elif not passes:
             found.refused[id_] = Reason.FILTER
         else:
             found.alive[id_] = version
@@ -115,8 +127,12 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
 
 
 @cache
-def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
-    # Built once: building it takes as long as asking it, and every search asks it.
+def _facts_of_all(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
+    # Built once: building it takes as long as asking it, and most searches ask it.
+    return _facts(true(), is_shadow=is_shadow)
+
+
+def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
     shown = col(Document.shadow_revision if is_shadow else Document.active_revision)
     columns: tuple[Any, ...] = (
         Chunk.id,
@@ -133,6 +149,7 @@ def _facts(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
         KnowledgeBase.id,
         KnowledgeBase.generation,
         KnowledgeBase.narrowed,
+        passes,
     )
     asked = listed("ids")
     return (
