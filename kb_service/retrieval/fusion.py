@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
@@ -52,7 +53,7 @@ class FusedHit(NamedTuple):
     sparse: LegPlace | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scaled:
     """A leg by columns, best first: what it was asked for, and its scores from 0 to 1."""
 
@@ -60,10 +61,12 @@ class _Scaled:
     scores: Sequence[float]
     normalised: Sequence[float]
 
-    def places(self) -> Mapping[str, int]:
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
         return {id_: place for place, id_ in enumerate(self.ids)}
 
-    def place(self, place: int | None) -> LegPlace | None:
+    def place(self, id_: str) -> LegPlace | None:
+        place = self._places.get(id_)
         if place is None:
             return None
         return LegPlace(place + 1, self.scores[place], self.normalised[place])
@@ -72,7 +75,7 @@ class _Scaled:
 class Fusion:
     """The fused list, best first.
 
-    Its hits are made when somebody asks for them: of two hundred a search looks at fifty.
+    Its hits are made when somebody asks for them: of two hundred a search shows a few.
 
     Args:
         order: ids and fused scores, which lie between 0 and ``1 + dense_weight`` and are relative
@@ -92,20 +95,21 @@ class Fusion:
         self.order = order
         self.dense_weight = dense_weight
         self._legs = (dense, sparse)
-        self._places = (dense.places(), sparse.places())
 
     @property
     def hits(self) -> tuple[FusedHit, ...]:
         """All of them."""
         return tuple(self.between(0, None))
 
+    def hit(self, place: int) -> FusedHit:
+        """The hit of this place, counted from 0."""
+        id_, score = self.order[place]
+        dense, sparse = (leg.place(id_) for leg in self._legs)
+        return FusedHit(id_, score, dense, sparse)
+
     def between(self, start: int, stop: int | None) -> Iterator[FusedHit]:
         """The hits of these places, counted from 0."""
-        dense, sparse = self._legs
-        in_dense, in_sparse = self._places
-        for id_, score in self.order[start:stop]:
-            meaning, words = dense.place(in_dense.get(id_)), sparse.place(in_sparse.get(id_))
-            yield FusedHit(id_, score, meaning, words)
+        return map(self.hit, range(len(self.order))[start:stop])
 
     def reordered(self, order: Sequence[tuple[str, float]]) -> "Fusion":
         """The same hits in another order."""

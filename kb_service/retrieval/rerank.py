@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from kb_service.retrieval.fusion import FusedHit, Fusion
 from kb_service.text.lexical import tokenize
-from kb_service.text.terms import Ints, Terms, hashed, terms_of
+from kb_service.text.terms import Ints, Terms, hashed
 
 RERANK_DEPTH = 50
 """Fused hits that are reranked; later ones keep their order behind them."""
@@ -22,6 +21,7 @@ _EPSILON = 1e-9
 # Of a token's hash: so many that few tokens share them, so few that a table of them stays in the
 # processor's first cache.
 _BITS = 0x3FFF
+_NO_TERMS = Terms(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 _Floats = NDArray[np.float64]
 
@@ -67,17 +67,29 @@ def rerank(
         depth: hits reranked; the hits behind them keep their order and stay behind them.
 
     Returns:
-        All hits of the fusion; those behind the head are made when they are reached. ``score``
-        never rises.
+        All hits of the fusion, each made when it is reached: an answer has five. ``score`` never
+        rises.
     """
-    head, empty = list(fusion.between(0, depth)), terms_of("")
-    coverage, phrase = _evidence(tokenize(query), [features.get(hit.id, empty) for hit in head])
+    head = fusion.order[:depth]
+    evidence = _evidence(tokenize(query), [features.get(id_, _NO_TERMS) for id_, _ in head])
+    coverage, phrase = (part.tolist() for part in evidence)
     most = 1 + fusion.dense_weight + WINDOW_WEIGHT + PHRASE_WEIGHT
-    ranked = [
-        _ranked(hit, window, share, most)
-        for hit, window, share in zip(head, coverage.tolist(), phrase.tolist(), strict=True)
+    finals = [
+        score + WINDOW_WEIGHT * window + PHRASE_WEIGHT * share
+        for (_, score), window, share in zip(head, coverage, phrase, strict=True)
     ]
-    ranked.sort(key=attrgetter("final"), reverse=True)
+    places = sorted(range(len(head)), key=finals.__getitem__, reverse=True)
+    ranked = (
+        RankedHit(
+            head[place][0],
+            min(finals[place] / most, 1.0),
+            finals[place],
+            coverage[place],
+            phrase[place],
+            fusion.hit(place),
+        )
+        for place in places
+    )
     return chain(ranked, _in_order(fusion.between(depth, None), most))
 
 
@@ -89,11 +101,6 @@ def unreranked(fusion: Fusion) -> Iterator[RankedHit]:
 def _in_order(hits: Iterable[FusedHit], most: float) -> Iterator[RankedHit]:
     for hit in hits:
         yield RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit)
-
-
-def _ranked(hit: FusedHit, window: float, phrase: float, most: float) -> RankedHit:
-    final = hit.score + WINDOW_WEIGHT * window + PHRASE_WEIGHT * phrase
-    return RankedHit(hit.id, min(final / most, 1.0), final, window, phrase, hit)
 
 
 @dataclass(frozen=True, slots=True)

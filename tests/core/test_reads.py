@@ -1,9 +1,12 @@
 """Reading in one go, with a plain function: what it sees, where it runs, how it fails."""
 
 import asyncio
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -118,3 +121,55 @@ async def test_a_file_that_is_no_database_is_named_as_unavailable(tmp_path: Path
     with pytest.raises(DatabaseUnavailable):
         await database.read(ids)
     await database.close()
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_it_reads_a_file_that_others_make_larger_and_smaller(database: Database):
+    """What a connection has mapped of the file is not what the file is."""
+    kept = await add(database)
+    sizes = text("SELECT length(bytes) FROM filler")
+    with closing(sqlite3.connect(file_of(database), isolation_level=None)) as other:
+        for size in (5000, 7000):
+            other.execute(
+                "CREATE TABLE filler AS WITH RECURSIVE number(n) AS"
+                " (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 300)"
+                " SELECT zeroblob(?) AS bytes FROM number",
+                (size,),
+            )
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            found = await database.read(
+                lambda reads: reads.connection.execute(sizes).scalars().all()
+            )
+            assert found == [size] * 300
+            for statement in ("DROP TABLE filler", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                other.execute(statement)
+            assert await database.read(ids) == {kept}
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_who_reads_when_the_database_is_closed_reads_on_and_leaves_nothing_open(
+    database: Database,
+):
+    await add(database)
+    goes_on = threading.Event()
+
+    def work(reads: Reads) -> int:
+        found = len(ids(reads))
+        goes_on.wait(10)
+        return found + len(ids(reads))
+
+    reading = asyncio.create_task(database.read(work))
+    await database.read(ids)
+    await database.close()
+    assert file_of(database) in open_files()
+    goes_on.set()
+    assert await reading == 2
+    assert file_of(database) not in open_files()
+
+
+def file_of(database: Database) -> str:
+    return str(database.engine.url.database)
+
+
+def open_files() -> set[str]:
+    return {file.path for file in psutil.Process().open_files()}
