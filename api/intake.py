@@ -1,6 +1,6 @@
 """Takes an uploaded file into a knowledge base: stored first, then written down."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,21 +11,20 @@ from api.document_answers import UploadAnswer, answer
 from api.services import Services
 from api.uploads import SentFile, read_blocks, read_head
 from core.accounts.access import Action, Principal
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
-    DocumentNameTaken,
     FileTooLarge,
     InvalidRequest,
     NotFound,
-    QuotaExceeded,
     ReadOnly,
 )
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, Upload
+from kb_service.models import KnowledgeBase
 
-_WITHOUT_A_ROW = (NotFound, ReadOnly, DocumentNameTaken, QuotaExceeded)
+_WITHOUT_A_ROW = (NotFound, ReadOnly)
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
 
@@ -107,16 +106,9 @@ class Intake:
         Raises:
             AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
         """
-        services = self.services
-        try:
-            async with unit_of_work(services.database, services.queue.push) as work:
-                told, spare_keys = await (await self._place(work))(upload)
-        except _WITHOUT_A_ROW:
-            # Here no row can have been written; after any other failure one may have been, and
-            # a file that has none is the sweeper's.
-            await services.store.delete(upload.file.storage_key)
-            raise
-        await self._forget(spare_keys)
+        (told,) = await self._write_all_down([upload])
+        if isinstance(told, AgentexError):
+            raise told
         return told
 
     async def _stored(self, file: UploadFile, fields: Mapping[str, str]) -> Upload:
@@ -143,45 +135,49 @@ class Intake:
         self, uploads: Sequence[Upload]
     ) -> Sequence[UploadAnswer | AgentexError]:
         services = self.services
-        answers, spare_keys = list[UploadAnswer | AgentexError](), list[str]()
         try:
             async with unit_of_work(services.database, services.queue.push) as work:
-                place = await self._place(work)
-                for upload in uploads:
-                    try:
-                        # One that is refused must not take the others with it.
-                        async with work.session.begin_nested():
-                            told, spare = await place(upload)
-                    except _WITHOUT_A_ROW as error:
-                        told, spare = error, [upload.file.storage_key]
-                    answers.append(told)
-                    spare_keys += spare
+                quota = (await services.live.read(work.session)).user_quota_bytes
+                # Once more: the knowledge base may have gone while the bytes came in.
+                row = await knowledge_bases.get(
+                    work.session, self.principal, self.kb_id, Action.WRITE
+                )
+                taken = await documents.take_in_all(
+                    work, self.principal, row, uploads, quota_bytes=quota
+                )
         except AgentexError as error:
             if isinstance(error, _WITHOUT_A_ROW):
-                await self._forget([upload.file.storage_key for upload in uploads])
+                # Here no row can have been written; after any other failure one may have been, and
+                # a file that has none is the sweeper's.
+                await self._forget(upload.file.storage_key for upload in uploads)
             return [error] * len(uploads)
-        await self._forget(spare_keys)
-        return answers
-
-    async def _place(
-        self, work: UnitOfWork
-    ) -> Callable[[Upload], Awaitable[tuple[UploadAnswer, Sequence[str]]]]:
-        """What makes uploads documents in this transaction, and tells files that are spare then."""
-        quota = (await self.services.live.read(work.session)).user_quota_bytes
-        # Once more: the knowledge base may have gone while the bytes came in.
-        row = await knowledge_bases.get(work.session, self.principal, self.kb_id, Action.WRITE)
-
-        async def place(upload: Upload) -> tuple[UploadAnswer, Sequence[str]]:
-            intake = await documents.take_in(work, self.principal, row, upload, quota_bytes=quota)
-            told = answer(intake.document, row).model_dump()
-            return UploadAnswer(**told, outcome=intake.outcome), intake.spare_keys
-
-        return place
+        await self._forget(_spare(uploads, taken))
+        return [_told(one, row) for one in taken]
 
     async def _forget(self, keys: Iterable[str]) -> None:
         for key in keys:
             with suppress(AgentexError, OSError):
                 await self.services.store.delete(key)
+
+
+def _spare(
+    uploads: Sequence[Upload], taken: Sequence[documents.Intake | documents.Refusal]
+) -> Iterator[str]:
+    """The stored files that nothing needs any more."""
+    for upload, one in zip(uploads, taken, strict=True):
+        if isinstance(one, documents.Intake):
+            yield from one.spare_keys
+        else:
+            yield upload.file.storage_key
+
+
+def _told(
+    taken: documents.Intake | documents.Refusal, row: KnowledgeBase
+) -> UploadAnswer | AgentexError:
+    if isinstance(taken, documents.Intake):
+        told = answer(taken.document, row).model_dump()
+        return UploadAnswer(**told, outcome=taken.outcome)
+    return taken
 
 
 def chosen(fields: Mapping[str, str], default: OnConflict) -> OnConflict:

@@ -33,7 +33,7 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 # They share a transaction: about 15 ms in which nobody else writes to SQLite.
-_FILES_TOGETHER = 8
+_FILES_TOGETHER = 16
 
 
 class BatchItem(Shape):

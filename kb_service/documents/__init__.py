@@ -14,10 +14,12 @@ from kb_service.documents.files import FileType, StoredFile, store_upload
 from kb_service.documents.intake import (
     Intake,
     OnConflict,
+    Refusal,
     Upload,
     UploadOutcome,
     add,
     take_in,
+    take_in_all,
 )
 from kb_service.documents.jobs import (
     CLEAR_JOB,
@@ -66,6 +68,7 @@ __all__ = [
     "Intake",
     "OnConflict",
     "Progress",
+    "Refusal",
     "Storage",
     "StoredFile",
     "Upload",
@@ -97,6 +100,7 @@ __all__ = [
     "stored_keys",
     "summarise",
     "take_in",
+    "take_in_all",
     "take_turn",
     "unshown_revisions",
     "why_waiting",

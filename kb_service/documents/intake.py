@@ -2,25 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from functools import cache
-from typing import Any, NamedTuple, cast
-
-from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from core.database.clock import database_now
 from core.database.types import new_id
 from core.database.unit_of_work import UnitOfWork
-from core.errors import DocumentNameTaken, KnowledgeBaseNotFound
+from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service.documents import quota
 from kb_service.documents.attributes import Attributes
 from kb_service.documents.files import FileType, StoredFile
+from kb_service.documents.named import Named, Turn, take_turn
 from kb_service.documents.names import numbered_names
+from kb_service.documents.quota import Allowance
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.readers import Reader, is_admitted
+from kb_service.readers import Reader
+
+Refusal = DocumentNameTaken | QuotaExceeded
+"""Why an upload is not taken in, while others are."""
 
 _ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
 
@@ -104,139 +103,124 @@ async def take_in(
         KnowledgeBaseNotFound: it was deleted at this moment.
         QuotaExceeded: the owner's quota has no room for it.
     """
-    if quota_bytes:
-        await quota.take_turn(work.session, knowledge_base.owner_id)
-    intake = await _place(work, reader, knowledge_base, upload)
-    if upload.attributes is not None:
-        intake.document.attributes = upload.attributes
-        work.session.add(intake.document)
-    if quota_bytes and intake.outcome is not UploadOutcome.UNCHANGED:
-        await quota.check_quota(work.session, knowledge_base.owner_id, limit_bytes=quota_bytes)
-    return intake
+    (taken,) = await take_in_all(work, reader, knowledge_base, [upload], quota_bytes=quota_bytes)
+    if isinstance(taken, Intake):
+        return taken
+    raise taken
 
 
-async def _place(
-    work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase, upload: Upload
-) -> Intake:
-    turn = await take_turn(work.session, knowledge_base.id)
-    named = await find_named(work.session, reader, turn, upload.name)
-    name, present = upload.name, _meant(named, upload)
-    if present is not None and present.sha256 != upload.file.sha256:
-        # Bytes that are for few must not come into the hands of more.
-        is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(named) > 1
-        if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
-            raise DocumentNameTaken(field="file", name=name, document_id=present.id)
-        if upload.on_conflict is OnConflict.KEEP_BOTH:
-            name, present = await _find_free(work.session, reader, turn, upload)
-    if present is None:
-        document = await add(
-            work, knowledge_base, name=name, file=upload.file, file_type=upload.file_type
-        )
-        return Intake(document, UploadOutcome.CREATED)
-    if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
-        return Intake(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
-    spare = _replace_file(present, upload)
-    # New bytes are to be found soon, also while a re-index makes the old ones anew.
-    present.generation = turn.generation
-    present.updated_at = await database_now(work.session)
-    begin_revision(work, present)
-    return Intake(present, UploadOutcome.REPLACED, spare)
+async def take_in_all(
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    uploads: Sequence[Upload],
+    *,
+    quota_bytes: int = 0,
+) -> list[Intake | Refusal]:
+    """Do with each of some uploads, in their order, what ``take_in`` does with one.
 
-
-class Turn(NamedTuple):
-    """A knowledge base whose names nobody else gives at this moment.
-
-    Args:
-        knowledge_base_id: which one.
-        generation: that searches see now.
-        narrowed: whether it may have restricted documents.
-    """
-
-    knowledge_base_id: str
-    generation: int
-    narrowed: bool
-
-
-async def take_turn(session: AsyncSession, knowledge_base_id: str) -> Turn:
-    """Wait for those who give names before.
+    Returns:
+        For each upload what ``take_in`` returns, or would raise: of a refused one nothing is
+        written, and it does not stop the others.
 
     Raises:
-        KnowledgeBaseNotFound: it was deleted at this moment.
+        KnowledgeBaseNotFound: as ``take_in`` does.
     """
-    found = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
-    if found is None:
-        raise KnowledgeBaseNotFound
-    return Turn(*found)
+    allowance = None
+    if quota_bytes:
+        allowance = await quota.allowance(work.session, knowledge_base.owner_id, quota_bytes)
+    turn = await take_turn(work.session, knowledge_base.id)
+    named = Named(work.session, reader, turn)
+    await named.look_up(upload.name for upload in uploads)
+    now = await database_now(work.session)
+    desk = _Desk(work, knowledge_base, turn, named, allowance, now)
+    taken: list[Intake | Refusal] = []
+    for upload in uploads:
+        try:
+            taken.append(await desk.take(upload))
+        except (DocumentNameTaken, QuotaExceeded) as error:
+            taken.append(error)
+    # All rows in one statement.
+    await work.session.flush()
+    return taken
 
 
-# Built once: building a statement takes as long as asking it, and every upload asks these.
-@cache
-def _turn() -> Select[*tuple[Any, ...]]:
-    columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
-    # On SQLite the transaction is the only writer anyway.
-    query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
-        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
-    )
-    return query.with_for_update(key_share=True)
+@dataclass(frozen=True)
+class _Desk:
+    """Takes in one upload after the other within one turn."""
 
+    work: UnitOfWork
+    knowledge_base: KnowledgeBase
+    turn: Turn
+    named: Named
+    allowance: Allowance | None
+    now: datetime
 
-async def find_named(
-    session: AsyncSession, reader: Reader, turn: Turn, name: str
-) -> list[Document]:
-    """The documents of a name that somebody reads, their rows locked; restricted ones first.
+    async def take(self, upload: Upload) -> Intake:
+        intake = await self._placed(upload)
+        if upload.attributes is not None:
+            intake.document.attributes = upload.attributes
+            self.work.session.add(intake.document)
+        return intake
 
-    At most one of them is open to all who read the knowledge base.
-    """
-    named = {"knowledge_base_id": turn.knowledge_base_id, "name": name}
-    found = [*(await session.exec(_open_named(), params=named)).all()]
-    if not turn.narrowed:
-        return found
-    restricted = await session.exec(
-        _restricted_named(), params={**named, "reader_id": reader.user_id}
-    )
-    return [*restricted.all(), *found]
+    async def _placed(self, upload: Upload) -> Intake:
+        of_name = await self.named.of(upload.name)
+        name, present = upload.name, _meant(of_name, upload)
+        if present is not None and present.sha256 != upload.file.sha256:
+            # Bytes that are for few must not come into the hands of more.
+            is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(of_name) > 1
+            if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
+                raise DocumentNameTaken(field="file", name=name, document_id=present.id)
+            if upload.on_conflict is OnConflict.KEEP_BOTH:
+                name, present = await self._find_free(upload)
+        if present is None:
+            return self._created(name, upload)
+        if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
+            return Intake(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
+        return self._replaced(present, upload)
 
+    async def _find_free(self, upload: Upload) -> tuple[str, Document | None]:
+        """The first numbered name that is free, or the document that has these bytes under one."""
+        names = numbered_names(upload.name)
+        while True:
+            name = next(names)
+            present = _meant(await self.named.of(name), upload)
+            if present is None or present.sha256 == upload.file.sha256:
+                return name, present
 
-@cache
-def _open_named() -> SelectOfScalar[Document]:
-    return _named(col(Document.restricted).is_(False))
+    def _created(self, name: str, upload: Upload) -> Intake:
+        self._spend(upload.file.size)
+        document = _new(
+            self.knowledge_base,
+            name=name,
+            file=upload.file,
+            file_type=upload.file_type,
+            now=self.now,
+        )
+        self.work.session.add(document)
+        self.work.wake_workers()
+        self.named.add(document)
+        return Intake(document, UploadOutcome.CREATED)
 
+    def _replaced(self, present: Document, upload: Upload) -> Intake:
+        given_up = 0 if _keeps_its_file(present) else present.file_size
+        self._spend(upload.file.size - given_up)
+        spare = _replace_file(present, upload)
+        # New bytes are to be found soon, also while a re-index makes the old ones anew.
+        present.generation = self.turn.generation
+        present.updated_at = self.now
+        begin_revision(self.work, present)
+        return Intake(present, UploadOutcome.REPLACED, spare)
 
-@cache
-def _restricted_named() -> SelectOfScalar[Document]:
-    admitted = is_admitted(bindparam("reader_id"))
-    return _named(col(Document.restricted).is_(True), admitted).order_by(
-        col(Document.created_at), col(Document.id)
-    )
-
-
-def _named(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
-    query = select(Document).where(
-        Document.knowledge_base_id == bindparam("knowledge_base_id"),
-        Document.name == bindparam("name"),
-        col(Document.deleted_at).is_(None),
-        *conditions,
-    )
-    # A worker may be about to end a try of it.
-    return query.with_for_update(key_share=True, of=Document)
+    def _spend(self, bytes_: int) -> None:
+        if self.allowance is not None:
+            self.allowance.spend(bytes_)
 
 
 def _meant(named: Sequence[Document], upload: Upload) -> Document | None:
     """Of several documents of a name the one that has these bytes, else the first."""
     same = (one for one in named if one.sha256 == upload.file.sha256)
     return next(same, named[0] if named else None)
-
-
-async def _find_free(
-    session: AsyncSession, reader: Reader, turn: Turn, upload: Upload
-) -> tuple[str, Document | None]:
-    """The first numbered name that is free, or the document that has these bytes under one."""
-    names = numbered_names(upload.name)
-    while True:
-        name = next(names)
-        present = _meant(await find_named(session, reader, turn, name), upload)
-        if present is None or present.sha256 == upload.file.sha256:
-            return name, present
 
 
 async def add(
@@ -249,7 +233,22 @@ async def add(
 ) -> Document:
     """Write the row of a stored file under a free name, where the workers find it."""
     now = await database_now(work.session)
-    document = Document(
+    document = _new(knowledge_base, name=name, file=file, file_type=file_type, now=now)
+    work.session.add(document)
+    await work.session.flush()
+    work.wake_workers()
+    return document
+
+
+def _new(
+    knowledge_base: KnowledgeBase,
+    *,
+    name: str,
+    file: StoredFile,
+    file_type: FileType,
+    now: datetime,
+) -> Document:
+    return Document(
         # What its columns' defaults would make too, which takes longer than all the rest.
         id=new_id(),
         superseded_keys=[],
@@ -266,21 +265,22 @@ async def add(
         created_at=now,
         updated_at=now,
     )
-    work.session.add(document)
-    await work.session.flush()
-    work.wake_workers()
-    return document
+
+
+def _keeps_its_file(document: Document) -> bool:
+    """Whether the file stays when another comes: the passages found until the flip are made of it."""
+    return document.active_revision is not None and not document.superseded_keys
 
 
 def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
     """Give a document another file; the keys of those that nothing needs any more."""
+    keeps = _keeps_its_file(document)
     old_key, old_size = document.storage_key, document.file_size
     document.storage_key = upload.file.storage_key
     document.file_size, document.sha256 = upload.file.size, upload.file.sha256
     document.file_type = upload.file_type.label
     document.media_type = upload.file_type.media_type
-    if document.active_revision is not None and not document.superseded_keys:
-        # The passages that are found until the flip were made of it.
+    if keeps:
         document.superseded_keys, document.superseded_bytes = [old_key], old_size
         return ()
     return (old_key,)

@@ -81,6 +81,36 @@ async def take_turn(session: AsyncSession, owner_id: str) -> None:
     await session.exec(query)
 
 
+@dataclass
+class Allowance:
+    """What is left of a quota in a transaction that brings several files.
+
+    Args:
+        limit_bytes: most that the owner may keep.
+        used_bytes: what they keep by now.
+    """
+
+    limit_bytes: int
+    used_bytes: int
+
+    def spend(self, bytes_: int) -> None:
+        """Count what is about to be written, less what it takes the place of.
+
+        Raises:
+            QuotaExceeded: there is no room for it; it is not counted.
+        """
+        used = self.used_bytes + bytes_
+        if used > self.limit_bytes:
+            raise QuotaExceeded(used_bytes=used, limit_bytes=self.limit_bytes)
+        self.used_bytes = used
+
+
+async def allowance(session: AsyncSession, owner_id: str, limit_bytes: int) -> Allowance:
+    """Take the turn of :func:`take_turn` and see what is left of the quota."""
+    await take_turn(session, owner_id)
+    return Allowance(limit_bytes, (await storage_of(session, owner_id)).used_bytes)
+
+
 async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
     """Pass when what the transaction wrote keeps the quota; its caller had :func:`take_turn`.
 
