@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.datastructures import UploadFile
 
 from api.document_answers import UploadAnswer, answer
 from api.services import Services
-from api.uploads import SentFile, read_blocks, read_head
+from api.uploads import SentFile, read_blocks, read_head, read_whole
 from core.accounts.access import Action, Principal
 from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
+    EmptyFile,
     FileTooLarge,
     InvalidRequest,
     NotFound,
@@ -21,10 +22,14 @@ from core.errors import (
 )
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases
-from kb_service.documents import FileType, OnConflict, Upload
+from kb_service.documents import FileType, OnConflict, StoredFile, Upload
 from kb_service.models import KnowledgeBase
+from kb_service.object_storage.protocol import ObjectStore
 
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
+# So large files are read as a whole: a request has a few of them at a time.
+_SMALL_BYTES = 256 * 1024
+_T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
 
@@ -87,7 +92,11 @@ class Intake:
         Raises:
             AgentexError: it can't be; nothing is kept of it.
         """
-        return await self.write_down(await self._stored(file, fields))
+        head = await self._read_head(file, fields)
+        stored = await documents.store_upload(
+            self.services.store, read_blocks(file), max_bytes=self.max_bytes
+        )
+        return await self.write_down(head.upload(stored))
 
     async def take_all(self, few: Sequence[SentFile]) -> list[UploadAnswer | AgentexError]:
         """Make each of a few files a document, or a revision of one, in one transaction.
@@ -95,10 +104,15 @@ class Intake:
         Returns:
             For each file what ``take`` would return or raise.
         """
-        stored = [await self._tried(sent) for sent in few]
-        uploads = [one for one in stored if isinstance(one, Upload)]
-        written = iter(await self._write_all_down(uploads) if uploads else ())
-        return [next(written) if isinstance(one, Upload) else one for one in stored]
+        heads = [await self._tried_head(sent) for sent in few]
+        sound = [one.file for one, head in zip(few, heads, strict=True) if isinstance(head, _Head)]
+        stored = _gone_on(heads, await self._stored(sound))
+        uploads = [
+            head.upload(file) if isinstance(head, _Head) and isinstance(file, StoredFile) else file
+            for head, file in zip(heads, stored, strict=True)
+        ]
+        whole = [one for one in uploads if isinstance(one, Upload)]
+        return _gone_on(uploads, await self._write_all_down(whole) if whole else ())
 
     async def write_down(self, upload: Upload) -> UploadAnswer:
         """Make a stored upload a document, or a revision of one.
@@ -111,25 +125,41 @@ class Intake:
             raise told
         return told
 
-    async def _stored(self, file: UploadFile, fields: Mapping[str, str]) -> Upload:
+    async def _read_head(self, file: UploadFile, fields: Mapping[str, str]) -> "_Head":
         choice = chosen(fields, self.on_conflict)
         sent = fields.get("metadata")
         attributes = None if sent is None else documents.parse_attributes(sent)
         name = documents.clean_name(file.filename or "")
         found = detect(name, await read_head(file), file.size or 0)
-        stored = await documents.store_upload(
-            self.services.store, read_blocks(file), max_bytes=self.max_bytes
-        )
-        kind = FileType(found.name, found.file_type)
-        return Upload(name, stored, kind, choice, attributes)
+        if not file.size:
+            raise EmptyFile(field="file")
+        return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
-    async def _tried(self, sent: SentFile) -> Upload | AgentexError:
+    async def _tried_head(self, sent: SentFile) -> "_Head | AgentexError":
         if sent.is_too_large:
             return FileTooLarge(max_bytes=self.max_bytes)
         try:
-            return await self._stored(sent.file, sent.fields)
+            return await self._read_head(sent.file, sent.fields)
         except AgentexError as error:
             return error
+
+    async def _stored(self, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
+        """Small ones together, large ones as they are read."""
+        store = self.services.store
+        small = [file for file in files if (file.size or 0) <= _SMALL_BYTES]
+        together = iter(await _tried_each(store, [await read_whole(file) for file in small]))
+        stored: list[StoredFile | AgentexError] = []
+        for file in files:
+            if file in small:
+                stored.append(next(together))
+                continue
+            try:
+                stored.append(
+                    await documents.store_upload(store, read_blocks(file), max_bytes=self.max_bytes)
+                )
+            except AgentexError as error:
+                stored.append(error)
+        return stored
 
     async def _write_all_down(
         self, uploads: Sequence[Upload]
@@ -158,6 +188,36 @@ class Intake:
         for key in keys:
             with suppress(AgentexError, OSError):
                 await self.services.store.delete(key)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is known of a file before it is stored."""
+
+    name: str
+    kind: FileType
+    choice: OnConflict
+    attributes: documents.Attributes | None
+
+    def upload(self, stored: StoredFile) -> Upload:
+        return Upload(self.name, stored, self.kind, self.choice, self.attributes)
+
+
+def _gone_on(
+    before: Iterable[object], after: Iterable[_T | AgentexError]
+) -> list[_T | AgentexError]:
+    """For each what became of it: those that had failed before are not among what went on."""
+    following = iter(after)
+    return [one if isinstance(one, AgentexError) else next(following) for one in before]
+
+
+async def _tried_each(
+    store: ObjectStore, contents: Sequence[bytes]
+) -> Sequence[StoredFile | AgentexError]:
+    try:
+        return await documents.store_few(store, contents) if contents else []
+    except AgentexError as error:
+        return [error] * len(contents)
 
 
 def _spare(

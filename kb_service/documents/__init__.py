@@ -10,7 +10,7 @@ from kb_service.documents.actions import (
     ids_of_status,
 )
 from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
-from kb_service.documents.files import FileType, StoredFile, store_upload
+from kb_service.documents.files import FileType, StoredFile, store_few, store_upload
 from kb_service.documents.intake import (
     Intake,
     OnConflict,
@@ -96,6 +96,7 @@ __all__ = [
     "pause_all",
     "resume_all",
     "storage_of",
+    "store_few",
     "store_upload",
     "stored_keys",
     "summarise",

@@ -1,7 +1,7 @@
 """The bytes of documents: streamed into the object store, measured and hashed on their way."""
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from core.database.types import new_id
@@ -62,3 +62,23 @@ async def store_upload(
 
     await store.write(key, counted())
     return StoredFile(key, size, digest.hexdigest())
+
+
+async def store_few(store: ObjectStore, contents: Sequence[bytes]) -> list[StoredFile]:
+    """Put some small files into the object store together; they are durable when this returns.
+
+    Args:
+        store: where to.
+        contents: none is empty.
+
+    Raises:
+        StorageFull: no room; nothing is kept.
+        ObjectStoreUnavailable: likewise.
+    """
+    files = [
+        StoredFile(new_id(), len(content), hashlib.sha256(content).hexdigest())
+        for content in contents
+    ]
+    keys = (file.storage_key for file in files)
+    await store.write_few(dict(zip(keys, contents, strict=True)))
+    return files

@@ -1,6 +1,6 @@
 """What an object store does for the rest of the product."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +11,15 @@ class ObjectStore(Protocol):
 
     async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store an object; when this returns it survives a crash, when it raises nothing is left.
+
+        Raises:
+            StorageFull: no room.
+            ObjectStoreUnavailable: the store did not answer.
+        """
+        ...
+
+    async def write_few(self, objects: Mapping[str, bytes]) -> None:
+        """Store some small objects, their bytes by key: as ``write``, all of them or none.
 
         Raises:
             StorageFull: no room.

@@ -3,9 +3,10 @@
 # obstore types its listings by an Arrow package that is not installed here.
 # pyright: reportUnknownMemberType=false
 
+import asyncio
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import obstore
@@ -32,6 +33,21 @@ class RemoteObjectStore:
             await obstore.put_async(self._store, key, content)
         except BaseError as error:
             raise ObjectStoreUnavailable from error
+
+    async def write_few(self, objects: Mapping[str, bytes]) -> None:
+        """Upload them side by side; when one is not accepted, those that were are removed."""
+        puts = [obstore.put_async(self._store, key, content) for key, content in objects.items()]
+        outcomes = await asyncio.gather(*puts, return_exceptions=True)
+        failure = next((one for one in outcomes if isinstance(one, BaseException)), None)
+        if failure is None:
+            return
+        for key in objects:
+            # What can't be removed now either is the sweeper's.
+            with suppress(ObjectStoreUnavailable):
+                await self.delete(key)
+        if isinstance(failure, BaseError):
+            raise ObjectStoreUnavailable from failure
+        raise failure
 
     @asynccontextmanager
     async def local_copy(self, key: str) -> AsyncGenerator[Path]:

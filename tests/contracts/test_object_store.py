@@ -49,6 +49,18 @@ async def test_objects_do_not_touch_each_other(store: ObjectStore):
     assert await read(store, keys[3]) == b"3"
 
 
+async def test_a_few_objects_are_stored_together(store: ObjectStore):
+    objects = {str(uuid4()): b"\x00%d" % number * number for number in range(1, 20)}
+    await store.write_few(objects)
+    assert sorted(await store.keys()) == sorted(objects)
+    assert {key: await read(store, key) for key in objects} == objects
+
+
+async def test_no_objects_are_stored_together(store: ObjectStore):
+    await store.write_few({})
+    assert await store.keys() == []
+
+
 async def test_deleted_object_is_gone_and_may_be_deleted_again(store: ObjectStore):
     key = str(uuid4())
     await store.write(key, blocks(b"x"))
@@ -98,6 +110,8 @@ async def test_store_that_nobody_answers_for_says_so_in_time():
     assert isinstance(store, RemoteObjectStore)
     with pytest.raises(ObjectStoreUnavailable):
         await store.write(str(uuid4()), blocks(b"x"))
+    with pytest.raises(ObjectStoreUnavailable):
+        await store.write_few({str(uuid4()): b"x", str(uuid4()): b"y"})
 
 
 async def test_data_folder_is_the_store_where_none_is_set(tmp_path: Path):

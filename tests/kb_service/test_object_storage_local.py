@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -79,6 +80,51 @@ async def test_bytes_and_both_folders_reach_the_disk_before_the_name_is_there(
     await store.write(key, blocks(b"x"))
     assert [(path.parent.name, is_there) for path, is_there in synced[:1]] == [(".incoming", False)]
     assert synced[1:] == [(root / key[:2], True), (root, True)]
+
+
+async def test_a_few_files_reach_the_disk_before_any_has_a_name_and_each_folder_once(
+    store: LocalObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    root, keys = tmp_path / "files", ["aa1", "aa2", "bb1"]
+    synced: list[Path] = []
+    names_then: list[int] = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        names_then.append(sum((root / key[:2] / key).exists() for key in keys))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    await store.write_few(dict.fromkeys(keys, b"x"))
+    assert [path.parent.name for path in synced[:3]] == [".incoming"] * 3
+    assert sorted(synced[3:5]) == [root / "aa", root / "bb"]
+    assert synced[5:] == [root]
+    assert names_then == [0, 0, 0, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(errno.ENOSPC, StorageFull), (errno.EIO, ObjectStoreUnavailable)]
+)
+@pytest.mark.parametrize("call", range(1, 6))
+async def test_disk_that_fails_between_a_few_files_leaves_none(
+    store: LocalObjectStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: int,
+    number: int,
+    error: type[Exception],
+):
+    calls = count(1)
+
+    def fail(_descriptor: int) -> None:
+        if next(calls) == call:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(error):
+        await store.write_few(dict.fromkeys(["aa1", "aa2", "bb1"], b"x"))
+    assert files_below(tmp_path) == []
 
 
 async def test_old_leftovers_are_removed_and_young_ones_stay(
