@@ -104,8 +104,8 @@ async def test_small_documents_are_taken_and_finished_together(bench: Workbench)
 
 async def test_bundle_has_so_many_documents_and_so_many_bytes(bench: Workbench):
     kb_id, other = await base(bench), await base(bench)
-    many = await fill(bench, kb_id, *(text("okapi") for _ in range(20)))
-    assert ids(await take(bench, many[0])) == many[:16]
+    many = await fill(bench, kb_id, *(text("okapi") for _ in range(40)))
+    assert ids(await take(bench, many[0])) == many[:32]
     large = await fill(bench, other, *(text("okapi", BUNDLE_BYTES // 3) for _ in range(4)))
     assert ids(await take(bench, large[0])) == large[:3]
 
