@@ -1,6 +1,7 @@
 """Uploads that come at the same moment: names, revisions and the quota, on both databases."""
 
 import asyncio
+import random
 from collections import Counter
 
 import pytest
@@ -9,7 +10,7 @@ from sqlmodel import col, select
 from core.database.engine import Database
 from core.database.types import new_id
 from core.database.unit_of_work import unit_of_work
-from core.errors import QuotaExceeded
+from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service import documents
 from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload
 from kb_service.models import Document, KnowledgeBase
@@ -102,3 +103,65 @@ async def test_deleted_documents_make_room(database: Database, base: KnowledgeBa
     async with unit_of_work(database) as work:
         await documents.act(work, EVERYTHING, documents.ActionName.DELETE, base.id, document.id)
     assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_batch_leads_to_what_its_files_would_lead_to_one_by_one(
+    database: Database, seed: int
+):
+    chance = random.Random(seed)
+    before = [upload(name, "1", size=chance.randint(1, 20)) for name in ("a.md", "b.md")]
+    quota = chance.choice([0, 40, 80])
+    sent = [
+        upload(
+            chance.choice(["a.md", "b.md", "c.md"]),
+            chance.choice("123"),
+            size=chance.randint(1, 20),
+            on_conflict=chance.choice(list(OnConflict)),
+        )
+        for _ in range(10)
+    ]
+    ends: list[tuple[object, ...]] = []
+    for is_together in (False, True):
+        async with unit_of_work(database) as work:
+            base = await add_knowledge_base(work)
+        for one in before:
+            document = (await take_in(database, base, one)).document
+            await edit(database, document.id, active_revision=1, status="completed")
+        taken = await (take_together if is_together else take_one_by_one)(
+            database, base, sent, quota
+        )
+        kept = [row for row in await rows(database) if row.knowledge_base_id == base.id]
+        ends.append((taken, [standing(row) for row in kept]))
+    assert ends[0] == ends[1]
+
+
+async def take_one_by_one(
+    database: Database, base: KnowledgeBase, sent: list[Upload], quota: int
+) -> list[tuple[object, ...]]:
+    taken: list[tuple[object, ...]] = []
+    for one in sent:
+        try:
+            taken.append(told(await take_in(database, base, one, quota=quota)))
+        except (DocumentNameTaken, QuotaExceeded) as error:
+            taken.append(told(error))
+    return taken
+
+
+async def take_together(
+    database: Database, base: KnowledgeBase, sent: list[Upload], quota: int
+) -> list[tuple[object, ...]]:
+    async with unit_of_work(database) as work:
+        taken = await documents.take_in_all(work, EVERYTHING, base, sent, quota_bytes=quota)
+    return [told(one) for one in taken]
+
+
+def told(one: Intake | documents.Refusal) -> tuple[object, ...]:
+    if isinstance(one, Intake):
+        return one.document.name, one.outcome, tuple(one.spare_keys)
+    return type(one), one.details.get("used_bytes")
+
+
+def standing(row: Document) -> tuple[object, ...]:
+    kept = (row.storage_key, tuple(row.superseded_keys), row.superseded_bytes)
+    return row.name, row.sha256, row.file_size, row.revision, row.status, kept
