@@ -27,7 +27,7 @@ from kb_service.models import KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
-# So large files are read as a whole: a request has a few of them at a time.
+# Files of up to this are read as a whole: a request has sixteen of them in hand at the most.
 _SMALL_BYTES = 256 * 1024
 _T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
@@ -146,11 +146,11 @@ class Intake:
     async def _stored(self, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
         """Small ones together, large ones as they are read."""
         store = self.services.store
-        small = [file for file in files if (file.size or 0) <= _SMALL_BYTES]
-        together = iter(await _tried_each(store, [await read_whole(file) for file in small]))
+        contents = [await read_whole(file) for file in files if _is_small(file)]
+        together = iter(await _stored_together(store, contents))
         stored: list[StoredFile | AgentexError] = []
         for file in files:
-            if file in small:
+            if _is_small(file):
                 stored.append(next(together))
                 continue
             try:
@@ -211,7 +211,11 @@ def _gone_on(
     return [one if isinstance(one, AgentexError) else next(following) for one in before]
 
 
-async def _tried_each(
+def _is_small(file: UploadFile) -> bool:
+    return (file.size or 0) <= _SMALL_BYTES
+
+
+async def _stored_together(
     store: ObjectStore, contents: Sequence[bytes]
 ) -> Sequence[StoredFile | AgentexError]:
     try:

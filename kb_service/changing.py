@@ -8,7 +8,7 @@ from core.errors import DocumentNameTaken, DocumentNotFound
 from kb_service import questions
 from kb_service.documents.actions import locked
 from kb_service.documents.attributes import Attributes
-from kb_service.documents.named import Named, take_turn
+from kb_service.documents.name_lookup import NamedDocuments, take_turn
 from kb_service.documents.names import clean_name
 from kb_service.models import Document
 from kb_service.readers import Reader
@@ -48,7 +48,7 @@ async def change(
         raise DocumentNotFound
     document = rows[0]
     if turn is not None and name is not None and name != document.name:
-        present = await Named(work.session, reader, turn).of(name)
+        present = await NamedDocuments(work.session, reader, turn).of(name)
         if present:
             raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
         before, document.name = document.name, name

@@ -11,7 +11,7 @@ from core.database.paging import Page, paged
 from core.database.types import utc_now
 from core.database.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuestionNotFound
-from kb_service.documents.named import take_turn
+from kb_service.documents.name_lookup import take_turn
 from kb_service.models import Document, KnowledgeBase, Question
 from kb_service.readers import EVERYTHING, Reader, readable_of, restricted_named, sees_all
 

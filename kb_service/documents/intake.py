@@ -12,7 +12,7 @@ from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service.documents import quota
 from kb_service.documents.attributes import Attributes
 from kb_service.documents.files import FileType, StoredFile
-from kb_service.documents.named import Named, Turn, take_turn
+from kb_service.documents.name_lookup import NamedDocuments, Turn, take_turn
 from kb_service.documents.names import numbered_names
 from kb_service.documents.quota import Allowance
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
@@ -130,7 +130,7 @@ async def take_in_all(
     if quota_bytes:
         allowance = await quota.allowance(work.session, knowledge_base.owner_id, quota_bytes)
     turn = await take_turn(work.session, knowledge_base.id)
-    named = Named(work.session, reader, turn)
+    named = NamedDocuments(work.session, reader, turn)
     await named.look_up(upload.name for upload in uploads)
     now = await database_now(work.session)
     desk = _Desk(work, knowledge_base, turn, named, allowance, now)
@@ -152,7 +152,7 @@ class _Desk:
     work: UnitOfWork
     knowledge_base: KnowledgeBase
     turn: Turn
-    named: Named
+    named: NamedDocuments
     allowance: Allowance | None
     now: datetime
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from obstore.store import MemoryStore
+from obstore.store import LocalStore, MemoryStore
 
 from core.errors import FileTooLarge, ObjectStoreUnavailable
 from core.settings import Settings
@@ -54,6 +54,16 @@ async def test_a_few_objects_are_stored_together(store: ObjectStore):
     await store.write_few(objects)
     assert sorted(await store.keys()) == sorted(objects)
     assert {key: await read(store, key) for key in objects} == objects
+
+
+async def test_a_few_objects_of_which_one_is_not_accepted_leave_nothing(tmp_path: Path):
+    store = RemoteObjectStore(LocalStore(tmp_path))
+    keys = [str(uuid4()) for _ in range(3)]
+    # Where a folder is no object can be.
+    (tmp_path / keys[1] / "in the way").mkdir(parents=True)
+    with pytest.raises(ObjectStoreUnavailable):
+        await store.write_few(dict.fromkeys(keys, b"x"))
+    assert await store.keys() == []
 
 
 async def test_no_objects_are_stored_together(store: ObjectStore):

@@ -52,7 +52,7 @@ def _turn() -> Select[*tuple[Any, ...]]:
     return query.with_for_update(key_share=True)
 
 
-class Named:
+class NamedDocuments:
     """The documents of each name that somebody reads, their rows locked.
 
     Args:
