@@ -2,23 +2,26 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from sqlalchemy import Connection, NullPool, create_engine, event
+from sqlalchemy import Connection, NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
 from core.database.faults import connecting
+from core.database.prepared import Prepared
 from core.database.sqlite_connection import open_file
 
 _T = TypeVar("_T")
 _W = TypeVar("_W")
 # Made as they are needed. What reads here also computes, which more threads would not speed up.
 _MOST_THREADS = 8
+_BEGIN = "BEGIN"
 _ONLY_READS = "PRAGMA query_only=ON"
 # A search looks up two hundred rows all over the file: among 100,000 chunks that takes half the time
 # where a page is not copied into a cache first (docs/decisions/0068). The memory is the system's.
@@ -41,6 +44,32 @@ class Reads:
         self.connection = connection
         self.wait_for = wait_for
 
+    def rows(self, prepared: Prepared, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """All rows that a prepared query has for a list of strings."""
+        return self.connection.execute(prepared.query, {prepared.parameter: strings}).all()
+
+
+class _Reader(NamedTuple):
+    """A connection to a file, and the driver's in it."""
+
+    connection: Connection
+    driver: sqlite3.Connection
+
+
+class _FileReads(Reads):
+    """Asks the driver itself where nothing else is needed."""
+
+    def __init__(self, reader: _Reader, wait_for: _Wait) -> None:
+        super().__init__(reader.connection, wait_for)
+        self._driver = reader.driver
+
+    def rows(self, prepared: Prepared, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """See ``Reads.rows``."""
+        written = prepared.written(self.connection.dialect)
+        with _told_as_usual(written.text):
+            rows = self._driver.execute(written.text, (written.bound(strings),)).fetchall()
+        return written.values(rows)
+
 
 class FileReaders:
     """Threads that read a SQLite file.
@@ -62,9 +91,8 @@ class FileReaders:
             poolclass=NullPool,
             hide_parameters=True,
         )
-        event.listen(self._engine, "begin", _begin)
         # The one used last is taken first: it knows most of the file.
-        self._unused: list[Connection] = []
+        self._unused: list[_Reader] = []
         self._is_open = True
         self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="reader")
 
@@ -90,26 +118,32 @@ class FileReaders:
         self._close_unused()
 
     def _carried_out(self, work: Callable[[Reads], _T], wait_for: _Wait) -> _T:
-        connection = self._taken()
+        reader = self._taken()
         try:
-            return work(Reads(connection, wait_for))
+            with _told_as_usual(_BEGIN):
+                reader.driver.execute(_BEGIN).close()
+            return work(_FileReads(reader, wait_for))
         finally:
-            connection.rollback()
-            self._unused.append(connection)
+            reader.connection.rollback()
+            # SQLAlchemy knows of a transaction only where it was asked something.
+            reader.driver.rollback()
+            self._unused.append(reader)
             if not self._is_open:
                 self._close_unused()
 
-    def _taken(self) -> Connection:
+    def _taken(self) -> _Reader:
         try:
             return self._unused.pop()
         except IndexError:
             with connecting():
-                return self._engine.connect()
+                connection = self._engine.connect()
+            driver = connection.connection.driver_connection
+            return _Reader(connection, cast("sqlite3.Connection", driver))
 
     def _close_unused(self) -> None:
         with suppress(IndexError):
             while True:
-                self._unused.pop().close()
+                self._unused.pop().connection.close()
 
 
 class _Bridge:
@@ -149,5 +183,12 @@ async def _awaited(awaitable: Awaitable[_T]) -> _T:
     return await awaitable
 
 
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+@contextmanager
+def _told_as_usual(statement: str) -> Generator[None]:
+    """Turn the driver's errors into those of SQLAlchemy, without what was asked about."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DBAPIError.instance(
+            statement, None, error, sqlite3.Error, hide_parameters=True
+        ) from error

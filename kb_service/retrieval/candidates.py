@@ -243,7 +243,7 @@ class Gatherer:
         new = asked.keys() - self.documents_of_hits.keys()
         self.documents_of_hits |= asked
         started = time.perf_counter()
-        self._vouched = self._vouched.joined(vouch(self._reads.connection, new, self._scope))
+        self._vouched = self._vouched.joined(vouch(self._reads, new, self._scope))
         self._probe.watch.add("database", started)
         if self._vouched.is_moved or self._is_outdated(legs):
             raise Moved

@@ -144,7 +144,7 @@ class Execution:
         def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
             found = self._find(reads, firsts, explain=explain)
             found.ranked = ranked = list(found.ranked)
-            return found, load_texts(reads.connection, ranked[: reranker.depth])
+            return found, load_texts(reads, ranked[: reranker.depth])
 
         if reranker is None:
             return await database.read(all_of_it)
@@ -230,7 +230,7 @@ class Execution:
 
     def _answer(self, reads: Reads, found: _Found, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
-        selection = Selection(reads.connection, self._request)
+        selection = Selection(reads, self._request)
         selection.choose(found.ranked)
         generations = {id_: n for part in self._parts for id_, n in part.scope.generations.items()}
         if selection.missing:

@@ -8,9 +8,9 @@ from threading import Lock
 from anyio import to_thread
 from sqlalchemy import Connection
 from sqlmodel import case, col, select
-from sqlmodel.sql.expression import Select
 
 from core.database.listed import listed
+from core.database.prepared import Prepared
 from core.database.reads import Reads
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
@@ -59,8 +59,7 @@ class FeatureCache:
             return found
         made: dict[Version, Terms] = {}
         texts: dict[str, str] = {}
-        rows = reads.connection.execute(_stored(), {"ids": list(missing)})
-        for id_, version, packed, content in rows:
+        for id_, version, packed, content in reads.rows(_stored(), list(missing)):
             if version != missing[id_]:
                 continue
             terms = unpack_terms(packed)
@@ -79,12 +78,12 @@ class FeatureCache:
 
 
 @cache
-def _stored() -> Select[str, int, bytes | None, str | None]:
+def _stored() -> Prepared:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
     asked = listed("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
-    return query.join(asked, asked.c.value == col(Chunk.id))
+    return Prepared(query.join(asked, asked.c.value == col(Chunk.id)))
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:

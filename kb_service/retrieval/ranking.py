@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, cast
 
-from sqlalchemy import Connection
 from sqlmodel import col
-from sqlmodel.sql.expression import Select
 
 from core.database.listed import listed
+from core.database.prepared import Prepared
+from core.database.reads import Reads
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
 from kb_service.retrieval.reasons import Reason
@@ -23,12 +22,12 @@ class Selection:
     """The passages of an answer, chosen one after the other from a ranked list.
 
     Args:
-        connection: to read from.
+        reads: to read from.
         request: threshold, top_k, whether equal texts are dropped.
     """
 
-    def __init__(self, connection: Connection, request: RetrievalRequest) -> None:
-        self._connection = connection
+    def __init__(self, reads: Reads, request: RetrievalRequest) -> None:
+        self._reads = reads
         self._request = request
         self.passages: list[FoundPassage] = []
         self.reasons: dict[str, Reason] = {}
@@ -59,7 +58,7 @@ class Selection:
         return Reason.TOP_K if is_good else Reason.THRESHOLD
 
     def _take(self, part: Sequence[RankedHit]) -> None:
-        found = {passage.hit.id: passage for passage in load_passages(self._connection, part)}
+        found = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
         for hit in part:
             passage = found.get(hit.id)
             if passage is None:
@@ -74,19 +73,19 @@ class Selection:
             self.passages.append(passage)
 
 
-def load_passages(connection: Connection, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
-    found = connection.execute(_passages(), {"ids": [hit.id for hit in hits]})
-    rows = {row.id: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
-    return [FoundPassage(*rows[hit.id], hit) for hit in hits if hit.id in rows]
+    found = reads.rows(_passages(), [hit.id for hit in hits])
+    chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
+    return [FoundPassage(*chunks[hit.id], hit) for hit in hits if hit.id in chunks]
 
 
 @cache
-def _passages() -> Select[*tuple[Any, ...]]:
+def _passages() -> Prepared:
     asked = listed("ids")
     chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
     named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
-    return cast("Select[*tuple[Any, ...]]", named.add_columns(col(Document.name)))
+    return Prepared(named.add_columns(col(Document.name)))
 
 
 async def second_rerank(
@@ -121,9 +120,9 @@ async def second_rerank(
     return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
-def load_texts(connection: Connection, hits: Sequence[RankedHit]) -> dict[str, str]:
+def load_texts(reads: Reads, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
-    return {found.hit.id: _read(found) for found in load_passages(connection, hits)}
+    return {found.hit.id: _read(found) for found in load_passages(reads, hits)}
 
 
 def _read(passage: FoundPassage) -> str:

@@ -11,6 +11,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.accounts.access import Principal
 from core.database.engine import Database
+from core.database.reads import waiting_in_place
 from core.database.unit_of_work import UnitOfWork
 from core.errors import RetrievalNotFound
 from kb_service import sharing
@@ -247,7 +248,9 @@ async def _reasons(
         hidden = await hidden_documents(session, rows, reader)
         scope = Scope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
-        vouched = await connection.run_sync(vouch, ids, scope)
+        vouched = await connection.run_sync(
+            lambda inner: vouch(waiting_in_place(inner), ids, scope)
+        )
     off = {row.id for row in rows if not row.enabled}
     reasons = {
         **dict.fromkeys(ids, Reason.GONE),

@@ -6,10 +6,13 @@ from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Integer, true, type_coerce
+from sqlalchemy.orm import Mapped
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
 from core.database.listed import listed
+from core.database.prepared import Prepared
+from core.database.reads import Reads
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
 
@@ -67,24 +70,24 @@ class Vouched:
         )
 
 
-def vouch(connection: Connection, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+def vouch(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
     Args:
-        connection: to read from.
+        reads: to read from.
         chunk_ids: of the hits.
         scope: where was searched.
     """
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return Vouched()
-    query = _facts_of_all(is_shadow=scope.is_shadow)
-    if scope.condition is not None:
-        # As a column, not a condition: SQLite would go through all documents of the base.
-        passes = case((scope.condition, True), else_=False)
-        query = _facts(passes, is_shadow=scope.is_shadow)
+    if scope.condition is None:
+        return _judged(reads.rows(_facts_of_all(is_shadow=scope.is_shadow), ids), scope)
+    # As a column, not a condition: SQLite would go through all documents of the base.
+    passes = case((scope.condition, True), else_=False)
+    query = _facts(passes, is_shadow=scope.is_shadow)
     # All at once: to ask for one row takes longer than what is done with it.
-    return _judged(connection.execute(query, {"ids": ids}).all(), scope)
+    return _judged(reads.connection.execute(query, {"ids": ids}).all(), scope)
 
 
 def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
@@ -127,9 +130,9 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
 
 
 @cache
-def _facts_of_all(*, is_shadow: bool) -> Select[*tuple[Any, ...]]:
+def _facts_of_all(*, is_shadow: bool) -> Prepared:
     # Built once: building it takes as long as asking it, and most searches ask it.
-    return _facts(true(), is_shadow=is_shadow)
+    return Prepared(_facts(true(), is_shadow=is_shadow))
 
 
 def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
@@ -138,18 +141,18 @@ def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any
         Chunk.id,
         Chunk.version,
         Chunk.revision,
-        Chunk.enabled,
+        _number(col(Chunk.enabled)),
         Document.id,
         Document.name,
         Chunk.position,
         # The revision that searches of this kind see.
         shown,
         # The moment itself would be made for every row.
-        type_coerce(col(Document.deleted_at).is_not(None), Integer),
+        _number(col(Document.deleted_at).is_not(None)),
         KnowledgeBase.id,
         KnowledgeBase.generation,
-        KnowledgeBase.narrowed,
-        passes,
+        _number(col(KnowledgeBase.narrowed)),
+        _number(passes),
     )
     asked = listed("ids")
     return (
@@ -158,6 +161,11 @@ def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any
         .join(Document, col(Document.id) == col(Chunk.document_id))
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
     )
+
+
+def _number(condition: ColumnElement[bool] | Mapped[bool]) -> ColumnElement[int]:
+    """As the driver gives it: there is nothing to be made of two hundred of each."""
+    return type_coerce(condition, Integer)
 
 
 def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Scope) -> bool:

@@ -177,7 +177,7 @@ class Investigation:
         if document.active_revision is None:
             return Reason.NOT_SEARCHABLE, None, None
         ids, scope = [chunk.id], self._scope()
-        vouched = await self._database.read(lambda reads: vouch(reads.connection, ids, scope))
+        vouched = await self._database.read(lambda reads: vouch(reads, ids, scope))
         return vouched.refused.get(chunk.id, Reason.BEYOND_DEPTH), None, None
 
     def _scope(self) -> Scope:

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from core.database.engine import Database
+from core.database.reads import Reads
 from kb_service.retrieval.vouching import Scope, Vouched, vouch
 
 pytestmark = pytest.mark.anyio
@@ -12,17 +13,17 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_vouching_reads_no_row_of_a_chunk(database: Database):
     statements: list[str] = []
-    async with database.reading() as session:
-        connection = await session.connection()
-        driver = (await connection.get_raw_connection()).driver_connection
+
+    def work(reads: Reads) -> list[str]:
+        driver = reads.connection.connection.driver_connection
         assert driver is not None
-        await driver.set_trace_callback(statements.append)
-        ids = [str(number) for number in range(200)]
-        await connection.run_sync(vouch, ids, Scope({"kb": 1}))
-        await driver.set_trace_callback(None)
-        asked = statements[-1]
-        plan = await connection.execute(text(f"EXPLAIN QUERY PLAN {asked}"))
-        steps = [row[-1] for row in plan]
+        driver.set_trace_callback(statements.append)
+        vouch(reads, [str(number) for number in range(200)], Scope({"kb": 1}))
+        driver.set_trace_callback(None)
+        plan = reads.connection.execute(text(f"EXPLAIN QUERY PLAN {statements[-1]}"))
+        return [row[-1] for row in plan]
+
+    steps = await database.read(work)
     assert any(step.startswith("SEARCH chunk USING COVERING INDEX") for step in steps), steps
 
 
