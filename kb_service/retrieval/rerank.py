@@ -141,22 +141,18 @@ def _evidence(query: list[str], passages: Sequence[Terms]) -> tuple[_Floats, _Fl
 
 def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
     row = np.concatenate([passage.tokens for passage in passages])
-    ends = np.cumsum([len(passage.tokens) for passage in passages])
-    heights = np.array([_height(passage) for passage in passages])
+    ends = np.cumsum(np.concatenate([passage.sizes for passage in passages]))
+    heights = [len(passage.sizes) for passage in passages]
+    sentence_passage = np.repeat(np.arange(len(passages)), heights)
     place, term = _places(terms, row)
-    passage = np.searchsorted(ends, place, side="right")
-    sentence = np.concatenate([p.sentence for p in passages])[place]
+    sentence = np.searchsorted(ends, place, side="right")
     return _Matches(
         term=term,
         place=place,
-        sentence=sentence + (np.cumsum(heights) - heights)[passage],
-        passage=passage,
-        sentence_passage=np.repeat(np.arange(len(passages)), heights),
+        sentence=sentence,
+        passage=sentence_passage[sentence],
+        sentence_passage=sentence_passage,
     )
-
-
-def _height(passage: Terms) -> int:
-    return int(passage.sentence[-1]) + 1 if len(passage.sentence) else 0
 
 
 def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:

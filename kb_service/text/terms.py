@@ -19,10 +19,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Tokens in order, and the sentence each one stands in (from 0, ascending)."""
+    """Tokens in order, and how many of them each sentence has."""
 
     tokens: Ints
-    sentence: Ints
+    sizes: Ints
 
 
 def pack_terms(text: str) -> bytes:
@@ -37,11 +37,8 @@ def pack_terms(text: str) -> bytes:
 
 def terms_of(text: str) -> Terms:
     """The terms of a text that has none in store; as slow as ``pack_terms``."""
-    return _terms(*_analysed(text))
-
-
-def _terms(sizes: NDArray[np.integer], tokens: Ints) -> Terms:
-    return Terms(tokens, np.repeat(np.arange(len(sizes)), sizes))
+    sizes, tokens = _analysed(text)
+    return Terms(tokens, sizes)
 
 
 def _analysed(text: str) -> tuple[Ints, Ints]:
@@ -64,7 +61,7 @@ def unpack_terms(packed: bytes | None) -> Terms | None:
     if len(packed) != start + 8 * int(sizes.sum()):
         return None
     tokens = np.frombuffer(packed, "<i8", -1, start).astype(np.int64, copy=False)
-    return _terms(sizes, tokens)
+    return Terms(tokens, sizes.astype(np.int64))
 
 
 @lru_cache(maxsize=1 << 17)

@@ -28,10 +28,10 @@ def test_packed_terms_are_the_tokens_of_each_sentence(text: str) -> None:
     assert terms is not None
     parts = [[hashed(token) for token in tokenize(part)] for part in sentences(text)]
     assert terms.tokens.tolist() == [token for part in parts for token in part]
-    assert terms.sentence.tolist() == [n for n, part in enumerate(parts) for _ in part]
+    assert terms.sizes.tolist() == [len(part) for part in parts]
     made = terms_of(text)
     assert np.array_equal(made.tokens, terms.tokens)
-    assert np.array_equal(made.sentence, terms.sentence)
+    assert np.array_equal(made.sizes, terms.sizes)
 
 
 def test_hash_is_the_same_in_every_process() -> None:
