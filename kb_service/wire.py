@@ -148,6 +148,15 @@ def pack_frame(message: Message) -> bytes:
     return _framed(message)
 
 
+def pack_request(request_id: int, op: str, body: Message) -> bytes:
+    """The frame of a ``Request`` with this body, which is not copied on the way.
+
+    Raises:
+        RequestTooLarge: as above.
+    """
+    return _framed({"id": request_id, "op": op, "body": body})
+
+
 def pack_answer(request_id: int, body: Message) -> bytes:
     """The frame of a ``Response`` with this body, which is not copied on the way.
 
@@ -220,17 +229,17 @@ class _Link:
         """Whether nothing more will come."""
         return self._writer.is_closing() or self._reading.done()
 
-    async def exchange(self, request: Request) -> Response:
+    async def exchange(self, request_id: int, op: str, body: Message) -> Response:
         """Send a request and wait for its answer; taken back when the caller is cancelled.
 
         Raises:
             OSError: The connection broke.
         """
-        frame = pack_frame(request)
+        frame = pack_request(request_id, op, body)
         if self.broken:
             raise ConnectionResetError
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = answer
+        self._waiting[request_id] = answer
         try:
             self._writer.write(frame)
             await self._writer.drain()
@@ -240,10 +249,10 @@ class _Link:
             raise
         except asyncio.CancelledError:
             if not self.broken:
-                self._writer.write(pack_frame(Request(id=request.id, op="cancel", body={})))
+                self._writer.write(pack_request(request_id, "cancel", Empty()))
             raise
         finally:
-            self._waiting.pop(request.id, None)
+            self._waiting.pop(request_id, None)
 
     async def close(self) -> None:
         """Hang up; requests under way fail."""
@@ -339,8 +348,7 @@ class EngineClient:
             return self._link
 
     async def _exchange(self, link: _Link, op: str, body: Message, reply: type[_Reply]) -> _Reply:
-        request = Request(id=next(self._ids), op=op, body=body.model_dump())
-        response = await link.exchange(request)
+        response = await link.exchange(next(self._ids), op, body)
         if not response.ok:
             raise _error(response)
         return _validated(reply, response.body)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from core.errors import InvalidRequest
@@ -30,10 +32,11 @@ from kb_service.vector_index.messages import (
     pack_documents,
     pack_leg,
     pack_points,
+    unpack_dense,
     unpack_points,
-    unpack_query_vectors,
+    unpack_sparse,
 )
-from kb_service.vector_index.protocol import Among
+from kb_service.vector_index.protocol import Among, Legs
 from kb_service.wire import Empty, Message, Request
 
 # A question of so many characters is encoded in ten milliseconds; the index gives so many hits of
@@ -136,14 +139,7 @@ def _upsert(holdings: Holdings, body: UpsertRequest) -> Generator[None, None, Em
 
 def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, QueryReply]:
     yield from ()
-    dense, sparse = unpack_query_vectors(body)
-    legs = holdings.shard(body.model).query(
-        body.kb_ids,
-        dense=dense,
-        sparse=sparse,
-        depth=body.depth,
-        among=Among(body.only, body.hidden or ()),
-    )
+    legs = _legs(holdings, body, unpack_dense(body))
     return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
 
 
@@ -153,10 +149,26 @@ def _search(
     started = time.perf_counter()
     encoder = holdings.encoder(body.model)
     vectors = yield from encoder.encode_in_steps([body.question], whole=False)
-    vector = pack_vectors(vectors).data
     encoding_ms = 1000 * (time.perf_counter() - started)
-    legs = yield from _query(holdings, body.encoded(vector))
-    return SearchReply(dense=legs.dense, sparse=legs.sparse, vector=vector, encoding_ms=encoding_ms)
+    legs = _legs(holdings, body, vectors[0])
+    return SearchReply.model_construct(
+        dense=pack_leg(legs.dense),
+        sparse=pack_leg(legs.sparse),
+        vector=pack_vectors(vectors).data,
+        encoding_ms=encoding_ms,
+    )
+
+
+def _legs(
+    holdings: Holdings, body: QueryRequest | SearchRequest, dense: NDArray[np.float32] | None
+) -> Legs:
+    return holdings.shard(body.model).query(
+        body.kb_ids,
+        dense=dense,
+        sparse=unpack_sparse(body),
+        depth=body.depth,
+        among=Among(body.only, body.hidden or ()),
+    )
 
 
 def _delete_document(

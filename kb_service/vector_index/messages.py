@@ -210,24 +210,32 @@ def unpack_points(request: UpsertRequest, dimension: int) -> list[ChunkPoint]:
     ]
 
 
-def unpack_query_vectors(
-    request: QueryRequest,
-) -> tuple[NDArray[np.float32] | None, SparseVector]:
-    """The dense vector, if any, and the sparse one, empty if there is none."""
-    dense = None
-    if request.dense is not None:
-        dense = np.frombuffer(request.dense, dtype=FLOAT32).astype(np.float32)
-    return dense, _sparse(request.sparse_indices, request.sparse_values)
+def unpack_dense(request: QueryRequest) -> NDArray[np.float32] | None:
+    """The dense vector, if there is one."""
+    if request.dense is None:
+        return None
+    return np.frombuffer(request.dense, dtype=FLOAT32).astype(np.float32)
+
+
+def unpack_sparse(request: QueryRequest | SearchRequest) -> SparseVector:
+    """The sparse vector, empty if there is none."""
+    return SparseVector(
+        tuple(np.frombuffer(request.sparse_indices, dtype=UINT32).tolist()),
+        tuple(np.frombuffer(request.sparse_values, dtype=FLOAT32).tolist()),
+    )
 
 
 def pack_leg(leg: Leg) -> LegReply:
-    """Put one leg on the wire."""
-    return LegReply(
-        ids=list(leg.ids),
-        document_ids=list(leg.document_ids),
-        revisions=list(leg.revisions),
+    """Put one leg on the wire.
+
+    Its columns are lists: nothing looks at each of their items before who receives them does.
+    """
+    return LegReply.model_construct(
+        ids=leg.ids,
+        document_ids=leg.document_ids,
+        revisions=leg.revisions,
         scores=_bytes(leg.scores, FLOAT32),
-        chunk_ids=list(leg.chunk_ids),
+        chunk_ids=leg.chunk_ids,
     )
 
 
@@ -258,10 +266,3 @@ def _unpack_leg(leg: LegReply) -> Leg:
 
 def _bytes(numbers: Sequence[float], kind: str) -> bytes:
     return np.asarray(numbers, dtype=kind).tobytes()
-
-
-def _sparse(indices: bytes, values: bytes) -> SparseVector:
-    return SparseVector(
-        tuple(np.frombuffer(indices, dtype=UINT32).tolist()),
-        tuple(np.frombuffer(values, dtype=FLOAT32).tolist()),
-    )

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from core.errors import InvalidVector
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
     """Check all points before the first is written.
@@ -51,6 +53,7 @@ def _sparse_fault(sparse: SparseVector) -> str | None:
         return "the sparse vector has an index twice"
     if any(not 0 <= index < 2**32 for index in sparse.indices):
         return "the sparse vector has an index that is not an unsigned 32-bit number"
-    if not np.isfinite(np.asarray(sparse.values, dtype=np.float32)).all():
+    # False for what is no number, too.
+    if not all(-_LARGEST <= value <= _LARGEST for value in sparse.values):
         return "the sparse vector has a value that is not finite"
     return None
