@@ -30,6 +30,7 @@ pytest_plugins = (
     "tests.fixtures.things",
     "tests.fixtures.terminal",
     "tests.fixtures.bench",
+    "tests.fixtures.shelf",
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.database.reads import Reads
-from kb_service.retrieval.fusion import DEPTH, Fusion, fuse
+from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
 from kb_service.retrieval.ties import settled
@@ -141,10 +141,17 @@ def _best(hits: Sequence[ScoredChunk]) -> Leg:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The fused hits that may be shown, and the versions of their texts by chunk id."""
+    """The fused hits that may be shown.
 
-    fusion: Fusion
+    Args:
+        front: the best of them: all that a rerank looks at.
+        versions: of their texts, by chunk id.
+        behind: the others, as far as somebody asks for them; SQL is asked about them then.
+    """
+
+    front: Fusion
     versions: dict[str, int]
+    behind: Iterable[FusedHit] = ()
 
 
 class Gatherer:
@@ -188,6 +195,10 @@ class Gatherer:
         Raises:
             Moved: the answer would mix two generations, or miss both.
         """
+        if first is not None and self._documents is None:
+            candidates = self._in_front(first)
+            if candidates is not None:
+                return candidates
         answer = self._search(first)
         if not answer.legs.sparse and not self._probe.with_dense:
             # An encoder that can't read the query is asked only when no word of it is found.
@@ -197,17 +208,46 @@ class Gatherer:
         is_empty = not self._vouched.alive and not self._scope.is_shadow
         if is_empty and is_moved(self._reads.connection, self._scope.generations):
             raise Moved
-        fusion = fuse(
+        fusion = settled(self._fused(answer), self._vouched.places)
+        return Candidates(fusion, self._vouched.alive)
+
+    def look_behind_filter(self) -> None:
+        """Search without the filters too: what they keep out comes to be ``refused``."""
+        self._living(self._ask(DEPTH, None))
+
+    def _in_front(self, answer: Answer) -> Candidates | None:
+        """The candidates, where those in front may all be shown: mostly they may.
+
+        A hit that may not be shown takes nothing from others but the room behind it, unless it is
+        an end of its leg, which scales the leg's scores. So, of two hundred, SQL need not be asked
+        about those that stand behind, as long as nobody gets there.
+        """
+        fusion = self._fused(answer)
+        if not fusion.order or self._is_starved(answer):
+            return None
+        count = _up_to_next_score(fusion.order, self._enough)
+        front = fusion.part(0, count)
+        ids = {id_ for id_, _ in front.order}
+        for leg in (answer.legs.dense, answer.legs.sparse):
+            ids.update(leg.ids[:1], leg.ids[-1:])
+        self._vouch_for({id_: of for id_, of in _documents(answer.legs) if id_ in ids})
+        if not ids <= self._vouched.alive.keys():
+            return None
+        behind = self._behind(answer, fusion.part(count, None))
+        return Candidates(settled(front, self._vouched.places), self._vouched.alive, behind)
+
+    def _behind(self, answer: Answer, fusion: Fusion) -> Iterator[FusedHit]:
+        self._living(answer)
+        alive = [entry for entry in fusion.order if entry[0] in self._vouched.alive]
+        yield from settled(fusion.reordered(alive), self._vouched.places).hits
+
+    def _fused(self, answer: Answer) -> Fusion:
+        return fuse(
             answer.legs.dense,
             answer.legs.sparse,
             weight=self._probe.weight,
             sparse_is_cut=answer.sparse_is_cut,
         )
-        return Candidates(settled(fusion, self._vouched.places), self._vouched.alive)
-
-    def look_behind_filter(self) -> None:
-        """Search without the filters too: what they keep out comes to be ``refused``."""
-        self._living(self._ask(DEPTH, None))
 
     def _search(self, first: Answer | None) -> Answer:
         if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:
@@ -239,13 +279,8 @@ class Gatherer:
     def _living(self, answer: Answer) -> Answer:
         """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
         legs = (answer.legs.dense, answer.legs.sparse)
-        asked = {id_: of for leg in legs for id_, of in zip(leg.ids, leg.document_ids, strict=True)}
-        new = asked.keys() - self.documents_of_hits.keys()
-        self.documents_of_hits |= asked
-        started = time.perf_counter()
-        self._vouched = self._vouched.joined(vouch(self._reads, new, self._scope))
-        self._probe.watch.add("database", started)
-        if self._vouched.is_moved or self._is_outdated(legs):
+        self._vouch_for(dict(_documents(answer.legs)))
+        if self._is_outdated(legs):
             raise Moved
         dense, sparse = [leg.only(self._vouched.alive) for leg in legs]
         return replace(
@@ -255,10 +290,32 @@ class Gatherer:
             sparse_is_cut=answer.sparse_is_cut or len(sparse) > DEPTH,
         )
 
+    def _vouch_for(self, documents: dict[str, str]) -> None:
+        """Ask SQL about hits, given with their documents, that it was not asked about yet."""
+        new = documents.keys() - self.documents_of_hits.keys()
+        self.documents_of_hits |= documents
+        started = time.perf_counter()
+        self._vouched = self._vouched.joined(vouch(self._reads, new, self._scope))
+        self._probe.watch.add("database", started)
+        if self._vouched.is_moved:
+            raise Moved
+
     def _is_outdated(self, legs: Iterable[Leg]) -> bool:
         known = self._vouched.alive.keys() | self._vouched.refused.keys()
         lost = {hit.document_id: hit.revision for hit in _unknown(legs, known)}
         return has_flipped(self._reads.connection, lost, self._scope)
+
+
+def _documents(legs: Legs) -> Iterator[tuple[str, str]]:
+    for leg in (legs.dense, legs.sparse):
+        yield from zip(leg.ids, leg.document_ids, strict=True)
+
+
+def _up_to_next_score(order: Sequence[tuple[str, float]], count: int) -> int:
+    """So many entries, and those behind them whose score is that of the last one."""
+    while 0 < count < len(order) and order[count][1] == order[count - 1][1]:
+        count += 1
+    return count
 
 
 def _unknown(legs: Iterable[Leg], known: Set[str]) -> Iterator[ScoredChunk]:

@@ -1,7 +1,7 @@
 """One try of one retrieval: candidates, rerank, selection, context."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
@@ -13,7 +13,15 @@ from core.database.reads import Reads
 from core.errors import RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase
-from kb_service.retrieval.candidates import Answer, Gatherer, Moved, Probe, Stopwatch, Where
+from kb_service.retrieval.candidates import (
+    Answer,
+    Candidates,
+    Gatherer,
+    Moved,
+    Probe,
+    Stopwatch,
+    Where,
+)
 from kb_service.retrieval.context import with_context
 from kb_service.retrieval.features import FeatureCache
 from kb_service.retrieval.filters_sql import condition_of
@@ -188,7 +196,7 @@ class Execution:
         return reranker
 
     def _find(self, reads: Reads, firsts: Sequence[Answer | None], *, explain: bool) -> _Found:
-        found, rankings = _Found(), list[Iterable[RankedHit]]()
+        found, rankings, gatherers = _Found(), list[Iterable[RankedHit]](), list[Gatherer]()
         for part, first in zip(self._parts, firsts, strict=True):
             documents = None
             if self._condition is not None:
@@ -196,25 +204,32 @@ class Execution:
             enough = max(RERANK_DEPTH, self._request.top_k)
             gatherer = Gatherer(reads, part.probe, part.scope, enough, documents)
             candidates = gatherer.gather(first)
-            if self._request.rerank:
-                head = candidates.fusion.order[:RERANK_DEPTH]
-                versions = [(id_, candidates.versions[id_]) for id_, _ in head]
-                started = time.perf_counter()
-                features = self._means.features.load(reads, versions)
-                self._watch.add("database", started)
-                started = time.perf_counter()
-                rankings.append(rerank(self._request.query, candidates.fusion, features))
-                self._watch.add("rerank", started)
-            else:
-                rankings.append(unreranked(candidates.fusion))
+            rankings.append(self._ranked(reads, candidates))
             if explain and self._condition is not None:
                 gatherer.look_behind_filter()
-            found.documents |= gatherer.documents_of_hits
-            found.refused |= gatherer.refused
-            found.dense_weight = max(found.dense_weight, candidates.fusion.dense_weight)
-        ranked = merge(*rankings, key=lambda hit: -hit.score)
-        found.ranked = list(ranked) if explain else ranked
+            gatherers.append(gatherer)
+            found.dense_weight = max(found.dense_weight, candidates.front.dense_weight)
+        found.ranked = merge(*rankings, key=lambda hit: -hit.score)
+        if explain:
+            # Those behind are asked about as they are reached.
+            found.ranked = list(found.ranked)
+            for gatherer in gatherers:
+                found.documents |= gatherer.documents_of_hits
+                found.refused |= gatherer.refused
         return found
+
+    def _ranked(self, reads: Reads, candidates: Candidates) -> Iterator[RankedHit]:
+        front, behind = candidates.front, candidates.behind
+        if not self._request.rerank:
+            return unreranked(front, behind)
+        versions = [(id_, candidates.versions[id_]) for id_, _ in front.order[:RERANK_DEPTH]]
+        started = time.perf_counter()
+        features = self._means.features.load(reads, versions)
+        self._watch.add("database", started)
+        started = time.perf_counter()
+        ranked = rerank(self._request.query, front, features, behind=behind)
+        self._watch.add("rerank", started)
+        return ranked
 
     async def _rerank_again(
         self, reranker: Reranker, found: _Found, texts: Mapping[str, str]

@@ -111,8 +111,12 @@ class Fusion:
         """The hits of these places, counted from 0."""
         return map(self.hit, range(len(self.order))[start:stop])
 
+    def part(self, start: int, stop: int | None) -> "Fusion":
+        """The hits of these places, counted from 0, as a list of their own."""
+        return self.reordered(self.order[start:stop])
+
     def reordered(self, order: Sequence[tuple[str, float]]) -> "Fusion":
-        """The same hits in another order."""
+        """These of the hits, in this order."""
         return Fusion(order, *self._legs, self.dense_weight)
 
 

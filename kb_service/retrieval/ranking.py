@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from sqlmodel import col
 
@@ -40,7 +40,8 @@ class Selection:
         Args:
             ranked: best first; no more of them are taken than are needed.
         """
-        good = (hit for hit in ranked if hit.score >= self._request.score_threshold)
+        # Scores never rise, and whoever goes on has SQL asked about what stands behind.
+        good = takewhile(lambda hit: hit.score >= self._request.score_threshold, ranked)
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._take(part)
 

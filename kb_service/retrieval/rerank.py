@@ -53,6 +53,7 @@ def rerank(
     fusion: Fusion,
     features: Mapping[str, Terms],
     *,
+    behind: Iterable[FusedHit] = (),
     depth: int = RERANK_DEPTH,
 ) -> Iterator[RankedHit]:
     """Rerank the head of a fused list by ``fused + 0.5 W + 0.25 P``; sorting is stable.
@@ -64,10 +65,11 @@ def rerank(
         query: the user's query.
         fusion: the fused legs.
         features: of the first ``depth`` hits; one without features has W = P = 0.
+        behind: more hits, behind all of the fused legs'.
         depth: hits reranked; the hits behind them keep their order and stay behind them.
 
     Returns:
-        All hits of the fusion, each made when it is reached: an answer has five. ``score`` never
+        All hits, each made when it is reached: an answer has five. ``score`` never
         rises.
     """
     head = fusion.order[:depth]
@@ -90,12 +92,15 @@ def rerank(
         )
         for place in places
     )
-    return chain(ranked, _in_order(fusion.between(depth, None), most))
+    return chain(ranked, _in_order(chain(fusion.between(depth, None), behind), most))
 
 
-def unreranked(fusion: Fusion) -> Iterator[RankedHit]:
-    """The hits in the order of the fusion; their scores are shares of the most it can give."""
-    return _in_order(fusion.between(0, None), 1 + fusion.dense_weight)
+def unreranked(fusion: Fusion, behind: Iterable[FusedHit] = ()) -> Iterator[RankedHit]:
+    """The hits in the order of the fusion, and then those behind them.
+
+    Their scores are shares of the most that the fusion can give.
+    """
+    return _in_order(chain(fusion.between(0, None), behind), 1 + fusion.dense_weight)
 
 
 def _in_order(hits: Iterable[FusedHit], most: float) -> Iterator[RankedHit]:

@@ -59,6 +59,8 @@ class Vouched:
 
     def joined(self, later: "Vouched") -> "Vouched":
         """Both together; of one document, each may have been asked about another revision."""
+        if self == _NOTHING:
+            return later
         mine = self.revisions
         is_mixed = any(mine.get(id_, now) != now for id_, now in later.revisions.items())
         return Vouched(
@@ -68,6 +70,9 @@ class Vouched:
             mine | later.revisions,
             self.is_moved or later.is_moved or is_mixed,
         )
+
+
+_NOTHING = Vouched()
 
 
 def vouch(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:

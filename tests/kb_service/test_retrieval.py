@@ -6,75 +6,20 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlmodel import col, select, update
+from sqlmodel import col, update
 
 from core.database.unit_of_work import unit_of_work
-from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.readers import EVERYTHING
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
-from kb_service.retrieval.results import SearchResult
-from kb_service.retrieval.search import Searcher
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 from kb_service.vector_index.sparse import encode_document
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import edit, upload
+from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
-
-
-class Shelf:
-    """A knowledge base with documents, and the search of it."""
-
-    def __init__(self, bench: Workbench, kb_id: str) -> None:
-        self.bench = bench
-        self.kb_id = kb_id
-        self.searcher = Searcher(bench.database, bench.spaces, max_query_characters=500)
-        self.ids: dict[str, str] = {}
-
-    async def put(self, name: str, text: str, **changes: Any) -> Document:
-        document = await upload(self.bench, text.encode(), name=name, kb_id=self.kb_id)
-        await ingest(self.bench, document.id)
-        self.ids[name] = document.id
-        if changes:
-            await edit(self.bench.database, document.id, **changes)
-        return document
-
-    async def row(self) -> KnowledgeBase:
-        async with self.bench.database.reading() as session:
-            return await session.get_one(KnowledgeBase, self.kb_id)
-
-    async def ask(
-        self, query: str, *, filters: Any = None, explain: bool = False, **options: Any
-    ) -> SearchResult:
-        row = await self.row()
-        wanted = Filters.model_validate(filters or {})
-        request = self.searcher.resolve([row], query, RetrievalOptions(**options), filters=wanted)
-        return await self.searcher.search(EVERYTHING, [row], request, explain=explain)
-
-    async def names(self, query: str, **options: Any) -> list[str]:
-        return [found.document_name for found in (await self.ask(query, **options)).passages]
-
-    async def chunks(self, name: str) -> list[Chunk]:
-        async with self.bench.database.reading() as session:
-            query = select(Chunk).where(col(Chunk.document_id) == self.ids[name])
-            return list((await session.exec(query.order_by(col(Chunk.position)))).all())
-
-
-@pytest.fixture
-async def shelf(bench: Workbench) -> Shelf:
-    async with unit_of_work(bench.database) as work:
-        row = await add_knowledge_base(work)
-        row.chunk_size, row.chunk_overlap = 32, 8
-    return Shelf(bench, row.id)
-
-
-def dropped(result: SearchResult) -> dict[str, Reason]:
-    return {one.chunk_id: one.reason for one in result.dropped}
 
 
 ANIMALS: dict[str, dict[str, Any]] = {
