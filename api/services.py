@@ -53,12 +53,12 @@ from core.settings import Settings
 from core.system_config import LiveSettings
 from core.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
+from kb_service.engine_client import EngineClient
 from kb_service.object_storage.open import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.search import Searcher
 from kb_service.spaces import Spaces, open_spaces
-from kb_service.wire import EngineClient
 
 if TYPE_CHECKING:
     from core.oidc import Provider

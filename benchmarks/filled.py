@@ -21,13 +21,13 @@ from ingestion.splitters.protocol import Piece
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
 from kb_service.embeddings.protocol import Vectors
+from kb_service.engine_client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
 from kb_service.spaces import EmbeddingSpace
 from kb_service.text.terms import pack_terms
 from kb_service.text.tokens import token_counter
 from kb_service.vector_index.open import open_vector_index
 from kb_service.vector_index.protocol import point_id
-from kb_service.wire import EngineClient
 
 _PER_DOCUMENT = 10
 _DOCUMENTS_AT_ONCE = 100

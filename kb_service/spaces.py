@@ -12,11 +12,11 @@ from kb_service.embeddings.catalogue import EmbeddingModel, served
 from kb_service.embeddings.open import counter_of, open_encoder, open_endpoint_encoder
 from kb_service.embeddings.protocol import Encoder
 from kb_service.embeddings.remote import RemoteEncoder
+from kb_service.engine_client import EngineClient
 from kb_service.text.tokens import TokenCounter
 from kb_service.vector_index.open import open_vector_index
 from kb_service.vector_index.protocol import Answered, Question, VectorIndex
 from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.wire import EngineClient
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel
 from kb_service.embeddings.endpoint import EndpointEncoder
 from kb_service.embeddings.protocol import Encoder
 from kb_service.embeddings.remote import RemoteEncoder
+from kb_service.engine_client import EngineClient
 from kb_service.text.tokens import TokenCounter, token_counter
-from kb_service.wire import EngineClient
 
 
 def open_encoder(engine: EngineClient, model: EmbeddingModel = DEFAULT) -> Encoder:

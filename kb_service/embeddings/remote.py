@@ -6,7 +6,8 @@ from typing import Literal
 from kb_service.embeddings.catalogue import EmbeddingModel
 from kb_service.embeddings.messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.embeddings.protocol import Vectors
-from kb_service.wire import INGEST_SECONDS, QUERY_SECONDS, EngineClient, readable
+from kb_service.engine_client import EngineClient
+from kb_service.wire import INGEST_SECONDS, QUERY_SECONDS, readable
 
 # One request keeps the engine busy for about two seconds, far below the time limit, and gives
 # it enough texts to sort by length.

@@ -10,14 +10,8 @@ from pathlib import Path
 from core.errors import EngineUnavailable, VectorIndexUnavailable
 from kb_service.engine.build import COPIED
 from kb_service.engine.operations import Task
-from kb_service.wire import (
-    INGEST_SECONDS,
-    QUERY_SECONDS,
-    AnyFields,
-    EngineClient,
-    EngineHealth,
-    Message,
-)
+from kb_service.engine_client import EngineClient
+from kb_service.wire import INGEST_SECONDS, QUERY_SECONDS, AnyFields, EngineHealth, Message
 
 _ASK_SECONDS = 0.1
 _LOAD_SECONDS = 300.0

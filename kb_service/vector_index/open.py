@@ -1,9 +1,9 @@
 """Chooses the vector index by the settings."""
 
 from core.settings import Settings
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index.protocol import VectorIndex
 from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.wire import EngineClient
 
 _TIMEOUT_SECONDS = 10
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index.messages import (
     CountReply,
     CountRequest,
@@ -35,15 +36,7 @@ from kb_service.vector_index.protocol import (
     SparseVector,
 )
 from kb_service.vector_index.validation import check_points, check_query
-from kb_service.wire import (
-    FLOAT32,
-    INGEST_SECONDS,
-    QUERY_SECONDS,
-    UINT32,
-    Empty,
-    EngineClient,
-    readable,
-)
+from kb_service.wire import FLOAT32, INGEST_SECONDS, QUERY_SECONDS, UINT32, Empty, readable
 
 # About 3 MB on the wire.
 _POINTS_PER_REQUEST = 1024

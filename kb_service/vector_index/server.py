@@ -38,6 +38,8 @@ from kb_service.vector_index.validation import check_points, check_query
 _POINTS_PER_REQUEST = 256
 _PAGE = 2000
 _CONFLICT = 409
+# A person waits for it. All else may take as long as the client lets it.
+_QUESTION_SECONDS = 2.5
 
 
 class ServerVectorIndex:
@@ -91,11 +93,12 @@ class ServerVectorIndex:
         requests = _requests(_Scope(kb_ids, among), dense, sparse, depth)
         if not requests:
             return Legs()
-        await self.ensure_ready()
         with _translated():
-            answers = await self._client.query_batch_points(
-                self._collection, list(requests.values())
-            )
+            async with asyncio.timeout(_QUESTION_SECONDS):
+                await self.ensure_ready()
+                answers = await self._client.query_batch_points(
+                    self._collection, list(requests.values())
+                )
         legs = {name: _hits(answer.points) for name, answer in zip(requests, answers, strict=True)}
         return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 

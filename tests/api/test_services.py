@@ -13,8 +13,8 @@ from core.database.unit_of_work import unit_of_work
 from core.security.secrets import Vault, load_secret_key
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
+from kb_service.engine_client import EngineClient
 from kb_service.spaces import Spaces
-from kb_service.wire import EngineClient
 from migrations.apply import migrate
 
 pytestmark = pytest.mark.anyio

@@ -15,6 +15,7 @@ from qdrant_client import AsyncQdrantClient
 from core.errors import InvalidVector, VectorIndexUnavailable
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.messages import pack_points, unpack_points
 from kb_service.vector_index.open import open_vector_index
@@ -32,7 +33,6 @@ from kb_service.vector_index.protocol import (
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.server import ServerVectorIndex
 from kb_service.vector_index.sparse import encode_document, encode_query
-from kb_service.wire import EngineClient
 from tests.fixtures.engines import running_engine
 
 DIMENSION = DEFAULT.dimension

@@ -14,11 +14,11 @@ from qdrant_edge import VectorStorageDatatype
 
 from core.errors import VectorIndexUnavailable
 from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index import shard
 from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.wire import EngineClient
 from tests.contracts.test_vector_index import direction
 from tests.fixtures.engines import running_engine, until_ready
 from tests.fixtures.processes import ROOT

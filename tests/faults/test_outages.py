@@ -18,8 +18,8 @@ from tests.fixtures.oracle import check_sound
 from tests.fixtures.server import Server, running_server
 
 pytestmark = pytest.mark.timeout(300)
-# The limit of a search is 10 s; the machine may be busy.
-SEARCH_SECONDS = 16
+# An index that is silent is given up in three seconds (invariant I14); the machine may be busy.
+SEARCH_SECONDS = 5
 UNAVAILABLE = {ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.VECTOR_INDEX_UNAVAILABLE}
 DISK_BYTES = 192 * 2**20
 # Embedding is no part of what is tested, and takes long.

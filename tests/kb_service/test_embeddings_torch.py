@@ -10,9 +10,9 @@ from core.errors import EngineUnavailable, VectorIndexUnavailable
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.minilm.files import WEIGHTS
+from kb_service.engine_client import EngineClient
 from kb_service.spaces import Spaces, open_spaces
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
-from kb_service.wire import EngineClient
 from tests.fixtures.engines import RunningEngine, running_engine, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.

@@ -16,10 +16,11 @@ from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailabl
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.open import open_encoder
 from kb_service.engine.listening import listening_socket
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.sparse import encode_document, encode_query
-from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineClient, EngineHealth
+from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineHealth
 from tests.fixtures.engines import AT_ONCE, running_engine, until, until_ready
 from tests.fixtures.processes import wait_until
 

@@ -20,10 +20,11 @@ from kb_service.engine.loading import load
 from kb_service.engine.optimised_copy import Builder, start_build
 from kb_service.engine.serving import serve
 from kb_service.engine.upkeep import Policy
+from kb_service.engine_client import EngineClient
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
 from kb_service.vector_index.remote import RemoteVectorIndex
 from kb_service.vector_index.shard import Shard
-from kb_service.wire import EngineClient, IndexHealth
+from kb_service.wire import IndexHealth
 from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.

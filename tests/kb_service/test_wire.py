@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import EngineUnavailable, RequestTooLarge, StorageFull
+from kb_service.engine_client import EngineClient
 from kb_service.wire import (
+    INGEST_SECONDS,
     MAX_FRAME_BYTES,
+    QUERY_SECONDS,
     Empty,
-    EngineClient,
     MalformedFrame,
     Request,
     Response,
@@ -139,3 +141,50 @@ async def test_error_of_the_engine_is_raised_as_itself_when_it_has_a_code(tmp_pa
             await client.call("upsert", Empty(), Empty, timeout_seconds=5)
         await client.close()
     assert caught.value.details == {"free": 1}
+
+
+async def test_question_to_an_engine_that_stands_still_fails_soon(tmp_path):
+    """Nothing on the connection, not even how it is; a write is waited for as long as it may take."""
+    seen: list[str] = []
+
+    async def swallow(reader, writer):
+        try:
+            while True:
+                seen.append((await read_frame(reader, Request)).op)
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    async with await asyncio.start_unix_server(swallow, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        write = asyncio.create_task(
+            client.call("upsert", Empty(), Empty, timeout_seconds=INGEST_SECONDS)
+        )
+        with pytest.raises(EngineUnavailable):
+            # The machine may be busy.
+            async with asyncio.timeout(5):
+                await client.call("search", Empty(), Empty, timeout_seconds=QUERY_SECONDS)
+        assert not write.done()
+        write.cancel()
+        await asyncio.wait([write])
+        await client.close()
+    assert seen.count("upsert") == seen.count("search") == 1
+    assert "health" in seen
+
+
+async def test_question_to_an_engine_that_is_busy_is_waited_for(tmp_path):
+    async def answer_late(reader, writer):
+        asked: list[Request] = []
+        for _ in range(3):
+            request = await read_frame(reader, Request)
+            asked.append(request)
+            if request.op == "health":
+                writer.write(pack_frame(Response(id=request.id, ok=True, body={})))
+        writer.write(pack_frame(Response(id=asked[0].id, ok=True, body={})))
+        await writer.drain()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_unix_server(answer_late, tmp_path / "s"):
+        client = EngineClient(tmp_path / "s")
+        await client.call("search", Empty(), Empty, timeout_seconds=QUERY_SECONDS)
+        await client.close()
