@@ -1,12 +1,15 @@
 """The connection to the database, SQLite or PostgreSQL, and its sessions."""
 
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import Connection, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database import sqlite_connection
@@ -18,7 +21,15 @@ from core.settings import Settings
 
 _T = TypeVar("_T")
 _READ_ONLY = "agentex_read_only"
-_LOCKED_SECONDS = 10
+# For the turn and for others' locks together: then the caller is told to come again.
+_LOCKED_SECONDS = 4.0
+# A turn that came so soon leaves all of it.
+_SOON_SECONDS = 0.5
+_LEAST_SECONDS = 0.2
+
+LOCK_SECONDS = "agentex_lock_seconds"
+"""Execution option: how long a transaction that writes waits for others' locks."""
+
 # No statement of ours takes this long; a server that froze does.
 _COMMAND_SECONDS = 60
 # A server that does not answer, or connections that nobody gives back, must not hold a request.
@@ -88,13 +99,20 @@ class Database:
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
+        started = time.monotonic()
         async with self._write_turn(urgent, patience):
+            left = patience - (time.monotonic() - started)
             with translated():
-                session = AsyncSession(self.engine, expire_on_commit=False)
+                session = AsyncSession(self._waiting_for(left), expire_on_commit=False)
                 async with session, session.begin():
                     with connecting():
                         await session.connection()
                     yield session
+
+    def _waiting_for(self, seconds: float) -> AsyncEngine:
+        if self._turn is None or seconds > _LOCKED_SECONDS - _SOON_SECONDS:
+            return self.engine
+        return self.engine.execution_options(**{LOCK_SECONDS: max(seconds, _LEAST_SECONDS)})
 
     @asynccontextmanager
     async def _write_turn(self, urgent: bool, patience: float) -> AsyncGenerator[None]:
@@ -136,7 +154,7 @@ def open_database(settings: Settings) -> Database:
 def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
     # Parameters are document text, names and hashes: an error must not carry them into a log.
     if not is_sqlite:
-        return create_async_engine(
+        engine = create_async_engine(
             url,
             hide_parameters=True,
             pool_pre_ping=True,
@@ -145,6 +163,8 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
             pool_timeout=_CONNECT_SECONDS,
             connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _COMMAND_SECONDS},
         )
+        event.listen(engine.sync_engine, "connect", _limit_locks)
+        return engine
     engine = create_async_engine(
         url,
         hide_parameters=True,
@@ -164,6 +184,29 @@ def _file_of(engine: AsyncEngine) -> Path | None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer that starts as a reader can fail half way when another writer was faster.
-    reads = connection.get_execution_options().get(_READ_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if options.get(_READ_ONLY, False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    seconds = options.get(LOCK_SECONDS)
+    if seconds is not None:
+        _wait_for_locks(connection, seconds)
+    try:
+        # A writer that starts as a reader can fail half way when another writer was faster.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    finally:
+        if seconds is not None:
+            _wait_for_locks(connection, _LOCKED_SECONDS)
+
+
+def _wait_for_locks(connection: Connection, seconds: float) -> None:
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * seconds)}")
+
+
+def _limit_locks(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+    # Set here and not as a parameter of the connection: poolers refuse those that they don't know.
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {round(1000 * _LOCKED_SECONDS)}")
+    cursor.close()
+    # It began a transaction, whose end would take this back.
+    connection.commit()
