@@ -10,6 +10,7 @@ from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerank import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
 from kb_service.retrieval.results import ContextPart, Dropped, FoundPassage, SearchResult
+from kb_service.text.visible import visible
 
 
 class Place(Shape):
@@ -45,7 +46,10 @@ class ContextAnswer(Shape):
 
 
 class PassageAnswer(Shape):
-    """A passage; spans count characters of the document's extracted text."""
+    """A passage; spans count characters of the document's extracted text.
+
+    Texts are shown without hidden characters; the chunk itself has them.
+    """
 
     document_id: str
     document_name: str
@@ -151,11 +155,11 @@ def passage_answer(found: FoundPassage, *, explain: bool) -> PassageAnswer:
         document_id=chunk.document_id,
         document_name=found.document_name,
         chunk_id=chunk.id,
-        content=chunk.content,
+        content=visible(chunk.content),
         score=round(found.hit.score, 4),
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        heading_path=chunk.heading_path,
+        heading_path=list(map(visible, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
@@ -189,7 +193,7 @@ def _context(parts: Sequence[ContextPart]) -> list[ContextAnswer]:
     return [
         ContextAnswer(
             chunk_id=part.chunk_id,
-            content=part.content,
+            content=visible(part.content),
             char_start=part.char_start,
             char_end=part.char_end,
         )

@@ -3,10 +3,11 @@
 from agents.citations import Passage
 from kb_service.models import Chunk
 from kb_service.retrieval.found_chunks import FoundChunk
+from kb_service.text.visible import visible
 
 
 def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
-    """The chunk as a passage.
+    """The chunk as a passage, without hidden characters.
 
     Args:
         chunk: with its place in the document.
@@ -19,8 +20,8 @@ def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
         document_name=document_name,
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        content=chunk.content,
-        heading_path=tuple(chunk.heading_path),
+        content=visible(chunk.content),
+        heading_path=tuple(map(visible, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,

@@ -13,6 +13,7 @@ from kb_service.readers import Person
 from kb_service.retrieval import records
 from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
 from kb_service.retrieval.search import Searcher
+from kb_service.text.visible import visible
 
 
 @dataclass(frozen=True)
@@ -85,4 +86,4 @@ def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
 
 
 def _joined(parts: Sequence[ContextPart]) -> str:
-    return "\n".join(part.content.strip() for part in parts)
+    return "\n".join(visible(part.content).strip() for part in parts)
