@@ -6,11 +6,13 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import psutil
 
 from core.errors import UnsupportedFileType
+from core.logging import get_logger
 from ingestion.parsers import PARSERS
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
@@ -25,12 +27,16 @@ from ingestion.parsers.messages import (
 )
 from ingestion.parsers.recognition import Recognition, is_installed
 
+_log = get_logger(__name__)
+
 _MODULE = "ingestion.parsers.child_process"
 _START_SECONDS = 30
 _WATCH_SECONDS = 0.05
 _PIPE_BYTES = 2**20
 # A child this close to its bound when a signal ended it had run out of memory.
 _NEARLY_ALL = 0.8
+# Either cuts every library in the child off from the network (``jail``).
+_NO_NETWORK = frozenset({"no_sockets", "no_network"})
 
 
 class ParserChild:
@@ -120,6 +126,7 @@ class ParserChild:
         except asyncio.CancelledError:
             self._kill()
             raise
+        _warn_of_network(frozenset(self.isolation))
         return process
 
     def _is_worn(self) -> bool:
@@ -192,6 +199,13 @@ async def _bury(process: Process) -> None:
     while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
         pass
     await process.wait()
+
+
+@cache
+def _warn_of_network(isolation: frozenset[str]) -> None:
+    """Say once that this system cuts off only what is written in Python."""
+    if not isolation & _NO_NETWORK:
+        _log.warning("parser.network_not_cut_off", holds=sorted(isolation))
 
 
 async def _start(recognition: Recognition) -> Process:

@@ -5,6 +5,7 @@ Applied in this order, each as far as the system allows; what holds is reported 
 - ``no_core_dump``, ``no_file_growth``, ``few_files``: resource limits (every POSIX system).
 - ``no_python_sockets``: an audit hook refuses sockets and new processes.
 - ``no_new_privileges``, ``dies_with_parent``: Linux ``prctl``.
+- ``no_sockets``: a filter in the kernel, for libraries too (Linux on x86-64 and ARM).
 - ``no_network``: an empty network namespace (Linux, as root or where user namespaces are allowed).
 - ``read_only``: a Landlock rule set without any right to write, create, rename or delete
   (Linux 5.13 and later).
@@ -17,6 +18,8 @@ import signal
 import struct
 import sys
 from pathlib import Path
+
+from ingestion.parsers.no_sockets import forbid_sockets
 
 _OPEN_FILES = 64
 _CLONE_NEWUSER = 0x10000000
@@ -77,6 +80,8 @@ def _enter_linux() -> list[str]:
         held.append("dies_with_parent")
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
         held.append("no_new_privileges")
+        if forbid_sockets(libc):
+            held.append("no_sockets")
     # Root needs no user namespace, and would lose in one the right to read other users' files.
     if libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
         held.append("no_network")
