@@ -25,7 +25,9 @@ from benchmarks.table import Row, seconds, show
 
 # Documents and paragraphs (of about 150 tokens) in each: so many that the first document's way
 # through an empty pipeline and the last one's are a small part of the whole.
-_SHAPES = ((1000, 1), (80, 10), (40, 40))
+_SHAPES = ((3000, 1), (300, 10), (100, 40))
+# The baselines have no beginning and no end that would count: a part of them says how fast they are.
+_BASELINE_PASSAGES = 1000
 _CHUNK_TOKENS = 200
 _ROUNDS = 3
 
@@ -62,28 +64,29 @@ def _compare(product: Product, encoder: Alone, documents: int, per_document: int
     texts = [
         "\n\n".join(passages[n * per_document : (n + 1) * per_document]) for n in range(documents)
     ]
+    part = min(documents, _BASELINE_PASSAGES // per_document)
     with tempfile.TemporaryDirectory() as folder:
-        for number, text in enumerate(texts):
+        for number, text in enumerate(texts[:part]):
             Path(folder, f"{number}.txt").write_text(text, encoding="utf-8")
         rounds = [
             (
-                asyncio.run(_ingest(product, texts)),
-                seconds(lambda: _index(Path(folder))),
-                seconds(lambda: encoder.encode(passages)),
+                documents / asyncio.run(_ingest(product, texts)),
+                part / seconds(lambda: _index(Path(folder))),
+                part / seconds(lambda: encoder.encode(passages[: part * per_document])),
             )
             for _ in range(_ROUNDS)
         ]
-    ours, theirs, alone = map(min, zip(*rounds, strict=True))
+    ours, theirs, alone = map(max, zip(*rounds, strict=True))
     what = f"ingest {documents} documents of {per_document} passages, upload to searchable"
-    rates = [f"{documents / each:.1f} documents/s" for each in (ours, theirs, alone)]
+    rates = [f"{rate:.1f} documents/s" for rate in (ours, theirs, alone)]
     return [
-        Row(what, rates[0], f"llama-index-core {rates[1]}", theirs / ours),
-        Row(what, rates[0], f"the encoder alone {rates[2]}", alone / ours),
+        Row(what, rates[0], f"llama-index-core {rates[1]}", ours / theirs),
+        Row(what, rates[0], f"the encoder alone {rates[2]}", ours / alone),
     ]
 
 
 def run() -> list[Row]:
-    """Documents per second of both shapes."""
+    """Documents per second of each shape."""
     encoder = Alone()
     texts = paragraphs(8)
     baseline.encode(texts)

@@ -28,7 +28,7 @@ QUEUE_NAME = "agentex:jobs"
 # A job that its own request pushes within this time is not the sweeper's business.
 _SWEEP_AFTER = timedelta(seconds=2)
 _SWEEP_BATCH = 500
-_PUSH_SECONDS = 2
+_PUSH_SECONDS = 1
 _RUNNING_PREFIX = "agentex:running:"
 _SHOWN_SECONDS = 15
 _SHOWN_AFTER_SECONDS = 1.0

@@ -154,7 +154,8 @@ def test_upload_is_taken_while_redis_is_frozen_and_processed_later(healthy_embed
     with server.frozen("redis"):
         started = time.monotonic()
         document_id = caller.upload(kb_id, "a.md", text(1, parts=2))
-        assert time.monotonic() - started < 8
+        # A request waits for Redis for a second and a half at most; the machine may be busy.
+        assert time.monotonic() - started < 5
         caller.delete(f"/knowledge-bases/{kb_id}/documents/{doomed}")
         assert server.count("outbox_job") > 0
     eventually(lambda: server.count("document", id=doomed) == 0, seconds=DEADLINE)
