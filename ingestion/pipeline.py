@@ -24,6 +24,7 @@ from ingestion.parsers.limits import Limits
 from ingestion.points import Origin, points_of
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
+from ingestion.stoppable import on_stoppable_thread
 from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
 from kb_service import completing, documents, leases
@@ -187,8 +188,9 @@ async def _split(
     await progress.reach(DocumentStage.SPLITTING, 0)
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]
-    pieces = await to_thread.run_sync(
-        lambda: list(split(parsed, sizes=sizes, counter=space.counter))
+    # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
+    pieces = await on_stoppable_thread(
+        lambda stop: list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
     )
     if not pieces:
         raise ParseFailure(FailureReason.EMPTY_TEXT)

@@ -1,13 +1,11 @@
 """Cuts a document as a knowledge base would, so that a person can look before committing to it."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import Event
-
-from anyio import to_thread
 
 from core.errors import PreviewBusy, UnreadableFile
 from core.settings import Settings
@@ -18,6 +16,7 @@ from ingestion.parsers.limits import Limits
 from ingestion.parsers.recognition import Recognition
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
+from ingestion.stoppable import Stop, on_stoppable_thread
 from kb_service.knowledge_bases import Splitting
 from kb_service.text.tokens import TokenCounter
 
@@ -119,22 +118,17 @@ class SplitPreviewer:
 
     async def _made(self, request: SplitRequest) -> SplitPreview:
         parsed = await self._parser.parse(request.path, request.media_type, limits=self._limits)
-        stop = Event()
-        try:
-            # A thread can't be killed: it looks at the event after each piece.
-            preview = await to_thread.run_sync(_cut, request, parsed, stop, abandon_on_cancel=True)
-        finally:
-            stop.set()
+        preview = await on_stoppable_thread(partial(_cut, request, parsed))
         if not preview.total:
             raise ParseFailure(FailureReason.EMPTY_TEXT)
         return preview
 
 
-def _cut(request: SplitRequest, parsed: Parsed, stop: Event) -> SplitPreview:
+def _cut(request: SplitRequest, parsed: Parsed, stop: Stop) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]
-    pieces = _until(stop, split(parsed, sizes=sizes, counter=request.counter))
+    pieces = stop.until(split(parsed, sizes=sizes, counter=request.counter))
     shown = list(islice(pieces, request.most))
     counts = [(piece.token_count, len(piece.windows)) for piece in shown]
     counts += [(piece.token_count, len(piece.windows)) for piece in pieces]
@@ -149,13 +143,6 @@ def _cut(request: SplitRequest, parsed: Parsed, stop: Event) -> SplitPreview:
         pages=parsed.pages,
         warnings=parsed.warnings,
     )
-
-
-def _until(stop: Event, pieces: Iterator[Piece]) -> Iterator[Piece]:
-    for piece in pieces:
-        if stop.is_set():
-            return
-        yield piece
 
 
 def _unreadable(failure: ParseFailure) -> UnreadableFile:
