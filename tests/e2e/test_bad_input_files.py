@@ -3,11 +3,15 @@
 import io
 import json
 import random
+import time
 import unicodedata
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from uuid import uuid4
 
+import psutil
 import pytest
 
 from core.errors import ErrorCode
@@ -171,7 +175,9 @@ def test_upload_without_a_declared_size_is_cut_at_the_limit(someone: Api, kb: st
     check_error(answer, ErrorCode.FILE_TOO_LARGE)
 
 
-def upload_head(server: Server, caller: Api, kb_id: str, length: int) -> bytes:
+def upload_head(server: Server, caller: Api, kb_id: str, length: int | None) -> bytes:
+    """The first lines of an upload; in chunks of the client's choice if it has no length."""
+    chunked = {"Transfer-Encoding": "chunked"}
     return head(
         "POST",
         f"/api/v1/knowledge-bases/{kb_id}/documents",
@@ -179,7 +185,7 @@ def upload_head(server: Server, caller: Api, kb_id: str, length: int) -> bytes:
             "Host": f"{server.settings.host}:{server.settings.port}",
             **caller.headers,
             "Content-Type": CONTENT_TYPE,
-            "Content-Length": str(length),
+            **(chunked if length is None else {"Content-Length": str(length)}),
         },
     )
 
@@ -209,6 +215,36 @@ def test_upload_broken_off_half_way_is_no_crash(server: Server, someone: Api, kb
     eventually(lambda: log.read_text().count(f"/{kb}/documents") >= 1, what="the end is logged")
     lines = [json.loads(line) for line in log.read_text().splitlines() if kb in line]
     assert [line["event"] for line in lines if line["level"] in {"error", "critical"}] == []
+
+
+def unlinked(server: Server) -> set[str]:
+    """The files that the API's processes hold open and that have no name any more."""
+    api = psutil.Process(server.parts["api"]["pid"])
+    found: set[str] = set()
+    for process in (api, *api.children(recursive=True)):
+        for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                found.add(f"{process.pid} {descriptor.readlink()}")
+    return {name for name in found if name.endswith("(deleted)")}
+
+
+@one_shape
+def test_upload_byte_by_byte_that_is_given_up_leaves_no_temporary_file(
+    server: Server, someone: Api, kb: str
+):
+    before = unlinked(server)
+    # From one megabyte on, what has arrived lies on the disk.
+    start = file_part("a.txt", b"x" * 1_200_000)[:-2]
+    with connection(server) as link:
+        link.sendall(upload_head(server, someone, kb, None))
+        link.sendall(b"%x\r\n%s\r\n" % (len(start), start))
+        eventually(lambda: unlinked(server) - before, what="it lies on the disk")
+        for _ in range(3):
+            time.sleep(1)
+            link.sendall(b"1\r\nx\r\n")
+        assert unlinked(server) - before
+        someone.get("/users/me")
+    eventually(lambda: unlinked(server) <= before, seconds=60, what="the temporary file is gone")
 
 
 def test_upload_into_an_unknown_knowledge_base_is_not_found(server: Server, someone: Api):
