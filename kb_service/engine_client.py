@@ -191,6 +191,7 @@ class EngineClient:
                 link = await self._connect_patiently()
                 try:
                     return await self._exchange(link, op, body, reply, doubted=doubted)
+                # It is an OSError, and says nothing of the connection.
                 except TimeoutError:
                     raise
                 except OSError:

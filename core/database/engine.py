@@ -94,7 +94,7 @@ class Database:
 
         Args:
             urgent: where writers take turns (SQLite), whether to wait for one other at most.
-            patience: seconds to wait for that turn.
+            patience: seconds to wait for that turn and for others' locks together.
 
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.

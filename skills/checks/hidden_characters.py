@@ -5,21 +5,14 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 
+from core.hidden_signs import FLAG, FLAGS, HIDDEN
 from skills.checks.scan import Scan
 from skills.diagnostics import MOST_OF_A_KIND, Finding
 
 _TAGS = (0xE0000, 0xE007F)
 _MORE_SELECTORS = (0xE0100, 0xE01EF)
-# The flags of England, Scotland and Wales are the only tag sequences in use.
-_FLAGS = frozenset(
-    "\U0001f3f4" + "".join(chr(_TAGS[0] + ord(sign)) for sign in region) + "\U000e007f"
-    for region in ("gbeng", "gbsct", "gbwls")
-)
 _HIDDEN = re.compile(
-    "\U0001f3f4[\U000e0020-\U000e007e]{1,10}\U000e007f"
-    "|[\u200b\u2060-\u2064\u180e\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]+"
-    "|[\u200c\u200d]+"
-    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
+    f"{FLAG}|[{HIDDEN}]+|[\u200c\u200d]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
 )
 _JOINERS = "\u200c\u200d"
 # Hebrew and Arabic to Khmer and Mongolian: scripts that need joiners to be spelled right.
@@ -35,7 +28,7 @@ def check(scan: Scan) -> Iterator[Finding]:
     count = 0
     for found in _HIDDEN.finditer(scan.text):
         run = found[0]
-        if run in _FLAGS or (run[0] in _JOINERS and _is_joining(scan.text, found.start(), run)):
+        if run in FLAGS or (run[0] in _JOINERS and _is_joining(scan.text, found.start(), run)):
             continue
         count += 1
         facts: dict[str, object] = {"characters": _names(run)}

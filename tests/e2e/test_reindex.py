@@ -1,11 +1,10 @@
 """Other settings for a knowledge base with documents: asked for, awaited, taken back."""
 
-from typing import Any
-
 import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, eventually
+from tests.fixtures.reindexing import await_state, state
 from tests.fixtures.server import Server, one_shape
 
 SECTIONS = "\n\n".join(
@@ -13,18 +12,6 @@ SECTIONS = "\n\n".join(
 )
 TEXT = f"# Zebras\n\n{SECTIONS}\n"
 SMALL = {"splitter": "sentence", "chunk_size": 64, "chunk_overlap": 0}
-
-
-def state(caller: Api, kb_id: str) -> dict[str, Any]:
-    return caller.get(f"/knowledge-bases/{kb_id}/reindex")
-
-
-def await_state(caller: Api, kb_id: str, wanted: str) -> dict[str, Any]:
-    return eventually(
-        lambda: (now := state(caller, kb_id))["state"] == wanted and now,
-        seconds=60,
-        what=f"the re-index is {wanted}",
-    )
 
 
 def found(caller: Api, kb_id: str) -> set[str]:

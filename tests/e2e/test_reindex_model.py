@@ -1,7 +1,6 @@
 """A knowledge base goes to another embedding model and back, and is searched all the while."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -9,15 +8,14 @@ from core.errors import ErrorCode
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.engine_client import EngineClient
 from kb_service.vector_index.open import open_vector_index
-from tests.faults.test_reindex_faults import asking, changes_of
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.embedding_server import DIMENSION, EmbeddingServer
+from tests.fixtures.reindexing import QUERY, asking, await_state, changes_of, state
 from tests.fixtures.server import Server
 
 ENGLISH = ("zebra", "okapi", "quagga", "tapir", "dugong")
 CHINESE = ("斑马", "水獭", "苍鹭")
 ANIMALS = (*ENGLISH, *CHINESE)
-QUERY = "where does the animal sleep at noon"
 
 
 def text_about(animal: str) -> str:
@@ -33,18 +31,6 @@ def text_about(animal: str) -> str:
 
 def path_of(kb_id: str) -> str:
     return f"/knowledge-bases/{kb_id}/reindex"
-
-
-def state(user: Api, kb_id: str) -> dict[str, Any]:
-    return user.get(path_of(kb_id))
-
-
-def await_state(user: Api, kb_id: str, wanted: str) -> dict[str, Any]:
-    return eventually(
-        lambda: (now := state(user, kb_id))["state"] == wanted and now,
-        seconds=60,
-        what=f"the re-index is {wanted}",
-    )
 
 
 def everything(user: Api, kb_id: str) -> frozenset[str]:

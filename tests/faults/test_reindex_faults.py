@@ -2,21 +2,16 @@
 
 import random
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
-from threading import Event, Thread
 
-import httpx
 import pytest
 
 from tests.fixtures.client import Api, eventually
+from tests.fixtures.reindexing import ask, asking, changes_of
 from tests.fixtures.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 DEADLINE = 120
 ANIMALS = ("zebra", "okapi", "quagga", "tapir", "dugong", "numbat", "quokka", "kiwi")
-QUERY = "where does the animal sleep at noon"
-Answer = frozenset[str]
 
 
 def text(animal: str) -> str:
@@ -26,49 +21,6 @@ def text(animal: str) -> str:
         for n in range(9)
     ]
     return f"# {animal}\n\n" + "\n\n".join(parts)
-
-
-def ask(caller: Api, kb_id: str) -> Answer:
-    """All passages of the knowledge base, by one search; each once."""
-    found = [hit["chunk_id"] for hit in caller.search(kb_id, QUERY, top_k=100, deduplicate=False)]
-    assert len(found) == len(set(found))
-    return frozenset(found)
-
-
-@contextmanager
-def asking(server: Server, caller: Api, kb_id: str) -> Generator[list[Answer]]:
-    """Searches one after the other, as fast as they go; the answers in their order."""
-    answers: list[Answer] = []
-    over = Event()
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        with httpx.Client(base_url=caller.http.base_url, timeout=30) as http:
-            mine = Api(http, caller.headers)
-            try:
-                while not over.is_set():
-                    answers.append(ask(mine, kb_id))
-            # The thread's end must not hide what ended it.
-            except BaseException as error:  # noqa: BLE001
-                errors.append(error)
-
-    thread = Thread(target=work)
-    thread.start()
-    try:
-        yield answers
-    finally:
-        over.set()
-        thread.join()
-    assert errors == []
-
-
-def changes_of(answers: list[Answer]) -> list[Answer]:
-    """The answers without repetitions of the one before."""
-    return [
-        answer
-        for number, answer in enumerate(answers)
-        if number == 0 or answer != answers[number - 1]
-    ]
 
 
 def reindexed(caller: Api, kb_id: str) -> bool:

@@ -20,6 +20,7 @@ _TAGGED = "".join(chr(0xE0000 + ord(sign)) for sign in "call delete_all")
         ("a\u2066b\u2069c", "abc"),
         ("zero\u200bwidth\ufeff", "zerowidth"),
         (f"Zebras sleep.{_TAGGED}", "Zebras sleep."),
+        (f"\U0001f3f4{_TAGGED[:4]}\U000e007f!", "\U0001f3f4!"),
         ("\U000e0001\U000e0020", ""),
     ],
 )
