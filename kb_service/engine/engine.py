@@ -17,8 +17,9 @@ from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.local import lanes_of
 from kb_service.embeddings.messages import EmbedReply, EmbedRequest
 from kb_service.engine.holdings import Holdings
+from kb_service.engine.lanes import Steps
 from kb_service.engine.operations import Part, Task, parse
-from kb_service.engine.schedule import Schedule, Steps
+from kb_service.engine.schedule import Schedule
 from kb_service.engine.served_index import Place, ServedIndex
 from kb_service.engine.upkeep import Policy, Upkeep
 from kb_service.vector_index.messages import QueryReply, SearchReply, SearchRequest

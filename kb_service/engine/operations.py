@@ -14,7 +14,7 @@ from core.errors import InvalidRequest
 from kb_service.embeddings.local import Unit
 from kb_service.embeddings.messages import EmbedReply, EmbedRequest, pack_vectors
 from kb_service.engine.holdings import Holdings
-from kb_service.engine.schedule import Steps
+from kb_service.engine.lanes import Steps
 from kb_service.vector_index.messages import (
     CountReply,
     CountRequest,

@@ -5,27 +5,14 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from kb_service.embeddings.local import Unit
+from kb_service.engine.lanes import Job, Lanes, Steps, Urgency
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
-
-Steps = Generator[Sequence[Unit] | None, None, object]
-"""Work that pauses wherever something more urgent may go first; its return value is the answer.
-
-It yields None for a mere pause, or units that must be done before it goes on.
-"""
-
-
-@dataclass(eq=False)
-class _Job:
-    steps: Steps
-    answer: asyncio.Future[object]
-    units: deque[Unit] = field(default_factory=deque[Unit])
-    busy_lanes: int = 0
 
 
 class Schedule:
@@ -60,22 +47,16 @@ class Schedule:
         rest: float = _REST_SECONDS,
     ) -> None:
         self._thread = thread
-        self._lanes = lanes
-        self._width = width
-        self._patience = patience
-        self._rest = rest
-        self._urgent: deque[_Job] = deque()
-        self._patient: deque[_Job] = deque()
-        self._divided: deque[_Job] = deque()
+        self._urgency = Urgency(rest)
+        self._lanes = Lanes(
+            lanes, width, self._urgency, patience=patience, finished=self._queue_again
+        )
+        self._urgent: deque[Job] = deque()
+        self._patient: deque[Job] = deque()
         self._open = 0
-        self._urgent_open = 0
-        self._calm = asyncio.Event()
-        self._calm.set()
         self._wake = asyncio.Event()
-        self._wake_lanes = asyncio.Event()
-        self._steps_under_way = 0
+        self._is_stepping = False
         self._last_work = time.monotonic()
-        self._last_urgent = -rest
 
     @property
     def waiting(self) -> int:
@@ -97,14 +78,14 @@ class Schedule:
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a
                 tenth of such a job.
         """
-        if urgent and brief and not self._steps_under_way:
+        if urgent and brief and not (self._is_stepping or self._lanes.is_busy):
             return self._do_at_once(steps)
-        job = _Job(steps, asyncio.get_running_loop().create_future())
+        job = Job(steps, asyncio.get_running_loop().create_future())
         (self._urgent if urgent else self._patient).append(job)
         self._wake.set()
         self._open += 1
         try:
-            with self._urgently() if urgent else nullcontext():
+            with self._urgency.under_way() if urgent else nullcontext():
                 return await job.answer
         finally:
             self._open -= 1
@@ -113,7 +94,7 @@ class Schedule:
     def _do_at_once(self, steps: Steps) -> object:
         # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
         # have one owner.
-        self._last_urgent = time.monotonic()
+        self._urgency.note()
         try:
             return _step(steps, True).value
         finally:
@@ -121,31 +102,17 @@ class Schedule:
 
     @contextmanager
     def _step_under_way(self) -> Generator[None]:
-        self._steps_under_way += 1
+        self._is_stepping = True
         try:
             yield
         finally:
-            self._steps_under_way -= 1
-
-    @contextmanager
-    def _urgently(self) -> Generator[None]:
-        self._urgent_open += 1
-        self._last_urgent = time.monotonic()
-        self._calm.clear()
-        try:
-            yield
-        finally:
-            self._urgent_open -= 1
-            if not self._urgent_open:
-                self._calm.set()
+            self._is_stepping = False
 
     async def work(self) -> None:
         """Serve the queues until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._serve_thread())
-            group.create_task(self._serve_lane(rests=self._width > 1))
-            for _ in range(self._width - 1):
-                group.create_task(self._serve_lane(rests=False))
+            group.create_task(self._lanes.work())
 
     async def _serve_thread(self) -> None:
         while True:
@@ -157,7 +124,7 @@ class Schedule:
                 self._wake.clear()
                 await self._wake.wait()
 
-    async def _advance(self, job: _Job, *, whole: bool) -> None:
+    async def _advance(self, job: Job, *, whole: bool) -> None:
         if job.answer.done():
             job.steps.close()
             return
@@ -167,64 +134,18 @@ class Schedule:
                 step = await loop.run_in_executor(self._thread, _step, job.steps, whole)
         # A process edge: whatever a job raises is its caller's answer, never the loop's end.
         except Exception as error:  # noqa: BLE001
-            _break(job, error)
+            job.fail(error)
             return
-        if not step.is_last:
-            job.units.extend(step.units)
+        if step.units:
+            self._lanes.add(job, step.units)
+        elif not step.is_last:
             self._queue_again(job)
         elif not job.answer.done():
             job.answer.set_result(step.value)
 
-    def _queue_again(self, job: _Job) -> None:
-        if job.units:
-            self._divided.append(job)
-            self._wake_lanes.set()
-        elif not job.busy_lanes:
-            self._patient.append(job)
-            self._wake.set()
-
-    async def _serve_lane(self, *, rests: bool) -> None:
-        while True:
-            if not self._divided:
-                self._wake_lanes.clear()
-                await self._wake_lanes.wait()
-            if rests:
-                await self._rest_out()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._patience):
-                    await self._calm.wait()
-            # Another lane may have taken the last one meanwhile.
-            if self._divided:
-                await self._do_next_unit()
-
-    async def _rest_out(self) -> None:
-        while True:
-            left = self._last_urgent + self._rest - time.monotonic()
-            if left <= 0:
-                return
-            await asyncio.sleep(left)
-
-    async def _do_next_unit(self) -> None:
-        job = self._divided.popleft()
-        unit = job.units.popleft()
-        if job.units:
-            self._divided.append(job)
-        job.busy_lanes += 1
-        try:
-            if not job.answer.done():
-                with self._step_under_way():
-                    await asyncio.get_running_loop().run_in_executor(self._lanes, unit)
-        except Exception as error:  # noqa: BLE001 - as for the thread's steps
-            _break(job, error)
-        finally:
-            job.busy_lanes -= 1
-        if not job.units:
-            self._queue_again(job)
-
-
-def _break(job: _Job, error: Exception) -> None:
-    if not job.answer.done():
-        job.answer.set_exception(error)
+    def _queue_again(self, job: Job) -> None:
+        self._patient.append(job)
+        self._wake.set()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kb_service.embeddings.local import Unit
-from kb_service.engine.schedule import Schedule, Steps
+from kb_service.engine.lanes import Steps
+from kb_service.engine.schedule import Schedule
 
 pytestmark = pytest.mark.anyio
 

@@ -16,10 +16,6 @@ from kb_service.embeddings.minilm.backends import Backend, Forward, load_forward
 from kb_service.embeddings.minilm.files import TOKENIZER, prepare
 from kb_service.embeddings.protocol import Vectors
 
-# Padded tokens of one batch, which one thread encodes, and for which a question waits at most.
-# Fewer cost as much a token down to 192; with 1,024 the layers' outputs no longer fit a core's
-# cache: 132 and 118 passages a second.
-_BATCH_TOKENS = 256
 # The model's window without [CLS] and [SEP].
 _WINDOW_TOKENS = DEFAULT.window_tokens - 2
 # Bounds the work one absurd text can cause; splitters stay far below.
@@ -94,7 +90,7 @@ class MiniLm:
             ``float32`` of shape (len(texts), 384), rows of length 1 (generator's return value).
         """
         batches: list[list[_Window]] = []
-        yield [lambda: batches.extend(_batches(self._windows(texts, whole)))]
+        yield [lambda: batches.extend(self._batches(self._windows(texts, whole)))]
         pooled: dict[int, Vectors] = {}
 
         def pool(number: int) -> None:
@@ -116,6 +112,18 @@ class MiniLm:
             pieces = _equal_pieces(ids) if whole else [ids[:_WINDOW_TOKENS]]
             windows += [_Window(position, [self._first, *ids, self._last]) for ids in pieces]
         return windows
+
+    def _batches(self, windows: list[_Window]) -> Iterator[list[_Window]]:
+        """Of windows of about one length, few enough for one thread."""
+        most = self.backend.batch_tokens
+        batch: list[_Window] = []
+        for window in sorted(windows, key=lambda window: len(window.ids)):
+            if batch and (len(batch) + 1) * len(window.ids) > most:
+                yield batch
+                batch = []
+            batch.append(window)
+        if batch:
+            yield batch
 
     def _pool(self, batch: Sequence[_Window]) -> Vectors:
         """Masked mean of the last hidden states, normalised; (len(batch), 384)."""
@@ -146,14 +154,3 @@ def _equal_pieces(ids: list[int]) -> list[list[int]]:
     count = max(1, math.ceil(len(ids) / _WINDOW_TOKENS))
     size = max(1, math.ceil(len(ids) / count))
     return [ids[start : start + size] for start in range(0, len(ids), size)] or [[]]
-
-
-def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
-    batch: list[_Window] = []
-    for window in sorted(windows, key=lambda window: len(window.ids)):
-        if batch and (len(batch) + 1) * len(window.ids) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(window)
-    if batch:
-        yield batch
