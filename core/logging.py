@@ -105,5 +105,5 @@ def configure_logging(settings: Settings, *, part: str) -> None:
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """A logger; events are short facts (``document.completed``), everything else is a field."""
+    """A logger; events are short facts (``documents.completed``), everything else is a field."""
     return structlog.stdlib.get_logger(name)

@@ -1,11 +1,15 @@
 """Several parser children: one document that takes its whole time holds up no other."""
 
 import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ingestion.parsers.child import ParserChild
 from ingestion.parsers.elements import Parsed
+from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import Request
 from ingestion.parsers.recognition import Recognition
 
 
@@ -26,9 +30,19 @@ class ParserPool:
 
     async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
         """Parse one file in the next idle child; see ``ParserChild.parse`` for the errors."""
+        async with self._next_idle() as child:
+            return await child.parse(path, media_type, limits=limits)
+
+    async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
+        """Parse small files in the next idle child; see ``ParserChild.parse_each``."""
+        async with self._next_idle() as child:
+            return await child.parse_each(requests)
+
+    @asynccontextmanager
+    async def _next_idle(self) -> AsyncGenerator[ParserChild]:
         child = await self._idle.get()
         try:
-            return await child.parse(path, media_type, limits=limits)
+            yield child
         finally:
             self._idle.put_nowait(child)
 

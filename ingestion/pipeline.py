@@ -7,6 +7,7 @@ one transaction for all. Each keeps a lease and an end of its own.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,10 +22,11 @@ from ingestion.holding import hold
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import Request
 from ingestion.points import Origin, points_of
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
-from ingestion.stoppable import on_stoppable_thread
+from ingestion.stoppable import Stop, on_stoppable_thread
 from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
 from kb_service import completing, documents, leases
@@ -99,16 +101,18 @@ async def _work_on_each(bench: Workbench, bundle: Sequence[Taken]) -> None:
 
 async def _renew(bench: Workbench, bundle: Sequence[Taken]) -> bool:
     """Renew the leases; False when none is left."""
-    return any([await _advance(bench, one) for one in bundle])
+    return await _advance(bench, bundle)
 
 
 async def _advance(
-    bench: Workbench, one: Taken, stage: DocumentStage | None = None, percent: int | None = None
+    bench: Workbench,
+    bundle: Sequence[Taken],
+    stage: DocumentStage | None = None,
+    percent: int | None = None,
 ) -> bool:
-    seconds = bench.settings.lease_seconds
-    # Each in a transaction of its own: rows that are locked together may lock others out.
+    held, seconds = [one.lease for one in bundle], bench.settings.lease_seconds
     async with unit_of_work(bench.database) as work:
-        return await leases.advance(work, one.lease, seconds=seconds, stage=stage, progress=percent)
+        return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
 class _Progress:
@@ -127,7 +131,7 @@ class _Progress:
         """
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
-        if not any([await _advance(self._bench, one, stage, percent) for one in self._bundle]):
+        if not await _advance(self._bench, self._bundle, stage, percent):
             raise LeaseLost
         self._written = time.monotonic()
 
@@ -146,25 +150,21 @@ _End = Flip | Exception
 
 async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
     """Process documents together; how each ended, in their order."""
-    ends: list[_End] = [LeaseLost() for _ in bundle]
     progress = _Progress(bench, bundle)
     space = bench.spaces.of(bundle[0].making.embedding_model)
-    ready: dict[int, _Split] = {}
-    for number, one in enumerate(bundle):
-        try:
-            ready[number] = await _split(bench, progress, space, one)
-        except LeaseLost:
-            raise
-        except Exception as error:  # noqa: BLE001 - one that can't be read ends by itself
-            ends[number] = error
+    parsed = await _parse_each(bench, [one.document for one in bundle])
+    await progress.reach(DocumentStage.SPLITTING, 0)
+    splits = await _split_each(space, list(zip(bundle, parsed, strict=True)))
+    ready = [one for one in splits if isinstance(one, _Split)]
     if not ready:
-        return ends
-    outcomes = await _index(space, progress, list(ready.values()))
-    tries = [(split.taken.lease, one) for split, one in zip(ready.values(), outcomes, strict=True)]
+        return [one for one in splits if isinstance(one, Exception)]
+    outcomes = await _index(space, progress, ready)
+    tries = [(split.taken.lease, one) for split, one in zip(ready, outcomes, strict=True)]
     flips = await _complete(bench, tries)
-    for number, split in ready.items():
-        ends[number] = flips[split.taken.document.id] or LeaseLost()
-    return ends
+    return [
+        one if isinstance(one, Exception) else flips[one.taken.document.id] or LeaseLost()
+        for one in splits
+    ]
 
 
 async def _complete(
@@ -180,33 +180,42 @@ async def _complete(
     return flips
 
 
-async def _split(
-    bench: Workbench, progress: _Progress, space: EmbeddingSpace, taken: Taken
-) -> _Split:
+async def _split_each(
+    space: EmbeddingSpace, parsed: Sequence[tuple[Taken, Parsed | Exception]]
+) -> list[_Split | Exception]:
+    # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
+    return await on_stoppable_thread(
+        lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
+    )
+
+
+def _split(
+    stop: Stop, space: EmbeddingSpace, taken: Taken, parsed: Parsed | Exception
+) -> _Split | Exception:
+    if isinstance(parsed, Exception):
+        return parsed
     splitting = taken.making.splitting
-    parsed = await _parse(bench, taken.document)
-    await progress.reach(DocumentStage.SPLITTING, 0)
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]
-    # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    pieces = await on_stoppable_thread(
-        lambda stop: list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
-    )
-    if not pieces:
-        raise ParseFailure(FailureReason.EMPTY_TEXT)
-    return _Split(taken, parsed, pieces)
+    try:
+        pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
+    except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself
+        return error
+    return _Split(taken, parsed, pieces) if pieces else ParseFailure(FailureReason.EMPTY_TEXT)
 
 
 async def _end(bench: Workbench, bundle: Sequence[Taken], ends: Sequence[_End]) -> None:
-    flips: list[Flip] = []
-    for one, end in zip(bundle, ends, strict=True):
+    ended = list(zip(bundle, ends, strict=True))
+    completed = [(one, end) for one, end in ended if isinstance(end, Flip)]
+    if completed:
+        # One line for all: what is written of each is a part of a small one's work.
+        log.info("documents.completed", document_ids=[one.document.id for one, _ in completed])
+    for one, end in ended:
         if isinstance(end, Exception):
             await end_badly(bench, one.lease, one.document, end)
-            continue
-        log.info("document.completed", document_id=one.document.id)
-        await _try_follow_up(one.document, partial(_tidy, bench, one.document, end))
-        flips.append(end)
-    if any(flip.is_reindexing for flip in flips):
+    for one, flip in completed:
+        await _try_follow_up(one.document, partial(_tidy, bench, one.document, flip))
+    if any(flip.is_reindexing for _, flip in completed):
         base = bundle[0].document.knowledge_base_id
         await _try_follow_up(bundle[0].document, partial(reindex.go_on, bench, base))
 
@@ -230,7 +239,7 @@ async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
             await bench.store.delete(key)
 
 
-async def _parse(bench: Workbench, document: Document) -> Parsed:
+async def _parse_each(bench: Workbench, documents: Sequence[Document]) -> list[Parsed | Exception]:
     settings = bench.settings
     limits = Limits(
         seconds=settings.parse_timeout_seconds,
@@ -238,8 +247,21 @@ async def _parse(bench: Workbench, document: Document) -> Parsed:
         output_characters=settings.parse_output_characters,
         recognition_seconds=settings.ocr_timeout_seconds,
     )
-    async with bench.store.local_copy(document.storage_key) as path:
-        return await bench.parser.parse(path, document.media_type, limits=limits)
+    requests: dict[str, Request] = {}
+    parsed: dict[str, Parsed | Exception] = {}
+    async with AsyncExitStack() as copies:
+        for one in documents:
+            try:
+                copy = bench.store.local_copy(one.storage_key)
+                path = await copies.enter_async_context(copy)
+            except Exception as error:  # noqa: BLE001 - one whose file is away ends by itself
+                parsed[one.id] = error
+            else:
+                requests[one.id] = Request(path, one.media_type, limits)
+        if requests:
+            outcomes = await bench.parser.parse_each(list(requests.values()))
+            parsed |= zip(requests, outcomes, strict=True)
+    return [parsed[one.id] for one in documents]
 
 
 async def _index(

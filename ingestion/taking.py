@@ -15,8 +15,8 @@ from kb_service.models import Document, KnowledgeBase
 _BUNDLE = Companions(
     # Read in milliseconds, whatever is in them: none keeps the others waiting.
     media_types=("text/plain", "text/markdown"),
-    documents=31,
-    total_bytes=32 * 1024,
+    documents=63,
+    total_bytes=64 * 1024,
 )
 
 

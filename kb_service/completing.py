@@ -28,7 +28,7 @@ from sqlmodel import col
 from core.database.clock import database_now
 from core.database.types import UtcDateTime
 from core.database.unit_of_work import UnitOfWork
-from kb_service.leases import Lease, held, held_by
+from kb_service.leases import Lease, held, held_by, held_by_each, held_each
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 # Making and sending rows holds up the event loop: about 5 ms for this many.
@@ -91,41 +91,54 @@ async def complete_each(
         of them: who waits for one while it holds the others may be waited for.
     """
     connection = await work.session.connection()
-    places = await _places(connection, [lease for lease, _ in tries])
+    leases = [lease for lease, _ in tries]
+    places = await _places(connection, leases)
     now = await database_now(work.session)
-    flips: dict[str, Flip | None] = {}
-    superseded: list[dict[str, object]] = []
-    chunks: list[Iterable[Mapping[str, object]]] = []
-    free = await _free(connection, list(places)) if len(tries) > 1 else set(places)
+    free = await _free(connection, leases) if len(tries) > 1 else set(places)
+    held = await _held(connection, [lease for lease in leases if lease.document_id in free])
+    done: list[tuple[Lease, Outcome, Flip]] = []
+    flips: dict[str, Flip | None] = dict.fromkeys(free)
     for lease, outcome in tries:
-        id_, flip = lease.document_id, places[lease.document_id]
-        if id_ not in free:
-            continue
-        if flip is None or not await _finish(connection, lease, outcome, flip, now):
-            flips[id_] = None
-            continue
-        flips[id_] = flip
-        # Revisions are counted from 1.
-        kept = max(flip.shown - {lease.revision}, default=0)
-        superseded.append({"of_document": id_, "kept": kept})
-        chunks.append(outcome.chunks)
-    if superseded:
-        await connection.execute(_superseded(), superseded)
-        await _insert(connection, chain.from_iterable(chunks))
+        flip = places[lease.document_id]
+        if flip is not None and lease.document_id in held:
+            flips[lease.document_id] = flip
+            done.append((lease, outcome, flip))
+    if done:
+        await _finish(connection, done, now)
+        await connection.execute(_superseded(), [_kept(lease, flip) for lease, _, flip in done])
+        await _insert(connection, chain.from_iterable(outcome.chunks for _, outcome, _ in done))
     return flips
 
 
-async def _free(connection: AsyncConnection, document_ids: Sequence[str]) -> set[str]:
+def _kept(lease: Lease, flip: Flip) -> dict[str, object]:
+    # Revisions are counted from 1.
+    kept = max(flip.shown - {lease.revision}, default=0)
+    return {"of_document": lease.document_id, "kept": kept}
+
+
+async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents that nobody else is changing; they stay so until the transaction ends."""
-    found = await connection.execute(_unheld(), {"of_documents": document_ids})
-    return set(found.scalars())
+    asked = {"of_documents": [lease.document_id for lease in leases]}
+    return set((await connection.execute(_unlocked(), asked)).scalars())
 
 
 @cache
-def _unheld() -> Select[str]:
+def _unlocked() -> Select[str]:
     query = select(col(Document.id))
     query = query.where(col(Document.id).in_(bindparam("of_documents", expanding=True)))
     return query.with_for_update(skip_locked=True)
+
+
+async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+    """The documents whose leases still hold, which nobody can take away until the transaction ends."""
+    if not leases:
+        return set()
+    return set((await connection.execute(_in_hand(), held_by_each(leases))).scalars())
+
+
+@cache
+def _in_hand() -> Select[str]:
+    return select(col(Document.id)).where(*held_each()).with_for_update()
 
 
 async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, Flip | None]:
@@ -169,9 +182,18 @@ def _standing() -> Select[*tuple[Any, ...]]:
 
 
 async def _finish(
-    connection: AsyncConnection, lease: Lease, outcome: Outcome, flip: Flip, now: datetime
-) -> bool:
-    values = {
+    connection: AsyncConnection, done: Sequence[tuple[Lease, Outcome, Flip]], now: datetime
+) -> None:
+    shadows = [_values(lease, outcome, now) for lease, outcome, flip in done if flip.is_shadow]
+    others = [_values(lease, outcome, now) for lease, outcome, flip in done if not flip.is_shadow]
+    if shadows:
+        await connection.execute(_finished_shadow(), shadows)
+    if others:
+        await connection.execute(_finished(), others)
+
+
+def _values(lease: Lease, outcome: Outcome, now: datetime) -> dict[str, object]:
+    return {
         **held_by(lease),
         "now": now,
         "of_revision": lease.revision,
@@ -180,8 +202,6 @@ async def _finish(
         "its_pages": outcome.pages,
         "its_warnings": list(outcome.warnings),
     }
-    statement = _finished_shadow() if flip.is_shadow else _finished()
-    return (await connection.execute(statement, values)).rowcount > 0
 
 
 @cache

@@ -17,6 +17,7 @@ from sqlalchemy import (
     case,
     func,
     or_,
+    tuple_,
     update,
 )
 from sqlalchemy.sql.dml import ReturningUpdate
@@ -209,18 +210,31 @@ async def advance(
     stage: DocumentStage | None = None,
     progress: int | None = None,
 ) -> bool:
-    """Renew the lease and write how far the work is.
+    """Renew the lease and write how far the work is; see ``advance_each``."""
+    return await advance_each(work, [lease], seconds=seconds, stage=stage, progress=progress)
+
+
+async def advance_each(
+    work: UnitOfWork,
+    leases: Sequence[Lease],
+    *,
+    seconds: float,
+    stage: DocumentStage | None = None,
+    progress: int | None = None,
+) -> bool:
+    """Renew the leases of one worker and write how far it is with all of them.
 
     A row that somebody else is just changing is left to them, so that no other document of a
     bundle waits for it: the next call renews it, long before the lease ends.
 
     Returns:
-        False when the lease was lost or the document deleted: the worker must stop and write
+        False when all leases were lost or the documents deleted: the worker must stop and write
         nothing more.
     """
     now = await database_now(work.session)
+    their = held_by_each(leases)
     values = {
-        **held_by(lease),
+        **their,
         "now": now,
         "until": now + timedelta(seconds=seconds),
         "stage_now": stage,
@@ -228,15 +242,15 @@ async def advance(
     }
     if (await work.session.exec(_advance(), params=values)).rowcount > 0:
         return True
-    still = select(Document.id).where(*held())
-    return (await work.session.exec(still, params=held_by(lease))).first() is not None
+    still = select(Document.id).where(*held_each())
+    return (await work.session.exec(still, params=their)).first() is not None
 
 
 @cache
 def _advance() -> Update:
     now, stage = _moment("now"), bindparam("stage_now", type_=String())
     is_new = col(Document.stage) != stage
-    free = select(Document.id).where(*held()).with_for_update(skip_locked=True)
+    free = select(Document.id).where(*held_each()).with_for_update(skip_locked=True)
     return (
         update(Document)
         .where(col(Document.id).in_(free))
@@ -252,15 +266,33 @@ def _advance() -> Update:
     )
 
 
+def held_each() -> tuple[ColumnElement[bool], ...]:
+    """The rows of one worker's leases as long as they hold; the parameters are ``held_by_each``."""
+    lease = tuple_(col(Document.id), col(Document.attempt), col(Document.revision))
+    return (lease.in_(bindparam("held_leases", expanding=True)), *_in_hand())
+
+
+def held_by_each(leases: Sequence[Lease]) -> dict[str, object]:
+    """The parameters of ``held_each``; all leases have one owner."""
+    tries = [(lease.document_id, lease.attempt, lease.revision) for lease in leases]
+    return {"held_leases": tries, "held_owner": leases[0].owner}
+
+
+def _in_hand() -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Document.status) == DocumentStatus.PROCESSING.value,
+        col(Document.lease_owner) == bindparam("held_owner"),
+        col(Document.deleted_at).is_(None),
+    )
+
+
 def held() -> tuple[ColumnElement[bool], ...]:
     """The row of a lease as long as it holds; the parameters are ``held_by``."""
     return (
         col(Document.id) == bindparam("held_document"),
-        col(Document.status) == DocumentStatus.PROCESSING.value,
-        col(Document.lease_owner) == bindparam("held_owner"),
         col(Document.attempt) == bindparam("held_attempt"),
         col(Document.revision) == bindparam("held_revision"),
-        col(Document.deleted_at).is_(None),
+        *_in_hand(),
     )
 
 

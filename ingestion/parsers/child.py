@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,7 @@ _MODULE = "ingestion.parsers.child_process"
 _START_SECONDS = 30
 _WATCH_SECONDS = 0.05
 _PIPE_BYTES = 2**20
+_SMALL_REPLY_BYTES = 64 * 1024
 # A child this close to its bound when a signal ended it had run out of memory.
 _NEARLY_ALL = 0.8
 # Either cuts every library in the child off from the network (``jail``).
@@ -87,22 +89,49 @@ class ParserChild:
             ParseFailure: Why the file could not be read.
             UnsupportedFileType: No parser is registered for the media type.
         """
-        if media_type not in PARSERS:
-            raise UnsupportedFileType(media_type=media_type)
-        limits = limits or Limits()
-        async with self._turn:
-            process = await self._running()
-            is_settled = False
-            try:
-                outcome = await self._exchange(process, Request(path, media_type, limits))
-                is_settled = not _ends_child(outcome)
-            finally:
-                if not is_settled:
-                    self._kill()
-            self._served += 1
+        (outcome,) = await self.parse_each([Request(path, media_type, limits or Limits())])
         if isinstance(outcome, ParseFailure):
             raise outcome
         return outcome
+
+    async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
+        """Parse small files one after the other, without going back and forth for each.
+
+        What ``parse`` promises holds for each of them: those behind one that ended the child are
+        parsed in another.
+
+        Args:
+            requests: not many, and all with the same bound on memory.
+
+        Returns:
+            For each what ``parse`` returns or raises.
+
+        Raises:
+            ParseFailure: no child can be started.
+            UnsupportedFileType: no parser is registered for a media type.
+        """
+        for request in requests:
+            if request.media_type not in PARSERS:
+                raise UnsupportedFileType(media_type=request.media_type)
+        outcomes: list[Parsed | ParseFailure] = []
+        async with self._turn:
+            while remaining := requests[len(outcomes) :]:
+                outcomes += await self._parse_in(await self._running(), remaining)
+        return outcomes
+
+    async def _parse_in(
+        self, process: Process, requests: Sequence[Request]
+    ) -> list[Parsed | ParseFailure]:
+        """Parse until a file ends this child, that one included."""
+        is_settled = False
+        try:
+            outcomes = await self._exchange(process, requests)
+            is_settled = not _ends_child(outcomes[-1])
+        finally:
+            if not is_settled:
+                self._kill()
+        self._served += len(outcomes)
+        return outcomes
 
     async def close(self) -> None:
         """Kill the child and wait for its end; a later ``parse`` starts a new one."""
@@ -144,23 +173,43 @@ class ParserChild:
         self._burials.add(burial)
         burial.add_done_callback(self._burials.discard)
 
-    async def _exchange(self, process: Process, request: Request) -> Parsed | ParseFailure:
-        memory = _MemoryWatch(process, self._memory, request.limits.memory_bytes)
+    async def _exchange(
+        self, process: Process, requests: Sequence[Request]
+    ) -> list[Parsed | ParseFailure]:
+        memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
+        outcomes: list[Parsed | ParseFailure] = []
+        unsent = b"".join(map(pack_request, requests))
         try:
-            async with asyncio.timeout(_seconds(request)):
-                await _write(process, pack_request(request))
-                reply = await _read(process, most_reply_bytes(request.limits))
-            # Some megabytes of elements would hold up the event loop.
-            return await asyncio.to_thread(unpack_reply, reply)
-        except TimeoutError:
-            return ParseFailure(FailureReason.PARSE_TIMEOUT)
-        except OverflowError:
-            return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return _death(await process.wait(), memory.highest)
+            for request in requests:
+                outcomes.append(await _ask(process, request, unsent, memory))
+                unsent = b""
+                if _ends_child(outcomes[-1]):
+                    break
+            return outcomes
         finally:
             watch.cancel()
+
+
+async def _ask(
+    process: Process, request: Request, unsent: bytes, memory: "_MemoryWatch"
+) -> Parsed | ParseFailure:
+    """Send what is unsent and wait for the answer to a request."""
+    try:
+        async with asyncio.timeout(_seconds(request)):
+            if unsent:
+                await _write(process, unsent)
+            reply = await _read(process, most_reply_bytes(request.limits))
+        if len(reply) <= _SMALL_REPLY_BYTES:
+            return unpack_reply(reply)
+        # Some megabytes of elements would hold up the event loop.
+        return await asyncio.to_thread(unpack_reply, reply)
+    except TimeoutError:
+        return ParseFailure(FailureReason.PARSE_TIMEOUT)
+    except OverflowError:
+        return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return _death(await process.wait(), memory.highest)
 
 
 def _seconds(request: Request) -> float:

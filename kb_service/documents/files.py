@@ -8,6 +8,8 @@ from core.database.types import new_id
 from core.errors import EmptyFile, FileTooLarge
 from kb_service.object_storage.protocol import ObjectStore
 
+_FOLDER_CHARACTERS = 2
+
 
 @dataclass(frozen=True)
 class StoredFile:
@@ -75,8 +77,14 @@ async def store_few(store: ObjectStore, contents: Sequence[bytes]) -> list[Store
         StorageFull: no room; nothing is kept.
         ObjectStoreUnavailable: likewise.
     """
+    # One folder for all (stores take the first characters for it), which is forced to disk once.
+    folder = new_id()[:_FOLDER_CHARACTERS]
     files = [
-        StoredFile(new_id(), len(content), hashlib.sha256(content).hexdigest())
+        StoredFile(
+            folder + new_id()[_FOLDER_CHARACTERS:],
+            len(content),
+            hashlib.sha256(content).hexdigest(),
+        )
         for content in contents
     ]
     keys = (file.storage_key for file in files)

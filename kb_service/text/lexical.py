@@ -18,6 +18,8 @@ from kb_service.text.stemming import stem
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
+_FIRST_CJK = "\u3040"
+_DIGIT = re.compile(r"\d")
 _SENTENCE_BORDER = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _STOP_WORDS = frozenset(
     re.findall(
@@ -53,8 +55,16 @@ def runs(text: str) -> list[tuple[str, bool]]:
 
     Those are not parted from each other, because nothing in the text parts them.
     """
-    found = _RUN.findall(unicodedata.normalize("NFKC", text).lower())
-    return [(run, _is_cjk(run[0])) for run in found]
+    return _runs(_normalised(text))
+
+
+def _normalised(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def _runs(normalised: str) -> list[tuple[str, bool]]:
+    found = _RUN.findall(normalised)
+    return [(run, run[0] >= _FIRST_CJK and _is_cjk(run[0])) for run in found]
 
 
 def numbers(text: str) -> list[str]:
@@ -62,7 +72,11 @@ def numbers(text: str) -> list[str]:
 
     A number is a run of digits beside no letter: 2024年 has one, GPT4 has none, 3.14 has two.
     """
-    found = (run for run, is_cjk in runs(text) if not is_cjk and run.isdecimal())
+    normalised = _normalised(text)
+    # Most passages have none, and to look for one is a tenth of cutting the text into words.
+    if _DIGIT.search(normalised) is None:
+        return []
+    found = (run for run, is_cjk in _runs(normalised) if not is_cjk and run.isdecimal())
     return ["".join(str(unicodedata.decimal(digit)) for digit in run) for run in found]
 
 

@@ -25,7 +25,7 @@ from tests.fixtures.stored import edit, reread, upload
 pytestmark = pytest.mark.anyio
 # For what no database decides.
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-BUNDLE_BYTES = 32 * 1024
+BUNDLE_BYTES = 64 * 1024
 
 
 def text(word: str, size: int = 0) -> bytes:
@@ -104,8 +104,8 @@ async def test_small_documents_are_taken_and_finished_together(bench: Workbench)
 
 async def test_bundle_has_so_many_documents_and_so_many_bytes(bench: Workbench):
     kb_id, other = await base(bench), await base(bench)
-    many = await fill(bench, kb_id, *(text("okapi") for _ in range(40)))
-    assert ids(await take(bench, many[0])) == many[:32]
+    many = await fill(bench, kb_id, *(text("okapi") for _ in range(70)))
+    assert ids(await take(bench, many[0])) == many[:64]
     large = await fill(bench, other, *(text("okapi", BUNDLE_BYTES // 3) for _ in range(4)))
     assert ids(await take(bench, large[0])) == large[:3]
 
@@ -153,6 +153,23 @@ async def test_document_that_cannot_be_read_fails_alone(bench: Workbench):
         await check_whole(bench, document_id)
     failures = [row.failure or {} for row in await rows(bench, [empty, gone])]
     assert [one["reason"] for one in failures] == ["empty_text", "file_missing"]
+
+
+async def test_those_that_somebody_took_away_meanwhile_do_not_end_with_the_others(
+    bench: Workbench,
+):
+    kb_id = await base(bench)
+    good, paused, replaced, last = await fill(bench, kb_id, *(text(f"okapi{n}") for n in range(4)))
+    taken = await take(bench, good)
+    await edit(bench.database, paused, status="paused", lease_until=None)
+    await edit(bench.database, replaced, revision=2)
+    await work_on(bench, taken)
+    for document_id in (good, last):
+        await check_whole(bench, document_id)
+    states = [(row.status, row.active_revision) for row in await rows(bench, [paused, replaced])]
+    assert states == [("paused", None), ("processing", None)]
+    # Nobody goes on with that revision; the paused one's next try writes over its points.
+    assert await bench.spaces.default.index.count(document_id=replaced) == 0
 
 
 @one_database

@@ -16,7 +16,7 @@ from core.errors import UnsupportedFileType
 from ingestion.parsers.child import ParserChild
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.messages import HEADER, pack_reply, unpack_reply
+from ingestion.parsers.messages import HEADER, Request, pack_reply, unpack_reply
 from ingestion.parsers.parser import parser_for
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +113,23 @@ async def test_parse_over_its_time_is_killed(child, slow_file):
     assert asyncio.get_running_loop().time() - started < 15
     assert child.pid is None
     assert (await child.parse(GUIDE, "text/markdown")).elements
+
+
+async def test_files_behind_one_that_ends_the_child_are_parsed_in_another(child, slow_file):
+    short = Limits(seconds=0.5)
+    asked = [
+        Request(GUIDE, "text/markdown", Limits()),
+        Request(slow_file, "text/markdown", short),
+        Request(DATA / "locked.pdf", "application/pdf", Limits()),
+        Request(GUIDE, "text/markdown", Limits()),
+    ]
+    first, slow, locked, last = await child.parse_each(asked)
+    assert first == last == parser_for("text/markdown")(GUIDE, Limits())
+    assert slow.reason is FailureReason.PARSE_TIMEOUT
+    assert locked.reason is FailureReason.PASSWORD_PROTECTED
+    pid = child.pid
+    assert await child.parse_each(asked[:1] * 50) == [first] * 50
+    assert child.pid == pid
 
 
 async def test_cancelled_parse_kills_the_child_at_once(child, slow_file):

@@ -132,6 +132,17 @@ async def test_units_of_one_job_run_side_by_side_before_it_goes_on():
     assert not both.broken
 
 
+async def test_a_lane_goes_on_while_the_event_loop_is_busy():
+    done = threading.Semaphore(0)
+    async with working_schedule() as schedule:
+        job = divided([done.release] * 50)
+        ingesting = asyncio.create_task(schedule.run(job, urgent=False))
+        await asyncio.to_thread(done.acquire)
+        # On the event loop's own thread: whoever needed it would wait for this to end.
+        assert all(done.acquire(timeout=10) for _ in range(49))
+        assert await ingesting == "done"
+
+
 async def test_jobs_share_a_lane_unit_by_unit():
     order: list[str] = []
     begin = threading.Event()

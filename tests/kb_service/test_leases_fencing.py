@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -141,6 +142,20 @@ async def test_advance_renews_the_lease_and_says_how_far_it_is(database: Databas
     assert (row.stage, row.progress) == ("embedding", 40)
     assert row.lease_until is not None
     assert row.lease_until > utc_now() + timedelta(seconds=30)
+
+
+async def test_several_leases_are_renewed_together_and_those_that_were_lost_are_not(
+    database: Database, doc_id: str
+):
+    lease = await must_take(database, doc_id, seconds=1)
+    lost = replace(lease, revision=lease.revision + 1)
+    async with unit_of_work(database) as work:
+        assert await leases.advance_each(work, [lost, lease], seconds=60, progress=40)
+        assert not await leases.advance_each(work, [lost, lost], seconds=600, progress=99)
+    row = await reread(database, doc_id)
+    assert row.progress == 40
+    assert row.lease_until is not None
+    assert utc_now() + timedelta(seconds=30) < row.lease_until < utc_now() + timedelta(seconds=90)
 
 
 async def test_completion_flips_the_revision_and_frees_the_row(database: Database, doc_id: str):
