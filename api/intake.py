@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from anyio import to_thread
 from starlette.datastructures import UploadFile
 
 from api.document_answers import UploadAnswer, answer
@@ -20,7 +21,10 @@ from core.errors import (
     NotFound,
     ReadOnly,
 )
+from ingestion.parsers import PARSERS
+from ingestion.parsers.archive_bounds import check_container
 from ingestion.parsers.detect import detect
+from ingestion.parsers.limits import Limits
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, StoredFile, Upload
 from kb_service.models import KnowledgeBase
@@ -133,6 +137,9 @@ class Intake:
         found = detect(name, await read_head(file), file.size or 0)
         if not file.size:
             raise EmptyFile(field="file")
+        if PARSERS[found.name].content == "zip":
+            # Before a byte of it is kept; an e-book's directory is a millisecond to read.
+            await to_thread.run_sync(check_container, file.file, Limits())
         return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
     async def _tried_head(self, sent: SentFile) -> "_Head | AgentexError":

@@ -50,8 +50,8 @@ class ErrorCode(IntEnum):
     )
     ARCHIVE_LIMITS = (
         40032,
-        "The archive has too many files or unpacks to more data than is allowed",
-        "压缩包内文件过多，或解压后的数据超出允许范围",
+        "The file has too many parts or unpacks to more data than is allowed",
+        "文件内的组成部分过多，或解压后的数据超出允许范围",
     )
     ARCHIVE_MEMBER_REFUSED = (
         40033,

@@ -4,9 +4,7 @@ An archive is never unpacked to disk, its members' names are never paths here, a
 within an archive is a file of a kind that no parser reads.
 """
 
-import errno
 import stat
-import struct
 import unicodedata
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
@@ -19,8 +17,15 @@ from zlib import error as DeflateError
 
 from anyio import to_thread
 
-from core.errors import AgentexError, ArchiveLimits, ArchiveMemberRefused, CorruptArchive
-from ingestion.parsers.archive import MOST_RATIO, RATIO_FROM_BYTES
+from core.errors import AgentexError, ArchiveMemberRefused, CorruptArchive
+from ingestion.parsers.archive_bounds import (
+    ERRNO_OF_DAMAGE,
+    MOST_RATIO,
+    RATIO_FROM_BYTES,
+    beyond,
+    check_end,
+    is_beyond,
+)
 from ingestion.parsers.detect import HEAD_BYTES, MediaType, detect
 from ingestion.parsers.encodings import decode
 from ingestion.parsers.limits import Limits
@@ -29,18 +34,10 @@ _FOLDER_MARK = " › "
 # What the server allows a document's name, less room for a number behind it.
 _NAME_BYTES = 250
 _BLOCK = 256 * 1024
-_END = struct.Struct("<4s4H2LH")
-_END_MARK = b"PK\x05\x06"
-_LONGEST_COMMENT = 65_535
-# Names of some hundred bytes each; a directory is read into memory as a whole.
-_DIRECTORY_BYTES = 4 * 2**20
 _UTF8_NAME = 0x800
 _ENCRYPTED = 0x1
 _HIDDEN_FOLDER = "__MACOSX"
 _DAMAGE = (BadZipFile, LargeZipFile, DeflateError, LZMAError, EOFError, NotImplementedError)
-# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any
-# other is about a disk.
-_ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -142,8 +139,8 @@ def document_name(parts: Sequence[str]) -> str:
 
 
 def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
-    _check_end(file, limits)
     with _damage_is(CorruptArchive(), UnicodeDecodeError, ValueError):
+        check_end(file, limits)
         content = ZipFile(file)
     entries = [entry for entry in content.infolist() if not entry.is_dir()]
     _check_sizes(entries, limits)
@@ -164,36 +161,12 @@ def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
     )
 
 
-def _check_end(file: IO[bytes], limits: Limits) -> None:
-    """Look at the number of entries and the size of the directory before it is read.
-
-    Raises:
-        ArchiveLimits: the archive says itself that it has too many, or needs large numbers.
-        CorruptArchive: it has no end.
-    """
-    size = file.seek(0, 2)
-    start = max(0, size - _LONGEST_COMMENT - _END.size)
-    file.seek(start)
-    tail = file.read()
-    place = tail.rfind(_END_MARK)
-    if place < 0 or len(tail) - place < _END.size:
-        raise CorruptArchive
-    _, _, _, _, entries, directory, _, _ = _END.unpack_from(tail, place)
-    if entries > limits.archive_entries or directory > _DIRECTORY_BYTES:
-        raise ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes)
-
-
 def _check_sizes(entries: Sequence[ZipInfo], limits: Limits) -> None:
-    is_bomb = any(
-        entry.file_size > RATIO_FROM_BYTES
-        and entry.file_size > MOST_RATIO * max(1, entry.compress_size)
-        for entry in entries
-    )
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
-    is_bomb |= total > max(RATIO_FROM_BYTES, MOST_RATIO * packed)
-    if is_bomb or total > limits.archive_bytes or len(entries) > limits.archive_entries:
-        raise ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes)
+    # Many small bombs are one too.
+    if is_beyond(entries, limits) or total > max(RATIO_FROM_BYTES, MOST_RATIO * packed):
+        raise beyond(limits)
 
 
 def _paths(entries: Sequence[ZipInfo]) -> list[str]:
@@ -245,6 +218,6 @@ def _damage_is(refusal: AgentexError, *kinds: type[Exception]) -> Generator[None
     except (*_DAMAGE, *kinds) as error:
         raise refusal from error
     except OSError as error:
-        if error.errno not in _ERRNO_OF_DAMAGE:
+        if error.errno not in ERRNO_OF_DAMAGE:
             raise
         raise refusal from error

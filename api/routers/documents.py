@@ -95,6 +95,7 @@ async def list_documents(
         ErrorCode.EMPTY_FILE,
         ErrorCode.UNSUPPORTED_FILE_TYPE,
         ErrorCode.FILE_TYPE_MISMATCH,
+        ErrorCode.ARCHIVE_LIMITS,
         ErrorCode.INVALID_FILE_NAME,
         ErrorCode.READ_ONLY,
         ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,

@@ -62,7 +62,7 @@ class TextRecognitionMissing(AgentexError):
 
 
 class ArchiveLimits(AgentexError):
-    """An archive with more members, more data or a higher ratio than is allowed."""
+    """An archive, or a document that is one, with more members, data or ratio than is allowed."""
 
     code = ErrorCode.ARCHIVE_LIMITS
 

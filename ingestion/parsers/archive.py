@@ -6,15 +6,13 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
 
+from ingestion.parsers.archive_bounds import is_beyond
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _CHUNK = 65_536
-# Deflate reaches 1,032 : 1 on one repeated byte; text of Office documents stays below 50 : 1.
-MOST_RATIO = 100
-RATIO_FROM_BYTES = 8 * 2**20
 
 
 @contextmanager
@@ -39,16 +37,10 @@ def open_archive(path: Path, limits: Limits) -> Generator[ZipFile]:
 
 
 def _check_directory(members: list[ZipInfo], limits: Limits) -> None:
-    if len(members) > limits.archive_entries:
+    if is_beyond(members, limits):
         raise ParseFailure(FailureReason.ARCHIVE_LIMITS)
-    if sum(member.file_size for member in members) > limits.archive_bytes:
-        raise ParseFailure(FailureReason.ARCHIVE_LIMITS)
-    for member in members:
-        if member.flag_bits & 1:
-            raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
-        is_large = member.file_size > RATIO_FROM_BYTES
-        if is_large and member.file_size > MOST_RATIO * max(1, member.compress_size):
-            raise ParseFailure(FailureReason.ARCHIVE_LIMITS)
+    if any(member.flag_bits & 1 for member in members):
+        raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
 
 
 def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:

@@ -1,6 +1,7 @@
 """Every row of the table of hostile documents at the parser's door, and a good document after it."""
 
 import asyncio
+import io
 import time
 from contextlib import suppress
 
@@ -8,6 +9,8 @@ import psutil
 import pytest
 
 from core.errors import AgentexError, ErrorCode
+from ingestion.parsers import PARSERS
+from ingestion.parsers.archive_bounds import check_container
 from ingestion.parsers.child import ParserChild
 from ingestion.parsers.detect import HEAD_BYTES, detect
 from ingestion.parsers.failure import ParseFailure
@@ -38,6 +41,8 @@ async def outcome(child, path, content):
     path.write_bytes(content)
     try:
         media = detect(path.name, content[:HEAD_BYTES], len(content))
+        if PARSERS[media.name].content == "zip":
+            check_container(io.BytesIO(content), Limits())
         return await child.parse(path, media.name, limits=Limits(seconds=50))
     except AgentexError as error:
         return error.code
