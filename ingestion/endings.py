@@ -162,11 +162,18 @@ async def _remove_points(bench: Workbench, document_id: str, revisions: list[int
         await space.index.delete_document(document_id, revisions=revisions)
 
 
-async def fail(bench: Workbench, lease: Lease, failure: dict[str, str]) -> bool:
+async def fail_untried(bench: Workbench, lease: Lease) -> bool:
+    """Set a document aside that was taken up once too often; that was no try."""
+    return await fail(bench, lease, POISON, attempt=lease.attempt - 1)
+
+
+async def fail(
+    bench: Workbench, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
+) -> bool:
     """Set a document aside, with words for its owner; False when the lease was lost."""
     await _clear(bench, lease)
     async with unit_of_work(bench.database) as work:
-        if not await leases.fail(work, lease, failure):
+        if not await leases.fail(work, lease, failure, attempt=attempt):
             return False
     log.info("document.failed", document_id=lease.document_id, reason=failure["reason"])
     return True

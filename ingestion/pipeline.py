@@ -17,7 +17,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion import reindex
-from ingestion.endings import POISON, LeaseLost, end_badly, fail, is_outage
+from ingestion.endings import LeaseLost, end_badly, fail_untried, is_outage
 from ingestion.holding import hold
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
@@ -62,7 +62,7 @@ async def work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
     """
     tried = [one for one in bundle if one.document.attempt > bench.settings.ingest_attempts]
     for one in tried:
-        await fail(bench, one.lease, POISON)
+        await fail_untried(bench, one.lease)
     sound = [one for one in bundle if one not in tried]
     if sound:
         await _work_on(bench, sound)

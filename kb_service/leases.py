@@ -307,9 +307,16 @@ def held_by(lease: Lease) -> dict[str, object]:
     }
 
 
-async def fail(work: UnitOfWork, lease: Lease, failure: dict[str, str]) -> bool:
-    """End a try for good, with a reason and a next action that the owner sees."""
-    return await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure)
+async def fail(
+    work: UnitOfWork, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
+) -> bool:
+    """End a try for good, with a reason and a next action that the owner sees.
+
+    ``attempt`` is the number of tries that counts; None for this one's.
+    """
+    tries = lease.attempt if attempt is None else attempt
+    status = DocumentStatus.FAILED.value
+    return await _release(work, lease, status=status, failure=failure, attempt=tries)
 
 
 async def postpone(

@@ -40,7 +40,8 @@ def translated() -> Generator[None]:
     """
     try:
         yield
-    except ConnectionError as error:
+    # TimeoutError: asyncpg's own, of a server that took a statement and then stood still.
+    except (ConnectionError, TimeoutError) as error:
         raise DatabaseUnavailable from error
     except DBAPIError as error:
         fault = _fault(error)

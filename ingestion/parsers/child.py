@@ -233,7 +233,8 @@ def _ends_child(outcome: Parsed | ParseFailure) -> bool:
 def _death(code: int, memory_share: float) -> ParseFailure:
     """The failure that a child's exit code means."""
     if code == -signal.SIGXCPU:
-        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU")
+        # It had the processor all the time: a second try would take as long.
+        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
     # SIGKILL comes from the memory watch or from the kernel when memory runs out.
     if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
         return ParseFailure(FailureReason.PARSE_MEMORY)

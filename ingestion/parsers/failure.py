@@ -142,7 +142,7 @@ class ParseFailure(Exception):
         detail: A word for the log (a signal or an exception's class), never document text.
     """
 
-    def __init__(self, reason: FailureReason, detail: str = "") -> None:
+    def __init__(self, reason: FailureReason, detail: str = "", *, is_final: bool = False) -> None:
         words = _WORDS[reason]
         super().__init__(words.message)
         self.reason = reason
@@ -150,5 +150,5 @@ class ParseFailure(Exception):
         self.next_action = words.next_action
         self.message_zh = words.message_zh
         self.next_action_zh = words.next_action_zh
-        self.retryable = reason in _RETRYABLE
+        self.retryable = reason in _RETRYABLE and not is_final
         self.detail = detail

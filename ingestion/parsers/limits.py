@@ -8,7 +8,7 @@ class Limits:
     """Bounds on one document; what exceeds one ends in a ``ParseFailure`` that names it.
 
     Attributes:
-        seconds: Wall-clock time, and processor time, of one parse.
+        seconds: Wall-clock time of one parse; of processor time it may use nine tenths of it.
         memory_bytes: Memory the child may take beside what it has at rest.
         output_characters: Length of the canonical text.
         elements: Number of elements.

@@ -4,11 +4,12 @@ about what was to be written."""
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 import pytest
-from sqlalchemy import TextClause, text
+from sqlalchemy import TextClause, make_url, text
 from sqlalchemy.exc import IntegrityError
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.engine import Database
 from core.errors import DatabaseFull, DatabaseUnavailable
@@ -78,6 +79,112 @@ async def test_a_server_that_gives_no_connection_is_unavailable(answer, monkeypa
 async def test_a_server_whose_name_is_unknown_is_unavailable():
     database = Database("postgresql+asyncpg://nobody@no-such-host.invalid/none")
     with pytest.raises(DatabaseUnavailable):
+        await database.ping()
+
+
+async def ask_twice(
+    opened: Callable[[], AbstractAsyncContextManager[AsyncSession]], between: Callable[[], None]
+) -> None:
+    async with asyncio.timeout(10), opened() as session:
+        await session.exec(text("SELECT 1"))
+        between()
+        await session.exec(text("SELECT 1"))
+
+
+class StandingStill:
+    """A way to a PostgreSQL server on which, from some moment on, nothing arrives any more."""
+
+    def __init__(self, url: str) -> None:
+        self._url = make_url(url)
+        self._goes_on = asyncio.Event()
+        self._goes_on.set()
+        self._ways: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def database(self) -> AsyncIterator[Database]:
+        server = await asyncio.start_server(self._begin, "127.0.0.1", 0)
+        here = self._url.set(
+            host="127.0.0.1", port=server.sockets[0].getsockname()[1], query={"ssl": "disable"}
+        )
+        database = Database(here.render_as_string(hide_password=False))
+        try:
+            yield database
+        finally:
+            self.go_on()
+            await database.close()
+            server.close()
+            await asyncio.gather(*self._ways)
+
+    def stop(self) -> None:
+        self._goes_on.clear()
+
+    def go_on(self) -> None:
+        self._goes_on.set()
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._ways.add(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        folder = self._url.query.get("host")
+        if folder is not None:
+            there = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.{self._port()}")
+        else:
+            there = await asyncio.open_connection(self._url.host, self._port())
+        pairs = ((reader, there[1]), (there[0], writer))
+        relays = [asyncio.create_task(self._relay(*pair)) for pair in pairs]
+        try:
+            await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for relay in relays:
+                relay.cancel()
+            for _, end in pairs:
+                end.close()
+                with suppress(OSError):
+                    await end.wait_closed()
+
+    def _port(self) -> object:
+        return self._url.query.get("port") or self._url.port or 5432
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while block := await reader.read(65536):
+                await self._goes_on.wait()
+                writer.write(block)
+                await writer.drain()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_server_that_stands_still_in_the_middle_is_unavailable(
+    database_url, database_kind, monkeypatch
+):
+    monkeypatch.setattr("core.database.engine._COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("core.database.engine._CONNECT_SECONDS", 0.5)
+    way = StandingStill(database_url)
+    async with way.database() as database:
+        await database.ping()
+        way.stop()
+        for ask in (database.ping(), database.read(lambda _reads: None)):
+            with pytest.raises(DatabaseUnavailable):
+                async with asyncio.timeout(10):
+                    await ask
+        with pytest.raises(DatabaseUnavailable):
+            async with asyncio.timeout(10), database.writing() as session:
+                await session.exec(text("SELECT 1"))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_server_that_stops_in_a_transaction_is_unavailable(
+    database_url, database_kind, monkeypatch
+):
+    monkeypatch.setattr("core.database.engine._COMMAND_SECONDS", 0.5)
+    way = StandingStill(database_url)
+    async with way.database() as database:
+        for opened in (database.reading, database.writing):
+            with pytest.raises(DatabaseUnavailable):
+                await ask_twice(opened, way.stop)
+            way.go_on()
         await database.ping()
 
 

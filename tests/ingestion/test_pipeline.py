@@ -136,6 +136,8 @@ async def test_document_that_stopped_the_worker_too_often_is_set_aside(bench: Wo
     row = await reread(bench.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "poison")
+    # As many tries as were allowed, and made.
+    assert row.attempt == bench.settings.ingest_attempts
     assert await bench.spaces.default.index.count() == 0
 
 
