@@ -27,8 +27,9 @@ class DocumentAnswer(Shape):
     """A document and the state of its processing; sizes in bytes, progress in percent.
 
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that
-    searches see; ``searchable`` says whether there is one. ``waiting`` says why a document that
-    is not done is not in work either, ``ahead`` how many of its knowledge base go before it.
+    searches see; ``searchable`` says whether there is one. ``encoding`` is what a text was read
+    as, ``chosen_encoding`` what somebody said it is. ``waiting`` says why a document that is not
+    done is not in work either, ``ahead`` how many of its knowledge base go before it.
     ``restricted``: not all who read the knowledge base read it.
     """
 
@@ -53,6 +54,7 @@ class DocumentAnswer(Shape):
     chunk_count: int
     pages: int | None
     encoding: str | None
+    chosen_encoding: str | None
     warnings: list[str]
     failure: Words | None
     waiting: Words | None

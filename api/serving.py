@@ -19,6 +19,9 @@ log = get_logger(__name__)
 _CANNOT_START = 3
 # Where the system sets no limit, or one that only costs tables.
 _MOST_FILES = 65_536
+# Longer than load balancers and clients keep one that is idle (60 s is usual): who hangs up first
+# must not be the server, or a request may be under way to it at that moment.
+_KEEP_ALIVE_SECONDS = 75
 
 
 class DrainingServer(uvicorn.Server):
@@ -44,6 +47,7 @@ class DrainingServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 forwarded_allow_ips=settings.trusted_proxies,
                 # Before the supervisor's patience ends, so that connections are closed in order.
                 timeout_graceful_shutdown=max(1, int(settings.drain_seconds * 3 / 4)),

@@ -28,10 +28,17 @@ class ParserPool:
         for child in self._children:
             self._idle.put_nowait(child)
 
-    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
+    async def parse(
+        self,
+        path: Path,
+        media_type: str,
+        *,
+        limits: Limits | None = None,
+        encoding: str | None = None,
+    ) -> Parsed:
         """Parse one file in the next idle child; see ``ParserChild.parse`` for the errors."""
         async with self._next_idle() as child:
-            return await child.parse(path, media_type, limits=limits)
+            return await child.parse(path, media_type, limits=limits, encoding=encoding)
 
     async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
         """Parse small files in the next idle child; see ``ParserChild.parse_each``."""

@@ -257,7 +257,7 @@ async def _parse_each(bench: Workbench, documents: Sequence[Document]) -> list[P
             except Exception as error:  # noqa: BLE001 - one whose file is away ends by itself
                 parsed[one.id] = error
             else:
-                requests[one.id] = Request(path, one.media_type, limits)
+                requests[one.id] = Request(path, one.media_type, limits, one.chosen_encoding)
         if requests:
             outcomes = await bench.parser.parse_each(list(requests.values()))
             parsed |= zip(requests, outcomes, strict=True)

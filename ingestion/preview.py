@@ -36,6 +36,7 @@ class SplitRequest:
         splitting: splitter and sizes, checked.
         counter: of the embedding model.
         most: pieces that are shown; all are counted.
+        encoding: the codec of its text; None to find it out.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class SplitRequest:
     splitting: Splitting
     counter: TokenCounter
     most: int
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ class SplitPreviewer:
         await self._parser.close()
 
     async def _made(self, request: SplitRequest) -> SplitPreview:
-        parsed = await self._parser.parse(request.path, request.media_type, limits=self._limits)
+        parsed = await self._parser.parse(
+            request.path, request.media_type, limits=self._limits, encoding=request.encoding
+        )
         preview = await on_stoppable_thread(partial(_cut, request, parsed))
         if not preview.total:
             raise ParseFailure(FailureReason.EMPTY_TEXT)

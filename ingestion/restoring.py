@@ -162,6 +162,7 @@ class Restorer:
             storage_key=str(uuid5(UUID(id_), "original")),
             attributes=entry.attributes,
             restricted=entry.restricted,
+            chosen_encoding=entry.chosen_encoding,
             generation=self._to.knowledge_base.generation,
         )
         if entry.state == "failed":

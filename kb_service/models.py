@@ -111,6 +111,7 @@ class Document(Table, table=True):
     ``generation`` is that of the settings ``revision`` is made with. ``attempt`` counts the tries
     of this revision and fences a worker that lost its lease. ``superseded_keys`` are files of
     older revisions, ``superseded_bytes`` long, kept until the newest one is searchable.
+    ``encoding`` is what the text was read as, ``chosen_encoding`` what somebody said it is.
     A ``restricted`` one is only for its knowledge base's owner and for those among its readers
     whom it is shared with; its name is not taken for anybody else.
     """
@@ -140,6 +141,7 @@ class Document(Table, table=True):
     attributes: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     chunk_count: int = 0
     encoding: str | None = Field(default=None, max_length=50)
+    chosen_encoding: str | None = Field(default=None, max_length=50)
     pages: int | None = None
     warnings: list[str] = Field(default_factory=list, sa_type=JSON)
     failure: dict[str, str] | None = Field(default=None, sa_type=JSON)

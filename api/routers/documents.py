@@ -24,6 +24,8 @@ from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.database.paging import Page
 from core.errors import AgentexError, ErrorCode, InvalidRequest
+from ingestion.parsers import is_plain_text
+from ingestion.parsers.encodings import choosable, chosen_codec
 from kb_service import changing, documents, knowledge_bases
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.models import DocumentStatus
@@ -55,6 +57,27 @@ class ChangeBody(Body):
 
     name: Text | None = Field(default=None, min_length=1, max_length=1000)
     metadata: dict[str, JsonValue] | None = None
+    encoding: Text | None = Field(
+        default=None,
+        max_length=50,
+        description="Of a text, such as `koi8-r` or `big5`: it is processed again and read as that. "
+        "`auto`: find it out.",
+    )
+
+    @property
+    def codec(self) -> str | None:
+        """The encoding by Python's name.
+
+        Raises:
+            InvalidRequest: it is none that a text may be read as.
+        """
+        if self.encoding is None or self.encoding == changing.AUTOMATIC:
+            return self.encoding
+        codec = chosen_codec(self.encoding)
+        if codec is None:
+            known = ", ".join(sorted(choosable()))
+            raise InvalidRequest("encoding", f"Use {changing.AUTOMATIC} or one of {known}")
+        return codec
 
 
 async def _filter(
@@ -191,10 +214,17 @@ async def read_document(
 async def change_document(
     kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DocumentAnswer]:
-    """Rename a document or replace its metadata; neither processes it again."""
+    """Rename a document or replace its metadata, which does not process it again; or say in which
+    encoding its text is, which does.
+    """
     attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
+    codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    wanted = changing.Wanted(body.name, attributes)
+    if codec is not None:
+        present = await documents.get(work.session, principal, base.id, doc_id)
+        if not is_plain_text(present.media_type):
+            raise InvalidRequest("encoding", "Only the encoding of a text file can be chosen")
+    wanted = changing.Wanted(body.name, attributes, codec)
     row = await changing.change(work, principal, base.id, doc_id, wanted)
     return Envelope(data=answer(row, base))
 

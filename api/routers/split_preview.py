@@ -149,7 +149,8 @@ async def preview_split(
     counter = services.spaces.of(row.embedding_model).counter
     source = _stored(services, document) if document else _sent(services, request)
     async with source as (path, media_type):
-        wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces)
+        chosen = document.chosen_encoding if document else None
+        wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces, chosen)
         preview = await services.previews.preview(wanted)
     return Envelope(data=_answer(splitting, preview))
 

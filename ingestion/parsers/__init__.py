@@ -111,6 +111,14 @@ FORMATS = (
     _format("text/x-source", "code", "source", "text", _CODE),
 )
 PARSERS = {form.media_type: form for form in FORMATS}
+# Its parts have encodings of their own.
+_MAIL = "message/rfc822"
 LANGUAGE_OF_SUFFIX = {
     f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()
 }
+
+
+def is_plain_text(media_type: str) -> bool:
+    """Whether the whole file is text in one encoding."""
+    form = PARSERS.get(media_type)
+    return form is not None and form.content == "text" and media_type != _MAIL

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from ingestion.parsers import jail, recognition
 from ingestion.parsers.elements import Parsed
+from ingestion.parsers.encodings import reading_as
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.messages import (
     HEADER,
@@ -59,7 +60,8 @@ def _outcome(request: Request) -> Parsed | ParseFailure:
     jail.limit_processor_time(_PROCESSOR_SHARE * request.limits.seconds)
     jail.limit_memory(request.limits.memory_bytes)
     try:
-        return parse(request.path, request.limits)
+        with reading_as(request.encoding):
+            return parse(request.path, request.limits)
     except ParseFailure as failure:
         return failure
     except MemoryError:

@@ -1,7 +1,11 @@
 """Reading bytes as text: the encoding, how sure that is, and text that is safe to store."""
 
+import codecs
 import math
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -106,6 +110,40 @@ _CANDIDATES = (
 )
 
 
+_UNICODE = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+_LABEL = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+_chosen: ContextVar[str | None] = ContextVar("chosen", default=None)
+
+
+@cache
+def choosable() -> frozenset[str]:
+    """The codecs that a person may choose for a text, by Python's names."""
+    names = (*_UNICODE, "iso2022_jp", *(codec for codec, _, _ in _CANDIDATES))
+    return frozenset(codecs.lookup(name).name for name in names)
+
+
+def chosen_codec(label: str) -> str | None:
+    """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not
+    choosable."""
+    if _LABEL.fullmatch(label) is None:
+        return None
+    try:
+        name = codecs.lookup(read_as(label)).name
+    except LookupError:
+        return None
+    return name if name in choosable() else None
+
+
+@contextmanager
+def reading_as(codec: str | None) -> Generator[None]:
+    """Read all bytes as this, whatever they look like; None: find it out."""
+    token = _chosen.set(codec if codec in choosable() else None)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     codec: str
@@ -124,7 +162,13 @@ def decode(data: bytes, *, declared: str | None = None) -> Decoded:
     Args:
         data: The whole file.
         declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
+
+    Within ``reading_as`` a person's choice goes before all that.
     """
+    chosen = _chosen.get()
+    if chosen is not None:
+        read = _read(data, chosen, 1.0)
+        return replace(read, text=read.text.removeprefix("\ufeff"))
     marked = byte_order_mark(data)
     if marked is not None:
         return _read(data, marked, 1.0)

@@ -24,11 +24,12 @@ _SLACK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One document to parse."""
+    """One document to parse; ``encoding`` is the codec of its text, None to find it out."""
 
     path: Path
     media_type: str
     limits: Limits
+    encoding: str | None = None
 
 
 def most_reply_bytes(limits: Limits) -> int:
@@ -49,13 +50,15 @@ def unpack_isolation(message: bytes) -> tuple[str, ...]:
 
 def pack_request(request: Request) -> bytes:
     """A request as one frame."""
-    return _pack([str(request.path), request.media_type, list(astuple(request.limits))])
+    limits = list(astuple(request.limits))
+    return _pack([str(request.path), request.media_type, limits, request.encoding])
 
 
 def unpack_request(message: bytes) -> Request:
     """Inverse of ``pack_request``, without the header."""
-    path, media_type, limits = cast("tuple[str, str, list[int]]", _unpack(message))
-    return Request(Path(path), media_type, Limits(*limits))
+    unpacked = cast("tuple[str, str, list[int], str | None]", _unpack(message))
+    path, media_type, limits, encoding = unpacked
+    return Request(Path(path), media_type, Limits(*limits), encoding)
 
 
 def pack_reply(outcome: Parsed | ParseFailure) -> bytes:

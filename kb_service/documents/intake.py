@@ -280,6 +280,8 @@ def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
     document.file_size, document.sha256 = upload.file.size, upload.file.sha256
     document.file_type = upload.file_type.label
     document.media_type = upload.file_type.media_type
+    # It was said of other bytes.
+    document.chosen_encoding = None
     if keeps:
         document.superseded_keys, document.superseded_bytes = [old_key], old_size
         return ()

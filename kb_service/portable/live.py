@@ -286,6 +286,7 @@ def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEnt
         attributes=row.attributes,
         restricted=row.restricted,
         encoding=row.encoding,
+        chosen_encoding=row.chosen_encoding,
         pages=row.pages,
         warnings=row.warnings,
         failure=row.failure if row.status == DocumentStatus.FAILED else None,

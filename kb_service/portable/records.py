@@ -103,6 +103,7 @@ class DocumentEntry(Part):
         state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits;
             ``waiting``: not indexed yet; ``failed``; ``cancelled``.
         chunk_count: chunks that the index has; 0 where it has none.
+        chosen_encoding: what somebody said that its text is to be read as.
         restricted: only its owner reads it where it arrives, until they say who else.
     """
 
@@ -119,6 +120,7 @@ class DocumentEntry(Part):
     )
     restricted: bool = False
     encoding: Annotated[Storable, Field(max_length=50)] | None = None
+    chosen_encoding: Annotated[Storable, Field(max_length=50)] | None = None
     pages: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     warnings: Annotated[
         list[Annotated[Storable, Field(max_length=200)]], Field(max_length=100)

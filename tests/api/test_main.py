@@ -4,7 +4,9 @@ import resource
 
 import pytest
 
-from api.serving import raise_open_files
+from api.app import create_app
+from api.serving import DrainingServer, raise_open_files
+from core.settings import Settings
 
 
 def test_api_may_open_as_many_files_as_the_system_lets_it():
@@ -30,3 +32,10 @@ def test_api_starts_where_the_system_names_no_limit_that_can_be_set(
     monkeypatch.setattr(resource, "setrlimit", refusing)
     raise_open_files()
     assert asked == [(65_536, resource.RLIM_INFINITY)]
+
+
+def test_idle_connections_are_kept_for_longer_than_load_balancers_use_them(tmp_path):
+    settings = Settings(_env_file=None, data_dir=tmp_path)
+    server = DrainingServer(create_app(settings), settings)
+    # AWS ALB and nginx: 60 s.
+    assert server.config.timeout_keep_alive > 60

@@ -180,7 +180,12 @@ def test_document_whose_worker_dies_is_set_aside(server: Server, user: Api, kb: 
         eventually(in_hand, what=f"try {attempt}", pause=0.01)
         server.kill("worker")
     found = ended(user, kb)
-    assert (found[SLOW]["status"], found[SLOW]["failure"]["reason"]) == ("failed", "poison")
+    end = found[SLOW]
+    assert (end["status"], end["failure"]["reason"], end["attempt"]) == (
+        "failed",
+        "poison",
+        ATTEMPTS,
+    )
     check_good(user, kb, found)
     again = user.post(f"/knowledge-bases/{kb}/documents/{document_id}/retry")
     assert (again["status"], again["attempt"]) == ("pending", 0)

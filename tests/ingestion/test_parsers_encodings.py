@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.parsers.clean import clean, flow, flow_lines
-from ingestion.parsers.encodings import decode
+from ingestion.parsers.encodings import Decoded, choosable, chosen_codec, decode, reading_as
 from ingestion.parsers.unicode_forms import wide_form
 
 SIMPLIFIED = (
@@ -146,3 +146,38 @@ def test_stacked_marks_are_capped_and_bidi_controls_kept():
 def test_line_breaks_vanish_between_chinese_characters_only():
     assert flow(" 知识\n  库 and\nmore \t words ") == "知识库 and more words"
     assert flow_lines("one \x00 two\nthree\x00\x00") == "one\ntwo three"
+
+
+@pytest.mark.parametrize("codec", sorted(choosable()))
+def test_text_is_read_as_somebody_chose(codec):
+    text = "Plain words, and a line.\n"
+    data = text.encode(codec)
+    with reading_as(codec):
+        assert decode(data) == Decoded(text, codec, 1.0)
+    # Afterwards it is found out again.
+    assert decode("知识库".encode()).encoding == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("KOI8-R", "koi8-r"),
+        ("gbk", "gb18030"),
+        ("GB2312", "gb18030"),
+        ("Shift_JIS", "cp932"),
+        ("ISO-8859-1", "cp1252"),
+        ("UTF8", "utf-8"),
+        ("utf-8-sig", None),
+        ("rot13", None),
+        ("base64", None),
+        ("x" * 1000, None),
+        ("encodings.utf_8\n", None),
+    ],
+)
+def test_names_that_a_person_may_choose_by(label, codec):
+    assert chosen_codec(label) == codec
+
+
+def test_choice_that_is_none_is_passed_over():
+    with reading_as("from-a-later-version"):
+        assert decode(b"text").encoding == "utf-8"
