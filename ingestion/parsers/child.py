@@ -97,7 +97,9 @@ class ParserChild:
             ParseFailure: Why the file could not be read.
             UnsupportedFileType: No parser is registered for the media type.
         """
-        (outcome,) = await self.parse_each([Request(path, media_type, limits or Limits(), encoding)])
+        (outcome,) = await self.parse_each(
+            [Request(path, media_type, limits or Limits(), encoding)]
+        )
         if isinstance(outcome, ParseFailure):
             raise outcome
         return outcome
