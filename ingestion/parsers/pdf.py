@@ -1,4 +1,4 @@
-"""PDF: the text layer of its pages without running heads, feet and tables of contents."""
+"""PDF: text and ruled tables of its pages without running heads, feet and tables of contents."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
 
     A line set in larger type than the body is a heading, its level the rank of its size. Lines
     are joined to paragraphs across hyphens and pages; running heads, page numbers and lines of a
-    table of contents are left out. Each element carries the page it starts on. Where text
+    table of contents are left out. A table whose cells are drawn by rules is one. Each element carries the page it starts on. Where text
     recognition is installed, pages that are pictures are read by it.
     """
     pages = list(read_pages(path, limits.pages))
@@ -83,6 +83,6 @@ def _running_key(line: Line) -> str:
 
 
 def _is_apparatus(line: Line, running: frozenset[str]) -> bool:
-    if _CONTENTS_LINE.search(line.text[-60:]):
+    if not line.rows and _CONTENTS_LINE.search(line.text[-60:]):
         return True
     return _is_marginal(line) and _running_key(line) in running

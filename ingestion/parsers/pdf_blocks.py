@@ -3,11 +3,12 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ingestion.parsers.clean import BREAK, flow_lines
 from ingestion.parsers.composition import Composition
+from ingestion.parsers.delimited import is_header
 from ingestion.parsers.pdf_lines import Line
 
 LONGEST_HEADING = 200
@@ -18,6 +19,7 @@ _NUMBERED = re.compile(r"(?:\(?\d{1,2}[.)、]|[（(][一二三四五六七八九
 _SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"'”’」』)）\]]*$")
 _HYPHENS = ("\x02", "\ufffe", "\xad")
 _COLUMN = 72  # points; lines that begin this close to each other share a right edge
+_SHIFT = 5  # points by which the two parts of a table may differ in place
 _RAGGED = 0.15  # share of its column's width that a full line may leave free
 
 
@@ -40,7 +42,7 @@ def add_blocks(
             for text in pictures[page]:
                 out.add("paragraph", text, page=page)
 
-    for block in _blocks(lines, kind):
+    for block in _blocks(_with_whole_tables(lines), kind):
         add_pictures(block.lines[0][0])
         block.add_to(out, kind)
     add_pictures(math.inf)
@@ -59,7 +61,8 @@ class _Type:
     def of(cls, lines: Sequence[tuple[int, Line]]) -> "_Type":
         sizes: Counter[float] = Counter()
         for _, line in lines:
-            sizes[line.size] += len(line.text)
+            if not line.rows:
+                sizes[line.size] += len(line.text)
         body = sizes.most_common(1)[0][0] if sizes else 0.0
         larger = {
             line.size
@@ -109,6 +112,8 @@ class _Block:
     def takes(self, page: int, line: Line, kind: _Type) -> bool:
         """Whether a line goes on with this block."""
         last_page, last = self.lines[-1]
+        if line.rows or last.rows:
+            return False
         if kind.level(line) != self.level or abs(line.size - last.size) > 1:
             return False
         drop = last.y - line.y
@@ -124,7 +129,10 @@ class _Block:
         return not ended or (kind.is_full(last_page, last) and not is_indented)
 
     def add_to(self, out: Composition, kind: _Type) -> None:
-        page = self.lines[0][0]
+        page, first = self.lines[0]
+        if first.rows:
+            out.add_table(first.rows, page=page)
+            return
         text = self._text(kind)
         if self.level:
             out.add("heading", text.replace("\n", " "), level=self.level, page=page)
@@ -146,7 +154,35 @@ class _Block:
         return flow_lines("".join(parts))
 
 
-def _blocks(lines: Sequence[tuple[int, Line]], kind: _Type) -> Iterator[_Block]:
+def _with_whole_tables(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
+    """A table that goes on at the top of the next page, its header repeated or not, is one."""
+    held: tuple[int, Line] | None = None
+    last_page = 0
+    for page, line in lines:
+        if held is not None and page == last_page + 1 and _goes_on(held[1], line):
+            rows = line.rows[1:] if line.rows[0] == held[1].rows[0] else line.rows
+            held, last_page = (held[0], replace(held[1], rows=held[1].rows + rows)), page
+            continue
+        if held is not None:
+            yield held
+            held = None
+        if line.rows:
+            held, last_page = (page, line), page
+        else:
+            yield page, line
+    if held is not None:
+        yield held
+
+
+def _goes_on(table: Line, line: Line) -> bool:
+    if not line.rows or len(line.rows[0]) != len(table.rows[0]):
+        return False
+    is_below = abs(line.left - table.left) < _SHIFT and abs(line.right - table.right) < _SHIFT
+    # With a header of its own it is another one.
+    return is_below and (line.rows[0] == table.rows[0] or not is_header(list(line.rows[0])))
+
+
+def _blocks(lines: Iterable[tuple[int, Line]], kind: _Type) -> Iterator[_Block]:
     block: _Block | None = None
     for page, line in lines:
         if block is not None and block.takes(page, line, kind):

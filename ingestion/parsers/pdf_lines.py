@@ -1,19 +1,23 @@
-"""The lines of a PDF's pages with size and place: the only module that knows PDFium."""
+"""The lines and tables of a PDF's pages with size and place; with ``pdf_rules`` what knows PDFium."""
 
 # pypdfium2 wraps a C library and has no types for what its raw functions return.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportMissingParameterType=false, reportAttributeAccessIssue=false
 
+import ctypes
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pypdfium2
 from pypdfium2 import raw
 
 from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.pdf_rules import read_rules
+from ingestion.parsers.pdf_tables import Grid, Rows, grids
 from ingestion.parsers.recognition import Picture
 
 _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
@@ -34,6 +38,7 @@ class Line:
         right: Where it ends.
         y: Where its first character stands, as a length.
         place: The same as share of the page's height, 1 at the top.
+        rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
     """
 
     text: str
@@ -42,6 +47,7 @@ class Line:
     right: float
     y: float
     place: float
+    rows: Rows = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ def _read_page(document: pypdfium2.PdfDocument, index: int) -> Page:
     try:
         text = page.get_textpage()
         try:
-            lines = tuple(_lines(text, page.get_height()))
+            lines = tuple(_lines(text, _tables(page, text), page.get_height()))
         finally:
             text.close()
         return Page(index + 1, lines, has_pictures=not lines and _has_pictures(page))
@@ -149,13 +155,79 @@ def _has_pictures(page: pypdfium2.PdfPage) -> bool:
     return next(iter(pictures), None) is not None
 
 
-def _lines(page: pypdfium2.PdfTextPage, height: float) -> Iterator[Line]:
+@dataclass(slots=True)
+class _Table:
+    """A table and which of the page's characters stand in it."""
+
+    grid: Grid
+    characters: set[int] = field(default_factory=set[int])
+    texts: dict[tuple[int, int], list[str]] = field(
+        default_factory=lambda: defaultdict[tuple[int, int], list[str]](list)
+    )
+    rows: Rows = ()
+
+    def line(self, height: float) -> Line:
+        xs, top = self.grid.xs, self.grid.ys[-1]
+        text = " ".join(cell for row in self.rows for cell in row if cell)
+        return Line(text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows)
+
+
+def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
+    """The tables whose cells are drawn by rules."""
+    # Turned pages are drawn sideways: their rows would be columns.
+    tables = [] if page.get_rotation() else [_Table(grid) for grid in grids(read_rules(page))]
+    if not tables:
+        return []
+    within: tuple[_Table, tuple[int, int]] | None = None
+    for index, character in enumerate(_characters(text)):
+        is_blank = character.isspace()
+        middle = None if is_blank else _middle(text, index)
+        # What has no place (a blank, or a hyphen that PDFium found) belongs to what is before it.
+        if middle is not None:
+            within = _cell(tables, *middle)
+        if within is not None:
+            table, cell = within
+            table.texts[cell].append(" " if is_blank else character)
+            if character != "\n":
+                table.characters.add(index)
+    for table in tables:
+        texts = {cell: "".join(parts) for cell, parts in table.texts.items()}
+        table.rows = table.grid.rows(texts) or ()
+    return [table for table in tables if table.rows]
+
+
+def _cell(tables: Sequence[_Table], x: float, y: float) -> tuple[_Table, tuple[int, int]] | None:
+    for table in tables:
+        cell = table.grid.cell(x, y)
+        if cell is not None:
+            return table, cell
+    return None
+
+
+def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | None:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    raw.FPDFText_GetCharBox(text, index, left, right, bottom, top)
+    if left.value == right.value and bottom.value == top.value:
+        return None
+    return (left.value + right.value) / 2, (bottom.value + top.value) / 2
+
+
+def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[Line]:
+    """The lines that stand in no table, and each table where its first character is read."""
+    table_of = {index: table for table in tables for index in table.characters}
+    told: list[_Table] = []
     start = 0
     for text in _characters(page).split("\n"):
-        stripped = text.strip()
-        if stripped:
-            first = start + len(text) - len(text.lstrip())
-            yield _line(page, stripped, first, height)
+        places = range(start, start + len(text))
+        for table in (table_of[place] for place in places if place in table_of):
+            if table not in told:
+                told.append(table)
+                yield table.line(height)
+        outside = [place for place in places if place not in table_of]
+        kept = "".join(text[place - start] for place in outside)
+        if stripped := kept.strip():
+            first = len(kept) - len(kept.lstrip())
+            yield _line(page, stripped, outside[first : first + len(stripped)], height)
         start += len(text) + 1
 
 
@@ -169,12 +241,12 @@ def _characters(page: pypdfium2.PdfTextPage) -> str:
     return "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
 
 
-def _line(page: pypdfium2.PdfTextPage, text: str, first: int, height: float) -> Line:
-    last = first + len(text) - 1
+def _line(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> Line:
+    first, last = places[0], places[-1]
     begin, end = raw.FS_RECTF(), raw.FS_RECTF()
     raw.FPDFText_GetLooseCharBox(page, first, begin)
     raw.FPDFText_GetLooseCharBox(page, last, end)
-    size = max(_size(page, first), _size(page, (first + last) // 2))
+    size = max(_size(page, first), _size(page, places[(len(places) - 1) // 2]))
     y = float(begin.bottom)
     return Line(text, size, begin.left, end.right, y, y / height if height > 0 else 0.5)
 
