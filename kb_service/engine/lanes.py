@@ -177,7 +177,9 @@ class Lanes:
         while taken := self._take():
             job, unit = taken
             try:
-                unit()
+                # Where nobody waits any more, the units are only dropped.
+                if not job.answer.done():
+                    unit()
             except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
                 loop.call_soon_threadsafe(job.fail, error)
                 self._put_down(job, loop, is_broken=True)
