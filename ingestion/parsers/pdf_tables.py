@@ -1,5 +1,6 @@
 """Tables that rules draw: grids of cells, and which cell a place on the page belongs to."""
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,8 @@ _MOST_CELLS = 4_000
 # Less is a chart or a form, more in one cell is a page that is laid out by boxes.
 _LEAST_FILLED = 0.3
 _MOST_IN_A_CELL = 1_500
+# As PDFium marks a hyphen that parts a word at the end of a line.
+_HYPHEN = re.compile("[\x02\ufffe\xad]\\s*")
 
 Rows = tuple[tuple[str, ...], ...]
 _Place = tuple[int, int]
@@ -56,7 +59,7 @@ class Grid:
 
     def rows(self, texts: dict[tuple[int, int], str]) -> Rows | None:
         """The table of these texts by cell; None where it is none, but boxes or a drawing."""
-        filled = {place: flow(text) for place, text in texts.items()}
+        filled = {place: flow(_HYPHEN.sub("", text)) for place, text in texts.items()}
         filled = {place: text for place, text in filled.items() if text}
         cells = len(set(self._owners.values()))
         is_table = (

@@ -152,3 +152,17 @@ def test_every_word_of_a_page_comes_once(tmp_path: Path, data: st.DataObject):
     )
     parsed = parse(tmp_path, ruled_pdf(drawn))
     assert Counter(parsed.text.replace("|", " ").split()) == said
+
+
+def test_word_that_is_parted_in_a_cell_is_put_together(tmp_path: Path):
+    drawn = [
+        *table(50, 650, WIDTHS, PRICES),
+        words(54, 560, "moun-"),
+        words(54, 549, "tain"),
+        words(154, 560, "9"),
+        "50 540 100 50 re S",
+        "150 540 80 50 re S",
+        "230 540 80 50 re S",
+    ]
+    (_, text) = shown(parse(tmp_path, ruled_pdf(drawn)))[0]
+    assert text.splitlines()[-1] == "mountain | 9 |"
