@@ -13,7 +13,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database import sqlite_connection
-from core.database.faults import connecting, translated
+from core.database.faults import connecting, name_silence, translated
 from core.database.reads import FileReaders, Reads, waiting_in_place
 from core.database.write_turn import WriteTurn
 from core.errors import DatabaseUnavailable
@@ -164,6 +164,7 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
             connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _COMMAND_SECONDS},
         )
         event.listen(engine.sync_engine, "connect", _limit_locks)
+        event.listen(engine.sync_engine, "handle_error", name_silence)
         return engine
     engine = create_async_engine(
         url,

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -30,6 +31,20 @@ def connecting() -> Generator[None]:
         raise DatabaseUnavailable from error
 
 
+def name_silence(context: ExceptionContext) -> None:
+    """Name a server that took a statement and then stood still: a listener of ``handle_error``.
+
+    The driver says it with the language's own error, which any code between statements may raise
+    about something else.
+
+    Raises:
+        DatabaseUnavailable: instead of that; the connection is given up.
+    """
+    if isinstance(context.original_exception, TimeoutError):
+        context.is_disconnect = True
+        raise DatabaseUnavailable from context.original_exception
+
+
 @contextmanager
 def translated() -> Generator[None]:
     """Turn a lost, locked or full database into the error that callers know.
@@ -40,8 +55,7 @@ def translated() -> Generator[None]:
     """
     try:
         yield
-    # TimeoutError: asyncpg's own, of a server that took a statement and then stood still.
-    except (ConnectionError, TimeoutError) as error:
+    except ConnectionError as error:
         raise DatabaseUnavailable from error
     except DBAPIError as error:
         fault = _fault(error)

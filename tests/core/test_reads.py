@@ -151,14 +151,16 @@ async def test_who_reads_when_the_database_is_closed_reads_on_and_leaves_nothing
     database: Database,
 ):
     await add(database)
-    goes_on = threading.Event()
+    begun, goes_on = threading.Event(), threading.Event()
 
     def work(reads: Reads) -> int:
         found = len(ids(reads))
+        begun.set()
         goes_on.wait(10)
         return found + len(ids(reads))
 
     reading = asyncio.create_task(database.read(work))
+    await asyncio.to_thread(begun.wait, 10)
     await database.read(ids)
     await database.close()
     assert file_of(database) in open_files()
