@@ -1,14 +1,11 @@
 """Several parser children: one document that takes its whole time holds up no other."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 from ingestion.parsers.child import ParserChild
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import ParseFailure
-from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
 from ingestion.parsers.recognition import Recognition
 
@@ -28,28 +25,11 @@ class ParserPool:
         for child in self._children:
             self._idle.put_nowait(child)
 
-    async def parse(
-        self,
-        path: Path,
-        media_type: str,
-        *,
-        limits: Limits | None = None,
-        encoding: str | None = None,
-    ) -> Parsed:
-        """Parse one file in the next idle child; see ``ParserChild.parse`` for the errors."""
-        async with self._next_idle() as child:
-            return await child.parse(path, media_type, limits=limits, encoding=encoding)
-
     async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
-        """Parse small files in the next idle child; see ``ParserChild.parse_each``."""
-        async with self._next_idle() as child:
-            return await child.parse_each(requests)
-
-    @asynccontextmanager
-    async def _next_idle(self) -> AsyncGenerator[ParserChild]:
+        """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
         child = await self._idle.get()
         try:
-            yield child
+            return await child.parse_each(requests)
         finally:
             self._idle.put_nowait(child)
 

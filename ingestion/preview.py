@@ -13,6 +13,7 @@ from ingestion.parser_pool import ParserPool
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import Request
 from ingestion.parsers.recognition import Recognition
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
@@ -119,9 +120,10 @@ class SplitPreviewer:
         await self._parser.close()
 
     async def _made(self, request: SplitRequest) -> SplitPreview:
-        parsed = await self._parser.parse(
-            request.path, request.media_type, limits=self._limits, encoding=request.encoding
-        )
+        asked = Request(request.path, request.media_type, self._limits, request.encoding)
+        (parsed,) = await self._parser.parse_each([asked])
+        if isinstance(parsed, ParseFailure):
+            raise parsed
         preview = await on_stoppable_thread(partial(_cut, request, parsed))
         if not preview.total:
             raise ParseFailure(FailureReason.EMPTY_TEXT)

@@ -75,14 +75,7 @@ class ParserChild:
         """Process id of the child, None while there is none."""
         return self._process.pid if self._process is not None else None
 
-    async def parse(
-        self,
-        path: Path,
-        media_type: str,
-        *,
-        limits: Limits | None = None,
-        encoding: str | None = None,
-    ) -> Parsed:
+    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
         """Parse one file in the child.
 
         Cancelling the call kills the child at once; so does every breach of a limit.
@@ -91,15 +84,12 @@ class ParserChild:
             path: A file the child may read.
             media_type: A key of ``ingestion.parsers.PARSERS``.
             limits: Bounds; the defaults of ``Limits`` without.
-            encoding: The codec of its text; None to find it out.
 
         Raises:
             ParseFailure: Why the file could not be read.
             UnsupportedFileType: No parser is registered for the media type.
         """
-        (outcome,) = await self.parse_each(
-            [Request(path, media_type, limits or Limits(), encoding)]
-        )
+        (outcome,) = await self.parse_each([Request(path, media_type, limits or Limits())])
         if isinstance(outcome, ParseFailure):
             raise outcome
         return outcome

@@ -21,7 +21,7 @@ _SLANT = 0.7
 
 _Matrix = tuple[float, float, float, float, float, float]
 _Point = tuple[float, float]
-_SAME: _Matrix = (1, 0, 0, 1, 0, 0)
+_IDENTITY: _Matrix = (1, 0, 0, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def read_rules(page: pypdfium2.PdfPage) -> Rules:
     horizontal: list[Rule] = []
     vertical: list[Rule] = []
     try:
-        for (x0, y0), (x1, y1) in _strokes(page.raw, _SAME, [_MOST_OBJECTS, _MOST_SEGMENTS]):
+        for (x0, y0), (x1, y1) in _strokes(page.raw, _IDENTITY, [_MOST_OBJECTS, _MOST_SEGMENTS]):
             if abs(y1 - y0) <= _SLANT:
                 horizontal.append(Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
             elif abs(x1 - x0) <= _SLANT:
@@ -79,9 +79,9 @@ def _strokes(
         if kind == raw.FPDF_PAGEOBJ_PATH:
             _spend(left, 0, 1)
             if _is_visible(one):
-                yield from _segments(one, _times(_matrix(one), matrix), left)
+                yield from _segments(one, _composed(_matrix(one), matrix), left)
         elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _FORM_DEPTH:
-            yield from _strokes(one, _times(_matrix(one), matrix), left, depth + 1)
+            yield from _strokes(one, _composed(_matrix(one), matrix), left, depth + 1)
 
 
 def _segments(path: object, matrix: _Matrix, left: list[int]) -> Iterator[tuple[_Point, _Point]]:
@@ -118,11 +118,11 @@ def _is_visible(path: object) -> bool:
 def _matrix(one: object) -> _Matrix:
     found = raw.FS_MATRIX()
     if not raw.FPDFPageObj_GetMatrix(one, found):
-        return _SAME
+        return _IDENTITY
     return (found.a, found.b, found.c, found.d, found.e, found.f)
 
 
-def _times(first: _Matrix, second: _Matrix) -> _Matrix:
+def _composed(first: _Matrix, second: _Matrix) -> _Matrix:
     """What applies the first one and then the second."""
     a, b, c, d, e, f = first
     k, l, m, n, o, p = second  # noqa: E741 - as matrices are written

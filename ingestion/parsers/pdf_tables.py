@@ -10,7 +10,7 @@ from ingestion.parsers.clean import flow
 from ingestion.parsers.pdf_rules import Rule, Rules
 
 # Points: what is closer is the same line (a border is drawn as a thin rectangle, or twice).
-_SAME = 2.5
+_TOLERANCE = 2.5
 # Points by which rules that meet may miss each other.
 _GAP = 4.0
 _SHORTEST = 6.0
@@ -23,7 +23,7 @@ _MOST_IN_A_CELL = 1_500
 _HYPHEN = re.compile("[\x02\ufffe\xad]\\s*")
 
 Rows = tuple[tuple[str, ...], ...]
-_Place = tuple[int, int]
+_Cell = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Grid:
     ys: Sequence[float]
     _across: Sequence[Rule]
     _down: Sequence[Rule]
-    _owners: dict[_Place, _Place] = field(init=False, default_factory=dict[_Place, _Place])
+    _owners: dict[_Cell, _Cell] = field(init=False, default_factory=dict[_Cell, _Cell])
     _at_x: dict[int, list[Rule]] = field(init=False)
     _at_y: dict[int, list[Rule]] = field(init=False)
 
@@ -127,7 +127,7 @@ def _places(values: Iterable[float]) -> list[float]:
     """The values in order, those that are the same once."""
     places: list[float] = []
     for value in sorted(values):
-        if not places or value - places[-1] > _SAME:
+        if not places or value - places[-1] > _TOLERANCE:
             places.append(value)
     return places
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from core.database.types import new_id
 from core.errors import EmptyFile, FileTooLarge
-from kb_service.object_storage.protocol import ObjectStore
-
-_FOLDER_CHARACTERS = 2
+from kb_service.object_storage.protocol import FOLDER_CHARACTERS, ObjectStore
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,11 @@ async def store_few(store: ObjectStore, contents: Sequence[bytes]) -> list[Store
         StorageFull: no room; nothing is kept.
         ObjectStoreUnavailable: likewise.
     """
-    # One folder for all (stores take the first characters for it), which is forced to disk once.
-    folder = new_id()[:_FOLDER_CHARACTERS]
+    # A folder for all of them, which is forced to disk once.
+    folder = new_id()[:FOLDER_CHARACTERS]
     files = [
         StoredFile(
-            folder + new_id()[_FOLDER_CHARACTERS:],
+            folder + new_id()[FOLDER_CHARACTERS:],
             len(content),
             hashlib.sha256(content).hexdigest(),
         )

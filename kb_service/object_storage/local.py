@@ -18,6 +18,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from core.errors import ObjectStoreUnavailable, StorageFull
+from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
 _INCOMING = ".incoming"
 # An upload in progress is younger than this; what is older was left behind by a crash.
@@ -87,7 +88,7 @@ class LocalObjectStore:
     def _path(self, key: str) -> Path:
         if not key.replace("-", "").isalnum():
             raise ValueError("an object key has letters, digits and hyphens only")
-        return self._root / key[:2] / key
+        return self._root / key[:FOLDER_CHARACTERS] / key
 
     def _scan(self) -> list[str]:
         for leftover in self._incoming.iterdir():

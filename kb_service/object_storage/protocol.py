@@ -5,6 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+FOLDER_CHARACTERS = 2
+"""Keys that begin with the same characters lie together, and are made durable together for less."""
+
 
 class ObjectStore(Protocol):
     """Bytes under keys; keys are made here, never by a client."""

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from ingestion.parser_pool import ParserPool
+from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import Request
 
 pytestmark = pytest.mark.anyio
 
@@ -18,18 +20,20 @@ async def test_slow_document_holds_up_no_other(tmp_path: Path):
     quick.write_text("A short document.")
     pool = ParserPool(2)
     try:
-        waiting = asyncio.create_task(
-            pool.parse(slow, "application/json", limits=Limits(seconds=10))
-        )
-        await pool.parse(quick, "text/plain")
+        large = Request(slow, "application/json", Limits(seconds=10))
+        small = Request(quick, "text/plain", Limits())
+        waiting = asyncio.create_task(pool.parse_each([large]))
+        await pool.parse_each([small])
         assert not waiting.done()
-        with pytest.raises(ParseFailure) as failure:
-            await waiting
-        assert failure.value.reason in {
+        (failure,) = await waiting
+        assert isinstance(failure, ParseFailure)
+        assert failure.reason in {
             FailureReason.PARSE_TIMEOUT,
             FailureReason.TOO_COMPLEX,
             FailureReason.PARSE_MEMORY,
         }
-        assert (await pool.parse(quick, "text/plain")).text == "A short document."
+        (parsed,) = await pool.parse_each([small])
+        assert isinstance(parsed, Parsed)
+        assert parsed.text == "A short document."
     finally:
         await pool.close()
