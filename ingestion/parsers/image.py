@@ -8,17 +8,14 @@ from struct import error as StructError
 
 from PIL import Image, ImageOps
 
-from ingestion.parsers import recognition
+from ingestion.parsers import legible, recognition
 from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.recognition import Picture, Reading, Recogniser
+from ingestion.parsers.recognition import Picture, Recogniser
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
-# Tesseract wants letters of about 20 pixels: a screenshot's are half of that.
-_SMALL = 2_000
-_GOOD = 80.0
 _DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 
 
@@ -30,25 +27,16 @@ def parse(path: Path, limits: Limits) -> Parsed:
     """
     composition = Composition(limits)
     with Recogniser(limits) as recogniser:
-        readings = [_read(recogniser, picture) for picture in _pictures(path, limits)]
+        pictures = map(_picture, _pictures(path, limits))
+        readings = [legible.read(recogniser, picture) for picture in pictures]
     for page, reading in enumerate(readings, 1):
         for text in reading.paragraphs:
             composition.add("paragraph", text, page=page)
     return composition.finish(pages=len(readings), warnings=recognition.warnings(readings))
 
 
-def _read(recogniser: Recogniser, image: Image.Image) -> Reading:
-    """The text of a picture; what is hard to read and small is tried once more, enlarged."""
-    reading = recogniser.read(_picture(image, 1))
-    if reading.confidence >= _GOOD or max(image.size) > _SMALL:
-        return reading
-    return max(reading, recogniser.read(_picture(image, 2)), key=lambda one: one.confidence)
-
-
-def _picture(grey: Image.Image, scale: int) -> Picture:
-    dpi = scale * round(grey.info.get("dpi", (0, 0))[0])
-    if scale > 1:
-        grey = grey.resize((scale * grey.width, scale * grey.height), Image.Resampling.LANCZOS)
+def _picture(grey: Image.Image) -> Picture:
+    dpi = round(grey.info.get("dpi", (0, 0))[0])
     return Picture(grey.tobytes(), grey.width, grey.height, grey.width, dpi)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingestion.parsers import recognition
+from ingestion.parsers import legible, recognition
 from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
@@ -28,8 +28,9 @@ def parse(path: Path, limits: Limits) -> Parsed:
 
     A line set in larger type than the body is a heading, its level the rank of its size. Lines
     are joined to paragraphs across hyphens and pages; running heads, page numbers and lines of a
-    table of contents are left out. A table whose cells are drawn by rules is one. Each element carries the page it starts on. Where text
-    recognition is installed, pages that are pictures are read by it.
+    table of contents are left out. A table whose cells are drawn by rules is one. Each element
+    carries the page it starts on. Where text recognition is installed, pages that are pictures are
+    read by it.
     """
     pages = list(read_pages(path, limits.pages))
     if all(page.is_damaged for page in pages):
@@ -58,7 +59,7 @@ def _recognise(path: Path, scanned: Sequence[int], limits: Limits) -> dict[int, 
     with recognition.Recogniser(limits) as recogniser:
         pictures = render_pages(path, scanned, limits.image_pixels)
         return {
-            number: recogniser.read(picture)
+            number: legible.read(recogniser, picture)
             for number, picture in zip(scanned, pictures, strict=True)
         }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pypdfium2
-from pypdfium2 import raw
+from pypdfium2 import PdfImage, raw
 
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.pdf_rules import read_rules
@@ -24,6 +24,8 @@ _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 _TAIL = 4096
 _FORM_DEPTH = 3
 _SCAN_DPI = 300
+# Pixels of a page's longer side: a page of A4 at 171 dpi.
+_LEAST_SIDE = 2_000
 _BLANK = Picture(b"\xff", 1, 1, 1)
 
 
@@ -102,8 +104,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Pi
     except pypdfium2.PdfiumError:
         return _BLANK
     try:
-        inches = page.get_width() * page.get_height() / 72**2
-        dpi = min(_SCAN_DPI, int(math.sqrt(most_pixels / max(inches, 0.01))))
+        dpi = min(_wanted_dpi(page), _most_dpi(page, most_pixels))
         # The library's own annotation says int; it takes any factor.
         bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
         pixels = bytes(bitmap.buffer)
@@ -112,6 +113,29 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Pi
         return _BLANK
     finally:
         page.close()
+
+
+def _wanted_dpi(page: pypdfium2.PdfPage) -> int:
+    """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
+    pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
+    finest = max((_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
+    least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
+    return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
+
+
+def _dpi(picture: PdfImage) -> float:
+    """Pixels an inch of a picture's longer side; 0 for a damaged one."""
+    try:
+        left, bottom, right, top = picture.get_bounds()
+        pixels = max(picture.get_px_size())
+    except pypdfium2.PdfiumError:
+        return 0
+    return 72 * pixels / max(right - left, top - bottom, 1)
+
+
+def _most_dpi(page: pypdfium2.PdfPage, most_pixels: int) -> int:
+    inches = page.get_width() * page.get_height() / 72**2
+    return int(math.sqrt(most_pixels / max(inches, 0.01)))
 
 
 def _open(path: Path) -> pypdfium2.PdfDocument:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
@@ -34,9 +35,10 @@ _PLACES = (
 )
 _CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
+SURE = 60.0
+"""Percent; a reading below it likely has errors, or is of no text at all."""
 # Percent; below, a "text" is grain, a drawing or a photograph.
 _LEAST_CONFIDENCE = 30.0
-_SURE = 60.0
 _LEAST_DPI, _MOST_DPI = 70, 1200
 
 
@@ -81,11 +83,13 @@ class Reading:
         paragraphs: Its text in reading order.
         confidence: Mean of all that was found, 0 to 100.
         is_uncertain: Whether some of it is likely wrong or was left out.
+        line_height: Of the middle one of its lines, in pixels; 0 without text.
     """
 
     paragraphs: tuple[str, ...] = ()
     confidence: float = 0.0
     is_uncertain: bool = False
+    line_height: float = 0.0
 
 
 def warnings(readings: Iterable[Reading]) -> tuple[str, ...]:
@@ -172,15 +176,26 @@ class Recogniser:
             for part in library.iterate_level(engine.GetIterator(), level)
             if not part.Empty(level)
         ]
+        height = _line_height(library, engine)
         engine.Clear()
-        return _reading([(confidence, text) for confidence, text in found if text])
+        return _reading([(confidence, text) for confidence, text in found if text], height)
 
 
-def _reading(found: Sequence[tuple[float, str]]) -> Reading:
+def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - the library has no types
+    level = library.RIL.TEXTLINE
+    lines = library.iterate_level(engine.GetIterator(), level)
+    boxes = [line.BoundingBox(level) for line in lines if not line.Empty(level)]
+    # Of a page that lies on its side, lines are as wide as others are high.
+    heights = [min(box[2] - box[0], box[3] - box[1]) for box in boxes if box]
+    return float(median(heights)) if heights else 0.0
+
+
+def _reading(found: Sequence[tuple[float, str]], line_height: float) -> Reading:
     length = sum(len(text) for _, text in found)
     mean = sum(confidence * len(text) for confidence, text in found) / max(1, length)
     kept = tuple(text for confidence, text in found if confidence >= _LEAST_CONFIDENCE)
-    return Reading(kept, mean, is_uncertain=any(one < _SURE for one, _ in found))
+    is_uncertain = any(one < SURE for one, _ in found)
+    return Reading(kept, mean, is_uncertain=is_uncertain, line_height=line_height)
 
 
 def _library() -> ModuleType:

@@ -1,17 +1,18 @@
 """Text recognition: pictures and scanned pages, in the parser child and out of it."""
 
 import io
+from difflib import SequenceMatcher
 
 import psutil
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image, ImageChops, ImageOps
 
-from ingestion.parsers import recognition
+from ingestion.parsers import legible, recognition
 from ingestion.parsers.child import ParserChild
 from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.parser import parser_for
-from ingestion.parsers.recognition import Recognition, is_ready
+from ingestion.parsers.recognition import Picture, Reading, Recognition, is_ready
 from tests.fixtures.hostile import page_pdf
 from tests.fixtures.made_files import DATA, scanned_pdf
 
@@ -130,6 +131,71 @@ def test_small_letters_of_a_screenshot_are_read(tmp_path):
         small = image.convert("L").resize((500, 187), Image.Resampling.LANCZOS)
     parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(small, "PNG")), Limits())
     assert "backup" in parsed.text
+
+
+def similar(wanted: str, text: str) -> float:
+    """The share of the wanted characters that are in the text, one after the other."""
+    blocks = SequenceMatcher(None, wanted, text, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) / len(wanted)
+
+
+def grainy(image):
+    """As a camera in a dark room leaves it."""
+    grain = Image.effect_noise(image.size, 60)
+    return ImageChops.add(image, grain, offset=-128)
+
+
+def on_its_side_and_tilted(image):
+    return image.rotate(96, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+
+
+STATES = {
+    "upside down": lambda image: image.rotate(180),
+    "on its left side": lambda image: image.rotate(90, expand=True),
+    "on its right side": lambda image: image.rotate(270, expand=True),
+    "tilted": lambda image: image.rotate(7, Image.Resampling.BICUBIC, expand=True, fillcolor=255),
+    "tilted the other way": lambda image: image.rotate(
+        -4, Image.Resampling.BICUBIC, expand=True, fillcolor=255
+    ),
+    "on its side and tilted": on_its_side_and_tilted,
+    "white on black and tilted": lambda image: ImageOps.invert(image).rotate(
+        5, Image.Resampling.BICUBIC, expand=True
+    ),
+    "grainy": grainy,
+    "with letters of a poster": lambda image: image.resize((4500, 1680)),
+    "with letters of a screen": lambda image: image.resize((500, 187), Image.Resampling.LANCZOS),
+}
+
+
+@pytest.mark.parametrize("kind", ["PNG", "PDF"])
+@pytest.mark.parametrize("state", STATES)
+def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str):
+    with Image.open(NOTICE) as image:
+        content = saved(STATES[state](image.convert("L")), kind, dpi=(300, 300), resolution=72)
+    media_type = "image/png" if kind == "PNG" else "application/pdf"
+    parsed = parser_for(media_type)(put(tmp_path, "a", content), Limits())
+    assert ENGLISH in parsed.text
+    # Turning by a few degrees blurs: a character of the test's picture may be taken for another.
+    assert similar(CHINESE, parsed.text) >= 0.9
+    assert parsed.warnings == ("recognised",)
+
+
+@pytest.mark.parametrize("angle", [0, 1, 90, 180])
+def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
+    class Read:
+        def __init__(self):
+            self.pictures = []
+
+        def read(self, picture):
+            self.pictures.append(picture)
+            return Reading(("text",), confidence=90.0)
+
+    with Image.open(NOTICE) as image:
+        grey = image.convert("L").rotate(angle, expand=True, fillcolor=255)
+    picture = Picture(grey.tobytes(), grey.width, grey.height, grey.width, 300)
+    recogniser = Read()
+    assert legible.read(recogniser, picture).paragraphs == ("text",)
+    assert recogniser.pictures == [picture]
 
 
 def test_picture_beyond_the_limit_is_refused_before_it_is_decoded():
