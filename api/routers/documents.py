@@ -124,6 +124,7 @@ async def list_documents(
         ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
         ErrorCode.DOCUMENT_NAME_TAKEN,
         ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.IMAGE_TOO_LARGE,
         ErrorCode.QUOTA_EXCEEDED,
         ErrorCode.STORAGE_FULL,
     ),

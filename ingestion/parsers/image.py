@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import error as StructError
 
 from PIL import Image, ImageOps
 
@@ -13,10 +12,10 @@ from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.picture_bounds import DAMAGE, has_too_many_pixels
 from ingestion.parsers.recognition import Picture, Recogniser
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
-_DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 
 
 def parse(path: Path, limits: Limits) -> Parsed:
@@ -61,7 +60,7 @@ def _damage_named() -> Generator[None]:
     try:
         with warnings.catch_warnings(action="ignore"):
             yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise ParseFailure(FailureReason.CORRUPT_IMAGE) from error
 
 
@@ -71,7 +70,7 @@ def _grey(image: Image.Image, limits: Limits) -> Image.Image:
     Raises:
         ParseFailure: ``image_too_large``.
     """
-    if image.width * image.height > limits.image_pixels:
+    if has_too_many_pixels(image, limits):
         raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
     image.load()
     upright = ImageOps.exif_transpose(image)

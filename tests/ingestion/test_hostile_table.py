@@ -15,6 +15,7 @@ from ingestion.parsers.child import ParserChild
 from ingestion.parsers.detect import HEAD_BYTES, detect
 from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.picture_bounds import check_picture
 from tests.fixtures.hostile import (
     COMPLETED,
     ENCODINGS,
@@ -27,6 +28,8 @@ from tests.fixtures.hostile import (
 
 pytestmark = pytest.mark.anyio
 GIGABYTE = 2**30
+# As an upload is checked (``api.intake``).
+CHECKS = {"zip": check_container, "image": check_picture}
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +44,9 @@ async def outcome(child, path, content):
     path.write_bytes(content)
     try:
         media = detect(path.name, content[:HEAD_BYTES], len(content))
-        if PARSERS[media.name].content == "zip":
-            check_container(io.BytesIO(content), Limits())
+        check = CHECKS.get(PARSERS[media.name].content)
+        if check is not None:
+            check(io.BytesIO(content), Limits())
         return await child.parse(path, media.name, limits=Limits(seconds=50))
     except AgentexError as error:
         return error.code
