@@ -159,7 +159,7 @@ async def _remove_points(bench: Workbench, document_id: str, revisions: list[int
     if not revisions:
         return
     for space in bench.spaces.values():
-        await space.index.delete_document(document_id, revisions=revisions)
+        await space.index.delete_documents([document_id], revisions=revisions)
 
 
 async def fail_untried(bench: Workbench, lease: Lease) -> bool:

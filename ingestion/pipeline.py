@@ -233,7 +233,7 @@ async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
         for space in bench.spaces.values():
-            await space.index.delete_document(document.id, revisions=gone)
+            await space.index.delete_documents([document.id], revisions=gone)
     if not flip.is_shadow:
         for key in document.superseded_keys:
             await bench.store.delete(key)
@@ -276,7 +276,7 @@ async def _index(
     for document in (one.taken.document for one in splits if not one.taken.is_untouched):
         # A try that was cut short may have left more pieces than this one has.
         gone = documents.unshown_revisions(document)
-        await space.index.delete_document(document.id, revisions=gone)
+        await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
         for origin, pieces in ((Origin.of(one.taken.document), one.pieces) for one in splits)

@@ -156,5 +156,5 @@ async def _sweep_points(
     """
     unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]
     for entry in unknown:
-        await index.delete_document(entry.document_id, revisions=[entry.revision])
+        await index.delete_documents([entry.document_id], revisions=[entry.revision])
     return len({entry.document_id for entry in unknown})

@@ -234,10 +234,10 @@ class Restorer:
         knowledge_base = self._to.knowledge_base
         index = self._bench.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
-        for one in held:
-            # A copy's source may have had other chunks when an earlier try was cut off.
-            if one.row.id in redone:
-                await index.delete_document(one.row.id)
+        # A copy's source may have had other chunks when an earlier try was cut off.
+        again = [one.row.id for one in held if one.row.id in redone]
+        if again:
+            await index.delete_documents(again)
         points = [_point(one.row.id, scope, point) for one in held for point in one.points]
         if points:
             await index.upsert(points)

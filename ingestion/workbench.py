@@ -19,7 +19,8 @@ class Workbench:
     """The open connections of a worker process.
 
     ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
-    the clock that leases are measured by. ``settings`` are those the process was started with.
+    the clock that leases are measured by; who erases documents holds ``erasing``. ``settings`` are
+    those the process was started with.
     """
 
     settings: Settings
@@ -31,6 +32,7 @@ class Workbench:
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     clock: ClockWatch = field(default_factory=ClockWatch)
+    erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @cached_property
     def live(self) -> LiveSettings:

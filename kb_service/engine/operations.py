@@ -18,7 +18,7 @@ from kb_service.engine.lanes import Steps
 from kb_service.vector_index.messages import (
     CountReply,
     CountRequest,
-    DeleteDocumentRequest,
+    DeleteDocumentsRequest,
     DeleteKnowledgeBaseRequest,
     DocumentsReply,
     ModelRequest,
@@ -50,7 +50,7 @@ AnyBody = (
     | SearchRequest
     | CountRequest
     | UpsertRequest
-    | DeleteDocumentRequest
+    | DeleteDocumentsRequest
     | DeleteKnowledgeBaseRequest
     | ModelRequest
     | PointsRequest
@@ -171,10 +171,10 @@ def _legs(
     )
 
 
-def _delete_document(
-    holdings: Holdings, body: DeleteDocumentRequest
+def _delete_documents(
+    holdings: Holdings, body: DeleteDocumentsRequest
 ) -> Generator[None, None, Empty]:
-    yield from holdings.shard(body.model).delete_document(body.document_id, body.revisions)
+    yield from holdings.shard(body.model).delete_documents(body.document_ids, body.revisions)
     return Empty()
 
 
@@ -231,8 +231,8 @@ _OPERATIONS = {
     # Probes count, and nobody waits for those.
     "count": _Operation(CountRequest, Part.READS_INDEX, _count, _never),
     "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),
-    "delete_document": _Operation(
-        DeleteDocumentRequest, Part.WRITES_INDEX, _delete_document, _never
+    "delete_documents": _Operation(
+        DeleteDocumentsRequest, Part.WRITES_INDEX, _delete_documents, _never
     ),
     "delete_knowledge_base": _Operation(
         DeleteKnowledgeBaseRequest, Part.WRITES_INDEX, _delete_knowledge_base, _never

@@ -70,12 +70,12 @@ class EdgeVectorIndex:
             lambda: shard.query(kb_ids, dense=dense, sparse=sparse, depth=depth, among=among)
         )
 
-    async def delete_document(
-        self, document_id: str, *, revisions: Collection[int] | None = None
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
     ) -> None:
-        """See ``VectorIndex.delete_document``."""
+        """See ``VectorIndex.delete_documents``."""
         shard = self._opened()
-        await self._run(lambda: run_steps(shard.delete_document(document_id, revisions)))
+        await self._run(lambda: run_steps(shard.delete_documents(document_ids, revisions)))
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
         """See ``VectorIndex.delete_knowledge_base``."""

@@ -97,11 +97,11 @@ class SearchReply(Message):
     encoding_ms: float
 
 
-class DeleteDocumentRequest(Message):
-    """Delete a document's points, or those of the other revisions."""
+class DeleteDocumentsRequest(Message):
+    """Delete the points of some documents, or those of these revisions of them."""
 
     model: str
-    document_id: str
+    document_ids: list[str]
     revisions: list[int] | None
 
 

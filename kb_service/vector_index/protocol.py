@@ -236,10 +236,10 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def delete_document(
-        self, document_id: str, *, revisions: Collection[int] | None = None
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
     ) -> None:
-        """Delete a document's points, or only those of these revisions.
+        """Delete the points of some documents, or only those of these revisions of them.
 
         What goes is named, not what stays: who is late can't hit a revision that came since.
         """

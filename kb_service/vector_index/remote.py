@@ -9,7 +9,7 @@ from kb_service.engine_client import EngineClient
 from kb_service.vector_index.messages import (
     CountReply,
     CountRequest,
-    DeleteDocumentRequest,
+    DeleteDocumentsRequest,
     DeleteKnowledgeBaseRequest,
     DocumentsReply,
     ModelRequest,
@@ -118,16 +118,16 @@ class RemoteVectorIndex:
         dense = np.frombuffer(reply.vector, dtype=FLOAT32).astype(np.float32)
         return Answered(unpack_legs(reply), dense, reply.encoding_ms / 1000)
 
-    async def delete_document(
-        self, document_id: str, *, revisions: Collection[int] | None = None
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
     ) -> None:
-        """See ``VectorIndex.delete_document``."""
-        request = DeleteDocumentRequest(
+        """See ``VectorIndex.delete_documents``."""
+        request = DeleteDocumentsRequest(
             model=self._model,
-            document_id=document_id,
+            document_ids=list(document_ids),
             revisions=None if revisions is None else sorted(revisions),
         )
-        await self._engine.call("delete_document", request, Empty, timeout_seconds=INGEST_SECONDS)
+        await self._engine.call("delete_documents", request, Empty, timeout_seconds=INGEST_SECONDS)
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
         """See ``VectorIndex.delete_knowledge_base``."""

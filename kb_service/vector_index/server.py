@@ -102,11 +102,12 @@ class ServerVectorIndex:
         legs = {name: _hits(answer.points) for name, answer in zip(requests, answers, strict=True)}
         return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
-    async def delete_document(
-        self, document_id: str, *, revisions: Collection[int] | None = None
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
     ) -> None:
-        """See ``VectorIndex.delete_document``."""
-        condemned: list[models.Condition] = [_equals("document_id", document_id)]
+        """See ``VectorIndex.delete_documents``."""
+        mine = models.MatchAny(any=list(document_ids))
+        condemned: list[models.Condition] = [models.FieldCondition(key="document_id", match=mine)]
         if revisions is not None:
             named = models.MatchAny(any=list(revisions))
             condemned.append(models.FieldCondition(key="revision", match=named))

@@ -144,11 +144,11 @@ class Shard:
             legs = dict(zip(requests, self._shown.legs(answers), strict=True))
         return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
-    def delete_document(
-        self, document_id: str, revisions: Collection[int] | None
+    def delete_documents(
+        self, document_ids: Sequence[str], revisions: Collection[int] | None
     ) -> Generator[None]:
-        """Delete a document's points, or those of these revisions, pausing before each part."""
-        mine = _equals("document_id", document_id)
+        """Delete documents' points, or those of these revisions, pausing before each part."""
+        mine = FieldCondition(key="document_id", match=MatchAny(list(document_ids)))
         condemned = Filter(must=[mine])
         if revisions is not None:
             named = FieldCondition(key="revision", match=MatchAny(list(revisions)))

@@ -241,7 +241,7 @@ async def test_windows_name_their_chunk_and_leave_its_words_alone(index):
     legs = await ask(index, kb_id, text="word1 common", dense=direction(12))
     assert {hit.id for hit in legs.dense} == {window.id for window in windows[:4]}
     assert scores(legs.sparse) == pytest.approx(scores(before.sparse), rel=1e-6)
-    await index.delete_document(document_id, revisions=[1])
+    await index.delete_documents([document_id], revisions=[1])
     assert await index.count(kb_id=kb_id) == 0
 
 
@@ -327,9 +327,9 @@ async def test_only_the_named_revisions_go(index):
         points = [chunk(kb_id, document_id, i, revision=revision) for i in range(size)]
         await index.upsert(points)
     await index.upsert([chunk(kb_id, neighbour)])
-    await index.delete_document(document_id, revisions=[])
+    await index.delete_documents([document_id], revisions=[])
     assert await index.count(document_id=document_id) == 12
-    await index.delete_document(document_id, revisions=[1, 2, 7])
+    await index.delete_documents([document_id], revisions=[1, 2, 7])
     assert await index.count(document_id=document_id) == 4
     assert await index.count(document_id=neighbour) == 1
     legs = await ask(index, kb_id)
@@ -340,10 +340,24 @@ async def test_document_leaves_no_point_when_deleted(index):
     kb_id, document_id, neighbour = new_id(), new_id(), new_id()
     await index.upsert([chunk(kb_id, document_id, i) for i in range(3)])
     await index.upsert([chunk(kb_id, neighbour)])
-    await index.delete_document(document_id)
-    await index.delete_document(document_id)
+    await index.delete_documents([document_id])
+    await index.delete_documents([document_id])
     assert await index.count(document_id=document_id) == 0
     assert await index.count(kb_id=kb_id) == 1
+
+
+async def test_several_documents_leave_no_point_when_deleted_together(index):
+    kb_id, gone, neighbour = new_id(), [new_id() for _ in range(3)], new_id()
+    for document_id in (*gone, neighbour):
+        for revision in (1, 2):
+            points = [chunk(kb_id, document_id, i, revision=revision) for i in range(2)]
+            await index.upsert(points)
+    await index.delete_documents(gone[:2], revisions=[1])
+    assert [await index.count(document_id=one) for one in gone] == [2, 2, 4]
+    await index.delete_documents([])
+    await index.delete_documents(gone)
+    assert [await index.count(document_id=one) for one in gone] == [0, 0, 0]
+    assert await index.count(kb_id=kb_id) == 4
 
 
 async def test_knowledge_base_leaves_no_point_when_deleted(index):
@@ -359,7 +373,7 @@ async def test_what_is_large_leaves_no_point_when_deleted(index, monkeypatch):
     kb_id, document_id, neighbour = new_id(), new_id(), new_id()
     await index.upsert([chunk(kb_id, document_id, i) for i in range(35)])
     await index.upsert([chunk(kb_id, neighbour, i) for i in range(30)])
-    await index.delete_document(document_id)
+    await index.delete_documents([document_id])
     assert await index.count(document_id=document_id) == 0
     assert await index.count(kb_id=kb_id) == 30
     await index.delete_knowledge_base(kb_id)

@@ -131,5 +131,5 @@ async def test_hits_are_whole_however_often_their_points_were_found(index: Vecto
     await index.upsert([replace(point, document_id=after, revision=2) for point in points[:5]])
     for _ in range(2):
         assert await found() == expected | {point.id: (after, 2, None) for point in points[:5]}
-    await index.delete_document(before)
+    await index.delete_documents([before])
     assert set(await found()) == {point.id for point in points[:5]}

@@ -19,7 +19,7 @@ Broken = Callable[[Server, str], Iterator[None]]
 
 @contextmanager
 def missing_vector(server: Server, document_id: str) -> Iterator[None]:
-    server.index(lambda index: index.delete_document(document_id))
+    server.index(lambda index: index.delete_documents([document_id]))
     yield
 
 

@@ -61,6 +61,29 @@ async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(bench: Wo
     await erase_document(bench, document.id)
 
 
+async def test_small_documents_that_were_deleted_too_go_along(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ingestion.erasure._MOST_CHUNKS_BESIDE", 1)
+    one = await indexed(bench)
+    small, kept, large, held = [await indexed(bench, kb_id=one.knowledge_base_id) for _ in range(4)]
+    elsewhere = await indexed(bench)
+    for document in (one, small, large, held, elsewhere):
+        await delete(bench, document.id)
+    await edit(bench.database, large.id, chunk_count=2)
+    await edit(bench.database, held.id, lease_until=utc_now() + timedelta(seconds=60))
+    await erase_document(bench, one.id)
+    async with bench.database.reading() as session:
+        rows = set((await session.exec(select(Document.id))).all())
+    assert rows == {each.id for each in (kept, large, held, elsewhere)}
+    index = bench.spaces.default.index
+    assert await index.count(document_id=small.id) == 0
+    assert await index.count(document_id=kept.id) > 0
+    await erase_document(bench, small.id)
+    await erase_document(bench, large.id)
+    assert await index.count(document_id=large.id) == 0
+
+
 async def test_document_that_was_not_deleted_is_never_erased(bench: Workbench):
     document = await indexed(bench)
     await erase_document(bench, document.id)

@@ -186,7 +186,7 @@ async def test_forgotten_deletions_do_not_wait_for_an_index_that_is_down(
     async def is_down(*_: object, **__: object) -> None:
         raise VectorIndexUnavailable(reason="test")
 
-    monkeypatch.setattr(bench.spaces.default.index, "delete_document", is_down)
+    monkeypatch.setattr(bench.spaces.default.index, "delete_documents", is_down)
     assert await requeue(bench) == 1
     assert await bench.queue.queued_keys() == {documents.erase_key(deleted.id)}
 

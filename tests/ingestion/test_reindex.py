@@ -515,7 +515,7 @@ async def test_lost_vectors_are_made_again_from_the_files(bench: Workbench):
     before = len(await seen(bench, kb_id))
     index = bench.spaces.default.index
     for row in await rows_of(bench, kb_id):
-        await index.delete_document(row.id)
+        await index.delete_documents([row.id])
     assert before == 2
     assert await seen(bench, kb_id) == set()
     await reindexed(bench, kb_id, KnowledgeBaseDraft(), force=True)

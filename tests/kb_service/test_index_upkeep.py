@@ -69,7 +69,7 @@ class Writer:
 
     async def delete(self, number: int) -> None:
         self.open.add(number)
-        await self.index.delete_document(f"document-{number}")
+        await self.index.delete_documents([f"document-{number}"])
         self.open.discard(number)
         self.kept.discard(number)
 
