@@ -1,9 +1,30 @@
 """``python -m benchmarks``: ratios against named baselines, in one run of a few minutes."""
 
-from benchmarks import api_latency, authenticated, encoder, ingest, memory, search, skills, upkeep
+from benchmarks import (
+    api_latency,
+    authenticated,
+    encoder,
+    fairness,
+    ingest,
+    memory,
+    search,
+    skills,
+    upkeep,
+)
 from benchmarks.runs import every as runs
 from benchmarks.table import show
 
 if __name__ == "__main__":
-    parts = (encoder, skills, ingest, search, upkeep, api_latency, authenticated, runs, memory)
+    parts = (
+        encoder,
+        skills,
+        ingest,
+        fairness,
+        search,
+        upkeep,
+        api_latency,
+        authenticated,
+        runs,
+        memory,
+    )
     show([row for part in parts for row in part.run()])

@@ -42,7 +42,7 @@ class _Drawing:
         self._real = real
         self._source = np.random.default_rng(1)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         near = self._real[self._source.integers(0, len(self._real), len(texts))]
         noise = self._source.standard_normal(near.shape).astype(np.float32)
         drawn = near + _NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)

@@ -287,7 +287,8 @@ async def _index(
         await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
         batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            points_of(space, batch), to_thread.run_sync(_pack_terms, batch)
+            points_of(space, batch, account=splits[0].taken.account),
+            to_thread.run_sync(_pack_terms, batch),
         )
         await space.index.upsert(points)
         terms += packed

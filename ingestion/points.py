@@ -47,7 +47,7 @@ class Origin:
 
 
 async def points_of(
-    space: EmbeddingSpace, pieces: Sequence[tuple[Origin, Piece]]
+    space: EmbeddingSpace, pieces: Sequence[tuple[Origin, Piece]], *, account: str = ""
 ) -> list[ChunkPoint]:
     """Embed pieces and make their points.
 
@@ -57,12 +57,13 @@ async def points_of(
     Args:
         space: the embedding model's.
         pieces: a batch that is small enough to be embedded at once, each with where it comes from.
+        account: for whom; see ``Encoder.embed_passages``.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
     texts = [text for _, piece in pieces for text in piece.windows or (piece.text,)]
-    dense = await space.encoder.embed_passages(texts)
+    dense = await space.encoder.embed_passages(texts, account=account)
     sparse = await to_thread.run_sync(_encode_sparse, pieces)
     points: list[ChunkPoint] = []
     place = 0

@@ -27,11 +27,13 @@ class Taken:
     Args:
         document: its row.
         making: the settings.
+        account: who owns the knowledge base.
         is_untouched: nobody can have written points of it before.
     """
 
     document: Document
     making: Generation
+    account: str
     is_untouched: bool = False
 
     @property
@@ -65,9 +67,10 @@ async def take(bench: Workbench, document_id: str, *, alone: bool = False) -> li
             beside = await acquire_beside(work, document, _BUNDLE, owner=owner, seconds=seconds)
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
     making = generations.to_be_made(knowledge_base, document.generation)
-    taken = [Taken(document, making)]
+    account = knowledge_base.owner_id
+    taken = [Taken(document, making, account)]
     # They were in nobody's hand yet.
-    taken += [Taken(one, making, is_untouched=one.revision == 1) for one in beside]
+    taken += [Taken(one, making, account, is_untouched=one.revision == 1) for one in beside]
     for one in taken:
         one.document.generation = making.number
     return taken

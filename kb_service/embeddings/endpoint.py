@@ -117,7 +117,7 @@ class EndpointEncoder:
         pieces = await to_thread.run_sync(self._query_pieces, texts)
         return await self._embed(pieces, len(texts), self._queries)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         """Encode passages; one longer than the model's window becomes the mean of equal pieces.
 
         Raises: as ``embed_queries``.

@@ -10,9 +10,13 @@ from kb_service.wire import FLOAT32, Message
 
 
 class EmbedRequest(Message):
-    """Texts to encode; queries go first and are cut, passages are encoded whole."""
+    """Texts to encode; queries go first and are cut, passages are encoded whole.
+
+    Passages of different accounts get equal shares of the encoder.
+    """
 
     model: str
+    account: str = ""
     role: Literal["query", "passage"]
     texts: list[str]
 

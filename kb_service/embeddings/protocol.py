@@ -35,8 +35,13 @@ class Encoder(Protocol):
         """
         ...
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         """Encode text that is to be indexed.
+
+        Args:
+            texts: the passages.
+            account: for whom; those who wait at the same time get equal shares of an encoder that
+                is this server's.
 
         Raises:
             EngineUnavailable: The engine or endpoint gave no answer.

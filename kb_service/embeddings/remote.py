@@ -40,17 +40,21 @@ class RemoteEncoder:
         """Encode questions, ahead of passages that wait; cut at the model's window."""
         return await self._embed(texts, "query", QUERY_SECONDS)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         """Encode passages; one longer than the model's window becomes the mean of windows."""
-        return await self._embed(texts, "passage", INGEST_SECONDS)
+        return await self._embed(texts, "passage", INGEST_SECONDS, account)
 
     async def _embed(
-        self, texts: Sequence[str], role: Literal["query", "passage"], seconds: float
+        self,
+        texts: Sequence[str],
+        role: Literal["query", "passage"],
+        seconds: float,
+        account: str = "",
     ) -> Vectors:
         replies: list[EmbedReply] = []
         for start in range(0, len(texts), _TEXTS_PER_REQUEST):
             part = [readable(text) for text in texts[start : start + _TEXTS_PER_REQUEST]]
-            request = EmbedRequest(model=self.name, role=role, texts=part)
+            request = EmbedRequest(model=self.name, role=role, texts=part, account=account)
             replies.append(
                 await self._engine.call("embed", request, EmbedReply, timeout_seconds=seconds)
             )

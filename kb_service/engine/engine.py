@@ -182,6 +182,7 @@ class Engine:
         answer = await self._schedule.run(
             task.work(self._holdings),
             urgent=task.urgent,
+            account=task.account,
             brief=task.brief and self._holdings.answers_soon(task.model),
         )
         if not isinstance(answer, Message):

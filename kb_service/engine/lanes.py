@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from kb_service.embeddings.local import Unit
+from kb_service.engine.shares import Shares
 
 Steps = Generator[Sequence[Unit] | None, None, object]
 """Work that pauses wherever something more urgent may go first; its return value is the answer.
@@ -26,10 +27,12 @@ class Job:
     Args:
         steps: the work.
         answer: what is waited for; it is done when nobody waits any more.
+        account: whose share of the time it takes.
     """
 
     steps: Steps
     answer: asyncio.Future[object]
+    account: str = ""
     units: deque[Unit] = field(default_factory=deque[Unit])
     busy_lanes: int = 0
 
@@ -98,7 +101,7 @@ class Urgency:
 
 
 class Lanes:
-    """Do units, one of each job in turn.
+    """Do units, one of each job in turn, those of the account first that has had the least.
 
     A lane's thread goes from unit to unit by itself until there is none, or something urgent comes:
     to go through the event loop for each costs a tenth of what a unit of one passage takes.
@@ -126,7 +129,7 @@ class Lanes:
         self._patience = patience
         self._finished = finished
         self._guard = Lock()
-        self._waiting: deque[Job] = deque()
+        self._waiting = Shares[Job]()
         self._wake = asyncio.Event()
         self._busy = 0
         self._is_stopped = False
@@ -140,7 +143,7 @@ class Lanes:
         """Have units done for a job; called on the event loop."""
         with self._guard:
             job.units.extend(units)
-            self._waiting.append(job)
+            self._waiting.put(job)
         self._wake.set()
 
     async def work(self) -> None:
@@ -176,15 +179,16 @@ class Lanes:
         """Do one unit, and then others as long as this lane may; on its thread."""
         while taken := self._take():
             job, unit = taken
+            started = time.monotonic()
             try:
                 # Where nobody waits any more, the units are only dropped.
                 if not job.answer.done():
                     unit()
             except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
                 loop.call_soon_threadsafe(job.fail, error)
-                self._put_down(job, loop, is_broken=True)
+                self._put_down(job, loop, started, is_broken=True)
             else:
-                self._put_down(job, loop)
+                self._put_down(job, loop, started)
             if self._is_stopped or not self._urgency.is_calm:
                 return
             if rests and self._urgency.rest_left > 0:
@@ -194,17 +198,23 @@ class Lanes:
         with self._guard:
             if not self._waiting:
                 return None
-            job = self._waiting.popleft()
+            job = self._waiting.take()
             unit = job.units.popleft()
             if job.units:
-                self._waiting.append(job)
+                self._waiting.put(job)
             job.busy_lanes += 1
         return job, unit
 
     def _put_down(
-        self, job: Job, loop: asyncio.AbstractEventLoop, *, is_broken: bool = False
+        self,
+        job: Job,
+        loop: asyncio.AbstractEventLoop,
+        started: float,
+        *,
+        is_broken: bool = False,
     ) -> None:
         with self._guard:
+            self._waiting.charge(job.account, time.monotonic() - started)
             job.busy_lanes -= 1
             # Nobody waits for the others.
             if job.units and (is_broken or job.answer.done()):

@@ -72,7 +72,7 @@ class Task:
     """A request that was understood: for which model, how urgent, and its work.
 
     ``urgent`` says whether a person waits for it, ``brief`` whether it takes some milliseconds
-    where the index is small and the encoder brisk.
+    where the index is small and the encoder brisk, ``account`` for whom it is done.
     """
 
     request: Request
@@ -80,6 +80,7 @@ class Task:
     part: Part
     urgent: bool
     brief: bool
+    account: str
     work: Callable[[Holdings], Steps]
 
 
@@ -101,6 +102,7 @@ class _Operation(Generic[_Body]):
             part=self.part,
             urgent=self.urgent(body),
             brief=self.brief(body),
+            account=body.account if isinstance(body, EmbedRequest) else "",
             work=lambda holdings: self.work(holdings, body),
         )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kb_service.embeddings.local import Unit
 from kb_service.engine.lanes import Job, Lanes, Steps, Urgency
+from kb_service.engine.shares import Shares
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
@@ -52,7 +53,7 @@ class Schedule:
             lanes, width, self._urgency, patience=patience, finished=self._queue_again
         )
         self._urgent: deque[Job] = deque()
-        self._patient: deque[Job] = deque()
+        self._patient = Shares[Job]()
         self._open = 0
         self._wake = asyncio.Event()
         self._is_stepping = False
@@ -68,7 +69,9 @@ class Schedule:
         """How long there has been nothing to do; 0 while there is."""
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
-    async def run(self, steps: Steps, *, urgent: bool, brief: bool = False) -> object:
+    async def run(
+        self, steps: Steps, *, urgent: bool, brief: bool = False, account: str = ""
+    ) -> object:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:
@@ -77,11 +80,15 @@ class Schedule:
             brief: an urgent job that takes some milliseconds. Where nothing else is under way it is
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a
                 tenth of such a job.
+            account: on whose account it is done, where it is not urgent: see ``Shares``.
         """
         if urgent and brief and not (self._is_stepping or self._lanes.is_busy):
             return self._do_at_once(steps)
-        job = Job(steps, asyncio.get_running_loop().create_future())
-        (self._urgent if urgent else self._patient).append(job)
+        job = Job(steps, asyncio.get_running_loop().create_future(), account)
+        if urgent:
+            self._urgent.append(job)
+        else:
+            self._patient.put(job)
         self._wake.set()
         self._open += 1
         try:
@@ -119,7 +126,7 @@ class Schedule:
             if self._urgent:
                 await self._advance(self._urgent.popleft(), whole=True)
             elif self._patient:
-                await self._advance(self._patient.popleft(), whole=False)
+                await self._advance(self._patient.take(), whole=False)
             else:
                 self._wake.clear()
                 await self._wake.wait()
@@ -129,6 +136,7 @@ class Schedule:
             job.steps.close()
             return
         loop = asyncio.get_running_loop()
+        started = time.monotonic()
         try:
             with self._step_under_way():
                 step = await loop.run_in_executor(self._thread, _step, job.steps, whole)
@@ -136,6 +144,9 @@ class Schedule:
         except Exception as error:  # noqa: BLE001
             job.fail(error)
             return
+        finally:
+            if not whole:
+                self._patient.charge(job.account, time.monotonic() - started)
         if step.units:
             self._lanes.add(job, step.units)
         elif not step.is_last:
@@ -144,7 +155,7 @@ class Schedule:
             job.answer.set_result(step.value)
 
     def _queue_again(self, job: Job) -> None:
-        self._patient.append(job)
+        self._patient.put(job)
         self._wake.set()
 
 

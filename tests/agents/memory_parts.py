@@ -53,7 +53,7 @@ class InProcessEncoder:
             await asyncio.Event().wait()
         return minilm().encode(list(texts), whole=False)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         self.passages += texts
         return minilm().encode(list(texts), whole=True)
 

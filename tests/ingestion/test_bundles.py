@@ -76,10 +76,10 @@ class Spoiling:
     def __init__(self, inner: Any, word: str, error: Exception) -> None:
         self._inner, self._word, self._error = inner, word, error
 
-    async def embed_passages(self, texts: list[str]) -> Vectors:
+    async def embed_passages(self, texts: list[str], *, account: str = "") -> Vectors:
         if any(self._word in one for one in texts):
             raise self._error
-        return await self._inner.embed_passages(texts)
+        return await self._inner.embed_passages(texts, account=account)
 
 
 def spoilt(bench: Workbench, word: str, error: Exception) -> Workbench:

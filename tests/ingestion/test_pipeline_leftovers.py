@@ -55,11 +55,13 @@ class FailingEncoder:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed_passages(
+        self, texts: Sequence[str], *, account: str = ""
+    ) -> NDArray[np.float32]:
         self.good -= 1
         if self.good < 0:
             raise self.blow
-        return await self.inner.embed_passages(texts)
+        return await self.inner.embed_passages(texts, account=account)
 
 
 def with_encoder(
@@ -79,9 +81,11 @@ class SlowEncoder:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed_passages(
+        self, texts: Sequence[str], *, account: str = ""
+    ) -> NDArray[np.float32]:
         await self.erase()
-        return await self.inner.embed_passages(texts)
+        return await self.inner.embed_passages(texts, account=account)
 
 
 async def test_points_written_after_the_document_was_erased_are_taken_back(bench):
@@ -131,7 +135,9 @@ async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(bench,
 async def test_vectors_that_do_not_fit_are_no_outage(bench):
     @dataclass
     class Broken(FailingEncoder):
-        async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        async def embed_passages(
+            self, texts: Sequence[str], *, account: str = ""
+        ) -> NDArray[np.float32]:
             return np.full((len(texts), 384), np.nan, dtype=np.float32)
 
     document_id = await put(bench)

@@ -65,6 +65,46 @@ async def test_a_question_goes_before_the_next_step_of_an_ingestion_and_all_at_o
     assert text.count("i") == 100
 
 
+async def test_one_document_does_not_share_with_the_many_of_another_account():
+    order: list[str] = []
+
+    def units(name: str, count: int) -> list[Unit]:
+        def unit() -> None:
+            order.append(name)
+            time.sleep(0.002)
+
+        return [unit] * count
+
+    async with working_schedule(lanes=2) as schedule:
+
+        def ingest(name: str, count: int) -> asyncio.Task[object]:
+            work = schedule.run(divided(units(name, count)), urgent=False, account=name)
+            return asyncio.create_task(work)
+
+        many = [ingest("m", 100) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        before = len(order)
+        await ingest("s", 30)
+        # Beside it only what was under way when it came.
+        assert order[before:].count("m") <= 6
+        for each in many:
+            each.cancel()
+
+
+async def test_steps_of_one_account_do_not_wait_for_all_of_another():
+    order: list[str] = []
+    async with working_schedule() as schedule:
+        many = [
+            asyncio.create_task(schedule.run(steps(order, "m", 50), urgent=False, account="many"))
+            for _ in range(4)
+        ]
+        await asyncio.sleep(0.05)
+        before = len(order)
+        await schedule.run(steps(order, "s", 10), urgent=False, account="single")
+        assert order[before:].count("m") <= 3
+        assert [await one for one in many] == ["m"] * 4
+
+
 def thread_name() -> Steps:
     """A job that says where it is done."""
     yield None
