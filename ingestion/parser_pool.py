@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from ingestion.parsers.child import ParserChild
+from ingestion.parsers.child import Heard, ParserChild, to_nobody
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.messages import Request
@@ -25,11 +25,13 @@ class ParserPool:
         for child in self._children:
             self._idle.put_nowait(child)
 
-    async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
+    async def parse_each(
+        self, requests: Sequence[Request], *, heard: Heard = to_nobody
+    ) -> list[Parsed | ParseFailure]:
         """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
         child = await self._idle.get()
         try:
-            return await child.parse_each(requests)
+            return await child.parse_each(requests, heard=heard)
         finally:
             self._idle.put_nowait(child)
 

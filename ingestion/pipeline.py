@@ -135,6 +135,18 @@ class _Progress:
             raise LeaseLost
         self._written = time.monotonic()
 
+    async def hear_parsing(self, percent: int) -> None:
+        """Say how far a document is that is read page by page.
+
+        Raises:
+            LeaseLost: as above.
+        """
+        try:
+            await self.reach(DocumentStage.PARSING, percent)
+        except (AgentexError, OSError) as error:
+            # Ten minutes of reading are not given up for a number that somebody may look at.
+            log.warning("document.progress_not_written", cause=type(error).__name__)
+
 
 @dataclass(frozen=True)
 class _Split:
@@ -152,7 +164,7 @@ async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
     """Process documents together; how each ended, in their order."""
     progress = _Progress(bench, bundle)
     space = bench.spaces.of(bundle[0].making.embedding_model)
-    parsed = await _parse_each(bench, [one.document for one in bundle])
+    parsed = await _parse_each(bench, progress, [one.document for one in bundle])
     await progress.reach(DocumentStage.SPLITTING, 0)
     splits = await _split_each(space, list(zip(bundle, parsed, strict=True)))
     ready = [one for one in splits if isinstance(one, _Split)]
@@ -239,7 +251,9 @@ async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
             await bench.store.delete(key)
 
 
-async def _parse_each(bench: Workbench, documents: Sequence[Document]) -> list[Parsed | Exception]:
+async def _parse_each(
+    bench: Workbench, progress: _Progress, documents: Sequence[Document]
+) -> list[Parsed | Exception]:
     settings = bench.settings
     limits = Limits(
         seconds=settings.parse_timeout_seconds,
@@ -259,7 +273,8 @@ async def _parse_each(bench: Workbench, documents: Sequence[Document]) -> list[P
             else:
                 requests[one.id] = Request(path, one.media_type, limits, one.chosen_encoding)
         if requests:
-            outcomes = await bench.parser.parse_each(list(requests.values()))
+            wanted = list(requests.values())
+            outcomes = await bench.parser.parse_each(wanted, heard=progress.hear_parsing)
             parsed |= zip(requests, outcomes, strict=True)
     return [parsed[one.id] for one in documents]
 

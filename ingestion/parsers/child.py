@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -39,6 +39,12 @@ _SMALL_REPLY_BYTES = 64 * 1024
 _NEARLY_ALL = 0.8
 # Either cuts every library in the child off from the network (``jail``).
 _NO_NETWORK = frozenset({"no_sockets", "no_network"})
+Heard = Callable[[int], Awaitable[None]]
+"""Is told the percent that is done."""
+
+
+async def to_nobody(_: int) -> None:
+    """Nobody listens."""
 
 
 class ParserChild:
@@ -94,7 +100,9 @@ class ParserChild:
             raise outcome
         return outcome
 
-    async def parse_each(self, requests: Sequence[Request]) -> list[Parsed | ParseFailure]:
+    async def parse_each(
+        self, requests: Sequence[Request], *, heard: Heard = to_nobody
+    ) -> list[Parsed | ParseFailure]:
         """Parse small files one after the other, without going back and forth for each.
 
         What ``parse`` promises holds for each of them: those behind one that ended the child are
@@ -102,6 +110,7 @@ class ParserChild:
 
         Args:
             requests: not many, and all with the same bound on memory.
+            heard: is told how far a long one is, in percent; what it raises ends the child.
 
         Returns:
             For each what ``parse`` returns or raises.
@@ -116,16 +125,16 @@ class ParserChild:
         outcomes: list[Parsed | ParseFailure] = []
         async with self._turn:
             while remaining := requests[len(outcomes) :]:
-                outcomes += await self._parse_in(await self._running(), remaining)
+                outcomes += await self._parse_in(await self._running(), remaining, heard)
         return outcomes
 
     async def _parse_in(
-        self, process: Process, requests: Sequence[Request]
+        self, process: Process, requests: Sequence[Request], heard: Heard
     ) -> list[Parsed | ParseFailure]:
         """Parse until a file ends this child, that one included."""
         is_settled = False
         try:
-            outcomes = await self._exchange(process, requests)
+            outcomes = await self._exchange(process, requests, heard)
             is_settled = not _ends_child(outcomes[-1])
         finally:
             if not is_settled:
@@ -174,7 +183,7 @@ class ParserChild:
         burial.add_done_callback(self._burials.discard)
 
     async def _exchange(
-        self, process: Process, requests: Sequence[Request]
+        self, process: Process, requests: Sequence[Request], heard: Heard
     ) -> list[Parsed | ParseFailure]:
         memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
@@ -182,7 +191,7 @@ class ParserChild:
         unsent = b"".join(map(pack_request, requests))
         try:
             for request in requests:
-                outcomes.append(await _ask(process, request, unsent, memory))
+                outcomes.append(await _ask(process, request, unsent, memory, heard))
                 unsent = b""
                 if _ends_child(outcomes[-1]):
                     break
@@ -192,24 +201,30 @@ class ParserChild:
 
 
 async def _ask(
-    process: Process, request: Request, unsent: bytes, memory: "_MemoryWatch"
+    process: Process, request: Request, unsent: bytes, memory: "_MemoryWatch", heard: Heard
 ) -> Parsed | ParseFailure:
     """Send what is unsent and wait for the answer to a request."""
     try:
         async with asyncio.timeout(_seconds(request)):
             if unsent:
                 await _write(process, unsent)
-            reply = await _read(process, most_reply_bytes(request.limits))
-        if len(reply) <= _SMALL_REPLY_BYTES:
-            return unpack_reply(reply)
-        # Some megabytes of elements would hold up the event loop.
-        return await asyncio.to_thread(unpack_reply, reply)
+            while isinstance(reply := await _reply(process, request), int):
+                await heard(reply)
+            return reply
     except TimeoutError:
         return ParseFailure(FailureReason.PARSE_TIMEOUT)
     except OverflowError:
         return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
     except (asyncio.IncompleteReadError, ConnectionError):
         return _death(await process.wait(), memory.highest)
+
+
+async def _reply(process: Process, request: Request) -> Parsed | ParseFailure | int:
+    reply = await _read(process, most_reply_bytes(request.limits))
+    if len(reply) <= _SMALL_REPLY_BYTES:
+        return unpack_reply(reply)
+    # Some megabytes of elements would hold up the event loop.
+    return await asyncio.to_thread(unpack_reply, reply)
 
 
 def _seconds(request: Request) -> float:

@@ -16,10 +16,12 @@ from ingestion.parsers.messages import (
     HEADER,
     Request,
     pack_isolation,
+    pack_progress,
     pack_reply,
     unpack_request,
 )
 from ingestion.parsers.parser import parser_for
+from ingestion.parsers.progress import told_to
 from ingestion.parsers.recognition import Recognition
 
 # Of the time of a parse: what uses up so much of it was not held up by others, and is not tried
@@ -31,18 +33,22 @@ def main() -> None:
     """Serve requests until the standard input ends."""
     recognition.configure(Recognition(*sys.argv[1:]), grant_time=jail.limit_processor_time)
     requests, replies = _private_pipes()
-    replies.write(pack_isolation(jail.enter()))
-    replies.flush()
+    _send(replies, pack_isolation(jail.enter()))
     # A parse makes millions of objects and no cycles worth breaking before its end.
     gc.disable()
     while header := requests.read(HEADER.size):
         request = unpack_request(requests.read(HEADER.unpack(header)[0]))
-        reply = pack_reply(_outcome(request))
-        replies.write(reply)
-        replies.flush()
+        with told_to(lambda percent: _send(replies, pack_progress(percent))):
+            outcome = _outcome(request)
+        _send(replies, pack_reply(outcome))
         gc.collect()
         # What is left are modules and tables of theirs: the next collection passes them over.
         gc.freeze()
+
+
+def _send(replies: BinaryIO, frame: bytes) -> None:
+    replies.write(frame)
+    replies.flush()
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:

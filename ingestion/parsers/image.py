@@ -13,6 +13,7 @@ from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.picture_bounds import DAMAGE, has_too_many_pixels
+from ingestion.parsers.progress import followed
 from ingestion.parsers.recognition import Picture, Recogniser
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
@@ -44,7 +45,7 @@ def _pictures(path: Path, limits: Limits) -> Iterator[Image.Image]:
         count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     if count > limits.pages:
         raise ParseFailure(FailureReason.TOO_MANY_PAGES)
-    for number in range(count):
+    for number in followed(range(count), count):
         with _damage_named(), Image.open(path, formats=_FORMATS) as image:
             if number:
                 image.seek(number)

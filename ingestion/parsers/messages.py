@@ -70,9 +70,17 @@ def pack_reply(outcome: Parsed | ParseFailure) -> bytes:
     return _pack([outcome.text, spans, facts])
 
 
-def unpack_reply(message: bytes) -> Parsed | ParseFailure:
-    """Inverse of ``pack_reply``, without the header."""
-    parts = cast("list[object]", _unpack(message))
+def pack_progress(percent: int) -> bytes:
+    """How far a parse is, as one frame; such may come before its reply."""
+    return _pack(percent)
+
+
+def unpack_reply(message: bytes) -> Parsed | ParseFailure | int:
+    """Inverse of ``pack_reply``, and of ``pack_progress``, without the header."""
+    unpacked = _unpack(message)
+    if isinstance(unpacked, int):
+        return unpacked
+    parts = cast("list[object]", unpacked)
     if len(parts) == 2:
         reason, detail = cast("tuple[str, str]", parts)
         return ParseFailure(FailureReason(reason), detail)

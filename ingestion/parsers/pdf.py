@@ -12,6 +12,7 @@ from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.pdf_blocks import LONGEST_HEADING, add_blocks
 from ingestion.parsers.pdf_lines import Line, Page, read_pages, render_pages
+from ingestion.parsers.progress import followed
 from ingestion.parsers.recognition import Reading
 
 DAMAGED_PAGES = "damaged_pages"
@@ -57,7 +58,8 @@ def parse(path: Path, limits: Limits) -> Parsed:
 def _recognise(path: Path, scanned: Sequence[int], limits: Limits) -> dict[int, Reading]:
     """What pages that are pictures say, by page number."""
     with recognition.Recogniser(limits) as recogniser:
-        pictures = render_pages(path, scanned, limits.image_pixels)
+        rendered = render_pages(path, scanned, limits.image_pixels)
+        pictures = followed(rendered, len(scanned))
         return {
             number: legible.read(recogniser, picture)
             for number, picture in zip(scanned, pictures, strict=True)

@@ -53,11 +53,15 @@ def why_waiting(document: Document, *, base_paused: bool) -> Mapping[str, str] |
             return None
 
 
+# Those that say how far they are: reading does where it recognises the text of page after page.
+_MEASURED = (DocumentStage.PARSING, DocumentStage.EMBEDDING)
+
+
 def eta_seconds(document: Document) -> int | None:
-    """The seconds that a document in work will probably take; None when nobody can tell yet."""
+    """The seconds that a document's stage will probably take; None when nobody can tell yet."""
     if document.status != DocumentStatus.PROCESSING or document.stage_since is None:
         return None
-    if document.stage != DocumentStage.EMBEDDING or not 0 < document.progress < 100:
+    if document.stage not in _MEASURED or not 0 < document.progress < 100:
         return None
     elapsed = max(0.0, (utc_now() - document.stage_since).total_seconds())
     return round(elapsed * (100 - document.progress) / document.progress)

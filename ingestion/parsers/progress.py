@@ -1,0 +1,51 @@
+"""How far a long parse is: said by parsers that read page by page, heard where somebody listens."""
+
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+Heard = Callable[[int], None]
+"""Is told the percent that is done."""
+
+_PAUSE_SECONDS = 0.25
+_T = TypeVar("_T")
+
+
+def _to_nobody(_: int) -> None:
+    """Nobody listens."""
+
+
+@dataclass(slots=True)
+class _Listening:
+    heard: Heard
+    told: float = 0.0
+
+
+_listening = _Listening(_to_nobody)
+
+
+@contextmanager
+def told_to(heard: Heard) -> Generator[None]:
+    """Tell somebody how far the parse in this block is."""
+    _listening.heard, _listening.told = heard, time.monotonic()
+    try:
+        yield
+    finally:
+        _listening.heard = _to_nobody
+
+
+def followed(parts: Iterable[_T], count: int) -> Generator[_T]:
+    """The parts of a parse, each a part of the work, telling how far it is, now and then.
+
+    Args:
+        parts: what is worked on one after the other.
+        count: how many there are.
+    """
+    for number, part in enumerate(parts):
+        now = time.monotonic()
+        if number and now - _listening.told >= _PAUSE_SECONDS:
+            _listening.told = now
+            _listening.heard(100 * number // count)
+        yield part

@@ -1,0 +1,65 @@
+"""How far a parse is: said now and then, by who reads part after part, to who listens."""
+
+from itertools import count
+
+import pytest
+
+from core.errors import VectorIndexUnavailable
+from ingestion import pipeline
+from ingestion.parsers import progress
+from ingestion.parsers.messages import HEADER, pack_progress, unpack_reply
+from ingestion.parsers.progress import followed, told_to
+from ingestion.taking import take
+from ingestion.workbench import Workbench
+from kb_service import documents
+from tests.fixtures.stored import reread, upload
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch):
+    """Each look at the clock is a tenth of a second later."""
+    ticks = count()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(ticks) / 10)
+
+
+def test_parts_are_told_in_percent_but_not_each(clock: None):
+    told: list[int] = []
+    with told_to(told.append):
+        assert list(followed("abcdefghij", 10)) == list("abcdefghij")
+    assert told == [20, 50, 80]
+
+
+def test_nobody_need_listen_and_a_listener_hears_only_its_own(clock: None):
+    told: list[int] = []
+    with told_to(told.append):
+        pass
+    list(followed(range(100), 100))
+    assert told == []
+
+
+@pytest.mark.parametrize("percent", [0, 1, 99])
+def test_progress_goes_through_the_pipe(percent: int):
+    assert unpack_reply(pack_progress(percent)[HEADER.size :]) == percent
+
+
+async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_not_end_it(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    document = await upload(bench, b"# A\n\ntext")
+    bundle = await take(bench, document.id, alone=True)
+    monkeypatch.setattr(pipeline, "_PROGRESS_SECONDS", 0.0)
+    written = pipeline._Progress(bench, bundle)
+    await written.hear_parsing(40)
+    row = await reread(bench.database, document.id)
+    assert (row.stage, row.progress) == ("parsing", 40)
+    assert documents.eta_seconds(row) is not None
+
+    async def is_down(*_: object, **__: object) -> bool:
+        raise VectorIndexUnavailable
+
+    monkeypatch.setattr(pipeline, "_advance", is_down)
+    await written.hear_parsing(60)
+    monkeypatch.undo()
+    assert (await reread(bench.database, document.id)).progress == 40
