@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ingestion.parsers.recognition import is_ready
 from tests.fixtures.client import TERMINAL, Api, eventually
+from tests.fixtures.made_files import scanned_pdf
 from tests.fixtures.server import one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
@@ -115,3 +117,16 @@ def test_re_index_tells_when_it_is_done(user: Api, kb: str):
         assert look["eta_seconds"] is None or look["eta_seconds"] >= 0
     assert any(look["eta_seconds"] is not None for look in looks)
     assert looks[-1]["eta_seconds"] is None
+
+
+@one_shape
+@pytest.mark.skipif(not is_ready(), reason="no text recognition here")
+def test_scanned_document_tells_how_far_its_reading_is(user: Api, kb: str):
+    document_id = user.upload(kb, "scan.pdf", scanned_pdf(pages=15))
+    rows = watch(lambda: user.document(kb, document_id), lambda row: row["status"] in TERMINAL)
+    assert rows[-1]["status"] == "completed"
+    reading = [row for row in rows if row["stage"] == "parsing" and row["progress"]]
+    assert reading
+    for row in reading:
+        assert 0 < row["progress"] < 100
+        check_seconds(row["eta_seconds"])

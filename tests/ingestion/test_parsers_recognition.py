@@ -88,20 +88,13 @@ async def test_recognition_has_time_of_its_own_and_no_more(child, tmp_path):
     assert CHINESE in (await child.parse(path, "application/pdf")).text
 
 
-def scanned_pages(count: int) -> bytes:
-    with Image.open(NOTICE) as image:
-        grey = image.convert("L")
-        pages = [grey] * (count - 1)
-        return saved(grey, "PDF", save_all=True, append_images=pages, resolution=300)
-
-
 async def test_recognition_says_how_far_it_is(child, tmp_path):
     told: list[int] = []
 
     async def hear(percent: int) -> None:
         told.append(percent)
 
-    path = put(tmp_path, "a.pdf", scanned_pages(12))
+    path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     request = Request(path, "application/pdf", Limits())
     (parsed,) = await child.parse_each([request], heard=hear)
     assert parsed.pages == 12
@@ -114,7 +107,7 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
     async def stop(_: int) -> None:
         raise LookupError
 
-    path = put(tmp_path, "a.pdf", scanned_pages(12))
+    path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     with pytest.raises(LookupError):
         await child.parse_each([Request(path, "application/pdf", Limits())], heard=stop)
     assert child.pid is None
