@@ -18,6 +18,7 @@ from cli.doctor_checks import (
     check_model,
     check_parts,
     check_python,
+    check_recognition,
     check_redis,
     check_server,
     skipped,
@@ -43,6 +44,7 @@ _HERE: tuple[Callable[[Output, Settings], Check], ...] = (
     check_disk,
     check_exposure,
     check_redis,
+    check_recognition,
 )
 _WORDS = {
     Verdict.OK: (messages.CHECK_OK, "green"),

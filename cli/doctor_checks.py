@@ -20,6 +20,7 @@ from cli.process import module_command
 from cli.records import Readiness
 from cli.supervisor.redis_server import RedisServerMissing, find_program
 from core.settings import Settings
+from ingestion.parsers.recognition import Recognition, is_installed, languages_found
 
 _PYTHONS = ((3, 11), (3, 14))
 _GIB = 2**30
@@ -114,6 +115,22 @@ def check_redis(output: Output, settings: Settings) -> Check:
     except RedisServerMissing:
         hint = output.render(messages.REDIS_HINT)
         return Check("redis_server", title, Verdict.FAILED, "-", hint)
+
+
+def check_recognition(output: Output, settings: Settings) -> Check:
+    """Whether the text of pictures and scanned pages can be read here."""
+    title = messages.CHECK_RECOGNITION
+    if not is_installed():
+        detail = output.render(messages.RECOGNITION_NOT_INSTALLED)
+        return Check("text_recognition", title, Verdict.SKIPPED, detail)
+    wanted = Recognition(settings.ocr_languages, str(settings.ocr_data_dir or ""))
+    found = languages_found(wanted)
+    missing = [name for name in wanted.languages.split("+") if name not in found]
+    detail = ", ".join(found) or "-"
+    if not missing:
+        return Check("text_recognition", title, Verdict.OK, detail)
+    hint = output.render(messages.RECOGNITION_HINT, languages=", ".join(missing))
+    return Check("text_recognition", title, Verdict.WARNING, detail, hint)
 
 
 async def ask_child(module: str) -> bytes:

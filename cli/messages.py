@@ -327,6 +327,17 @@ DISK_HINT = Message(
     "Free some space, or move the folder with AGENTEX_DATA_DIR.",
     "请清理磁盘空间，或用 AGENTEX_DATA_DIR 更换目录。",
 )
+CHECK_RECOGNITION = Message("Text recognition (OCR)", "文字识别（OCR）")
+RECOGNITION_NOT_INSTALLED = Message(
+    "not installed: pictures are refused, scans are not read; pip install 'agentex[ocr]'",
+    "未安装：图片会被拒绝，扫描件无法读取；请运行 pip install 'agentex[ocr]'",
+)
+RECOGNITION_HINT = Message(
+    "Install Tesseract's data for {languages}, on Debian and Ubuntu the packages tesseract-ocr-…; "
+    "AGENTEX_OCR_LANGUAGES says which languages are wanted.",
+    "请安装 Tesseract 的语言数据：{languages}，在 Debian 和 Ubuntu 上是 tesseract-ocr-… 软件包；"
+    "AGENTEX_OCR_LANGUAGES 指定所需的语言。",
+)
 REDIS_HINT = Message(
     "Install redis-server, or name a running server with AGENTEX_REDIS_URL.",
     "请安装 redis-server，或用 AGENTEX_REDIS_URL 指定已运行的服务器。",

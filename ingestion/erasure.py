@@ -9,6 +9,7 @@ from sqlmodel.sql.expression import Select
 
 from core.database.clock import database_now
 from core.database.unit_of_work import unit_of_work
+from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion.workbench import Workbench
 from kb_service import documents, knowledge_bases
@@ -22,6 +23,8 @@ log = get_logger(__name__)
 _DOCUMENTS_AT_ONCE = 100
 _CHUNKS_AT_ONCE = 1000
 _MOST_CHUNKS_BESIDE = 100
+# Of files that slow storage deletes one by one, some are gone for good whenever the job is cut off.
+_BESIDE_AT_ONCE = 10
 
 
 async def erase_document(bench: Workbench, document_id: str) -> None:
@@ -39,8 +42,18 @@ async def erase_document(bench: Workbench, document_id: str) -> None:
         ids = [each.document_id for each in condemned]
         for space in bench.spaces.values():
             await space.index.delete_documents(ids)
-        await _erase_files_and_rows(bench, condemned)
+        await _erase_files_and_rows(bench, condemned[:1])
+        for start in range(1, len(condemned), _BESIDE_AT_ONCE):
+            await _try_erase_beside(bench, condemned[start : start + _BESIDE_AT_ONCE])
     log.info("documents.erased", document_id=document_id, documents=len(ids))
+
+
+async def _try_erase_beside(bench: Workbench, condemned: Sequence["_Condemned"]) -> None:
+    """Erase some; what can't be is left to jobs of their own, and holds up nobody else's."""
+    try:
+        await _erase_files_and_rows(bench, condemned)
+    except (AgentexError, OSError) as error:
+        log.warning("documents.not_erased_beside", cause=type(error).__name__)
 
 
 def _beside(document_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -17,6 +17,7 @@ from ingestion.parsers.progress import followed
 from ingestion.parsers.recognition import Picture, Recogniser
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
+_MOST_DPI = 10_000
 
 
 def parse(path: Path, limits: Limits) -> Parsed:
@@ -36,8 +37,16 @@ def parse(path: Path, limits: Limits) -> Parsed:
 
 
 def _picture(grey: Image.Image) -> Picture:
-    dpi = round(grey.info.get("dpi", (0, 0))[0])
-    return Picture(grey.tobytes(), grey.width, grey.height, grey.width, dpi)
+    return Picture(grey.tobytes(), grey.width, grey.height, grey.width, _dpi(grey))
+
+
+def _dpi(image: Image.Image) -> int:
+    """The resolution that a picture says it has; 0 where that is none."""
+    try:
+        dpi = float(image.info.get("dpi", (0, 0))[0])
+    except (TypeError, ValueError, ZeroDivisionError):
+        return 0
+    return round(dpi) if 0 < dpi < _MOST_DPI else 0
 
 
 def _pictures(path: Path, limits: Limits) -> Iterator[Image.Image]:

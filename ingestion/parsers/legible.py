@@ -5,12 +5,13 @@ read one that is upside down (its guesses there look like words and would be fou
 tilted by more, grain, the small letters of a screen or those of a poster.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 from PIL import Image, ImageChops, ImageFilter
 
-from ingestion.parsers.recognition import SURE, Picture, Reading, Recogniser
+from ingestion.parsers.recognition import MOST_SIDE, SURE, Picture, Reading, Recogniser
 
 # Percent; with less something is wrong with the picture.
 _GOOD = 90.0
@@ -19,6 +20,8 @@ _GOOD = 90.0
 _LEAST_LINE, _BEST_LINE, _MOST_LINE = 16, 30, 50
 _MOST_FACTOR = 2.0
 _SMALL = 2_000
+# Of what a picture is made here: twice what one may have that is uploaded.
+_MOST_PIXELS = 100_000_000
 # Grain is everywhere, type leaves margins and gaps: how far pixels are from the middle of their
 # neighbours, as the mean of a tile. The least of ten tiles has 0 on paper, and 4 and more in grain.
 _GRAIN, _TILE, _OF_TILES = 3, 8, 0.1
@@ -42,17 +45,51 @@ def read(recogniser: Recogniser, picture: Picture) -> Reading:
     Raises:
         ParseFailure: ``recognition_missing``.
     """
-    image = _straight(_without_grain(_image(picture)))
-    best = recogniser.read(_picture(image, picture.dpi))
-    for change in (_turned, _resized):
-        changed = change(image, best)
-        if best.confidence >= _GOOD or changed is None:
-            continue
-        dpi = picture.dpi * max(changed.size) // max(image.size)
-        reading = recogniser.read(_picture(changed, dpi))
-        if _is_better(reading, best):
-            best, image = reading, changed
-    return best
+    plain = _without_grain(_image(picture))
+    straight = _straight(plain)
+    tries = _Tries(recogniser, picture.dpi)
+    # One long line across a page is clearer than all its text, and turns it for nothing.
+    for image in [straight] if straight is plain else [straight, plain]:
+        if not tries.is_good:
+            reading = tries.take(image)
+            # So is what was read of a page that is upside down.
+            if 0 < reading.confidence < SURE:
+                tries.take(image.transpose(Image.Transpose.ROTATE_180))
+    if not tries.is_good:
+        resized = _resized(tries.image or plain, tries.best)
+        if resized is not None:
+            tries.take(resized)
+    return tries.best
+
+
+class _Tries:
+    """Readings of a picture in several states, and the best of them.
+
+    Args:
+        recogniser: reads.
+        dpi: what the picture says of itself.
+    """
+
+    def __init__(self, recogniser: Recogniser, dpi: int) -> None:
+        self._recogniser = recogniser
+        self._dpi = dpi
+        self._side = 0
+        self.best = Reading()
+        self.image: Image.Image | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing more need be tried."""
+        return self.best.confidence >= _GOOD
+
+    def take(self, image: Image.Image) -> Reading:
+        """Read the picture in this state."""
+        self._side = self._side or max(image.size)
+        dpi = self._dpi * max(image.size) // self._side
+        reading = self._recogniser.read(_picture(image, dpi))
+        if self.image is None or _is_better(reading, self.best):
+            self.best, self.image = reading, image
+        return reading
 
 
 def _is_better(reading: Reading, before: Reading) -> bool:
@@ -65,25 +102,22 @@ def _length(reading: Reading) -> int:
     return sum(map(len, reading.paragraphs))
 
 
-def _turned(image: Image.Image, reading: Reading) -> Image.Image | None:
-    """Upside down, if what was read looks as if it were."""
-    if not 0 < reading.confidence < SURE:
-        return None
-    return image.transpose(Image.Transpose.ROTATE_180)
-
-
 def _resized(image: Image.Image, reading: Reading) -> Image.Image | None:
     """With lines of the height that is read best, if theirs is another one or nothing was found."""
-    if reading.line_height:
-        if _LEAST_LINE <= reading.line_height <= _MOST_LINE:
-            return None
+    factor = 1.0
+    if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
-    elif max(image.size) <= _SMALL:
+    elif reading.confidence < SURE and max(image.size) <= _SMALL:
+        # What seems to be a line's height may be something else's.
         factor = _MOST_FACTOR
-    else:
+    width, height = image.size
+    if factor > 1:
+        room = math.sqrt(_MOST_PIXELS / (width * height))
+        factor = max(1.0, min(factor, MOST_SIDE / max(width, height), room))
+    if factor == 1:
         return None
-    width, height = (max(1, round(factor * side)) for side in image.size)
-    return image.resize((width, height), Image.Resampling.LANCZOS)
+    size = (max(1, round(factor * width)), max(1, round(factor * height)))
+    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def _image(picture: Picture) -> Image.Image:
@@ -122,7 +156,13 @@ def _straight(image: Image.Image) -> Image.Image:
     near = max(clearness, key=clearness.__getitem__)
     clearness |= {near + step: _clearness(small, near + step, paper) for step in _FINER}
     angle = max(clearness, key=clearness.__getitem__)
-    if abs(angle) < _LEAST_TILT or clearness[angle] < _CLEARER * clearness[0]:
+    # Where all angles are alike, there is nothing on it.
+    if abs(angle) < _LEAST_TILT or clearness[angle] <= _CLEARER * clearness[0]:
+        return image
+    sine, cosine = math.sin(math.radians(abs(angle))), math.cos(math.radians(angle))
+    width = image.width * cosine + image.height * sine
+    height = image.width * sine + image.height * cosine
+    if width * height > _MOST_PIXELS or max(width, height) > MOST_SIDE:
         return image
     return image.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=paper)
 

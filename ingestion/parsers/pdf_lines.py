@@ -105,6 +105,9 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Pi
         return _BLANK
     try:
         dpi = min(_wanted_dpi(page), _most_dpi(page, most_pixels))
+        if dpi < 1:
+            # As large as a town; nothing on it could be read.
+            return _BLANK
         # The library's own annotation says int; it takes any factor.
         bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
         pixels = bytes(bitmap.buffer)

@@ -35,6 +35,8 @@ _PLACES = (
 )
 _CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
+MOST_SIDE = 32_767
+"""Pixels; Tesseract reads nothing that is higher or wider."""
 SURE = 60.0
 """Percent; a reading below it likely has errors, or is of no text at all."""
 # Percent; below, a "text" is grain, a drawing or a photograph.
@@ -131,7 +133,12 @@ def is_installed() -> bool:
 
 def is_ready() -> bool:
     """Whether pictures can be read in this process: the extra and language data are there."""
-    return is_installed() and _data() is not None
+    return is_installed() and bool(languages_found(_setup.recognition))
+
+
+def languages_found(wanted: Recognition) -> tuple[str, ...]:
+    """Those of the wanted languages whose data is there."""
+    return _data(wanted)[1]
 
 
 class Recogniser:
@@ -165,6 +172,8 @@ class Recogniser:
         if self._engine is None:
             self._engine = _load(library)
             _setup.grant_time(self._limits.recognition_seconds)
+        if max(picture.width, picture.height) > MOST_SIDE:
+            return Reading()
         engine = self._engine
         engine.SetImageBytes(picture.pixels, picture.width, picture.height, 1, picture.stride)
         if _LEAST_DPI <= picture.dpi <= _MOST_DPI:
@@ -205,30 +214,29 @@ def _library() -> ModuleType:
 
 
 def _load(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no types
-    found = _data()
-    if found is None:
+    folder, languages = _data(_setup.recognition)
+    if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
-    folder, languages = found
-    engine = library.PyTessBaseAPI(path=str(folder), lang=languages)
+    engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
     # The binding sends remarks to /dev/null, which a jailed process may not open; it would crash
     # at the first. Its standard error is shut already.
     engine.SetVariable("debug_file", "")
     return engine
 
 
-def _data() -> tuple[Path, str] | None:
+def _data(wanted: Recognition) -> tuple[Path, tuple[str, ...]]:
     """The first folder that has data of the wanted languages, and which of them."""
-    wanted = _setup.recognition.languages.split("+")
-    for folder in _folders():
-        languages = [name for name in wanted if (folder / f"{name}.traineddata").is_file()]
+    names = wanted.languages.split("+")
+    for folder in _folders(wanted):
+        languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())
         if languages:
-            return folder, "+".join(languages)
-    return None
+            return folder, languages
+    return Path(), ()
 
 
-def _folders() -> list[Path]:
-    if _setup.recognition.data_dir:
-        return [Path(_setup.recognition.data_dir)]
+def _folders(wanted: Recognition) -> list[Path]:
+    if wanted.data_dir:
+        return [Path(wanted.data_dir)]
     root = Path("/")
     found = [folder for place in _PLACES for folder in sorted(root.glob(place.lstrip("/")))]
     return [*found, Path(sys.prefix, "share", "tessdata")]

@@ -1,5 +1,7 @@
 """Erasing what was deleted: it can stop anywhere and be run again."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from ingestion.workbench import Workbench
 from kb_service import documents, knowledge_bases
 from kb_service.documents import ActionName
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.object_storage.protocol import ObjectStore
 from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from kb_service.vector_index.edge import EdgeVectorIndex
@@ -82,6 +85,49 @@ async def test_small_documents_that_were_deleted_too_go_along(
     await erase_document(bench, small.id)
     await erase_document(bench, large.id)
     assert await index.count(document_id=large.id) == 0
+
+
+class SlowStore:
+    """Takes its time to delete a file, and refuses one."""
+
+    def __init__(self, store: ObjectStore, *, refused: str = "", seconds: float = 0.0) -> None:
+        self._store = store
+        self._refused = refused
+        self._seconds = seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def delete(self, key: str) -> None:
+        if key == self._refused:
+            raise OSError
+        await asyncio.sleep(self._seconds)
+        await self._store.delete(key)
+
+
+async def test_document_that_can_not_be_erased_keeps_no_other(bench: Workbench):
+    stuck = await indexed(bench)
+    others = [await indexed(bench, kb_id=stuck.knowledge_base_id) for _ in range(3)]
+    for document in (stuck, *others):
+        await delete(bench, document.id)
+    store: Any = SlowStore(bench.store, refused=stuck.storage_key)
+    for document in (stuck, *others):
+        with suppress(OSError):
+            await erase_document(replace(bench, store=store), document.id)
+    async with bench.database.reading() as session:
+        assert (await session.exec(select(Document.id))).all() == [stuck.id]
+
+
+async def test_every_job_that_is_cut_off_has_erased_something(bench: Workbench):
+    first = await indexed(bench)
+    rest = [await indexed(bench, kb_id=first.knowledge_base_id) for _ in range(5)]
+    for document in (first, *rest):
+        await delete(bench, document.id)
+    store: Any = SlowStore(bench.store, seconds=0.4)
+    for document in (first, *rest):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(erase_document(replace(bench, store=store), document.id), 1.0)
+    assert await count(bench, Document) == 0
 
 
 async def test_document_that_was_not_deleted_is_never_erased(bench: Workbench):

@@ -5,7 +5,8 @@ from difflib import SequenceMatcher
 
 import psutil
 import pytest
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops, ImageDraw, ImageOps
+from PIL.TiffImagePlugin import IFDRational
 
 from ingestion.parsers import legible, recognition
 from ingestion.parsers.child import ParserChild
@@ -207,22 +208,77 @@ def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str)
     assert parsed.warnings == ("recognised",)
 
 
+class Read:
+    """Reads the same in every picture, and keeps their sizes."""
+
+    def __init__(self, reading: Reading):
+        self.reading = reading
+        self.pictures = []
+
+    def read(self, picture):
+        self.pictures.append(picture)
+        return self.reading
+
+
 @pytest.mark.parametrize("angle", [0, 1, 90, 180])
 def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
-    class Read:
-        def __init__(self):
-            self.pictures = []
-
-        def read(self, picture):
-            self.pictures.append(picture)
-            return Reading(("text",), confidence=90.0)
-
     with Image.open(NOTICE) as image:
         grey = image.convert("L").rotate(angle, expand=True, fillcolor=255)
     picture = Picture(grey.tobytes(), grey.width, grey.height, grey.width, 300)
-    recogniser = Read()
+    recogniser = Read(Reading(("text",), confidence=90.0))
     assert legible.read(recogniser, picture).paragraphs == ("text",)
     assert recogniser.pictures == [picture]
+
+
+@pytest.mark.parametrize("size", [(900, 20_000), (7_000, 7_100), (40_000, 30), (1, 1)])
+@pytest.mark.parametrize("line_height", [0.0, 3.0, 12.0, 400.0])
+def test_no_picture_is_made_larger_than_can_be_read(size: tuple[int, int], line_height: float):
+    recogniser = Read(Reading(("text",), confidence=40.0, line_height=line_height))
+    width, height = size
+    legible.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    for picture in recogniser.pictures[1:]:
+        assert max(picture.width, picture.height) <= max(recognition.MOST_SIDE, *size)
+        assert picture.width * picture.height <= 100_100_000
+
+
+def test_line_across_a_page_does_not_turn_it(tmp_path):
+    with Image.open(NOTICE) as image:
+        page = Image.new("L", (image.width, 2 * image.height), 255)
+        page.paste(image.convert("L"))
+    height = page.height
+    ImageDraw.Draw(page).line([(0, height - 400), (page.width, height - 110)], fill=0, width=14)
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(page, "PNG")), Limits())
+    assert ENGLISH in parsed.text
+    assert CHINESE in parsed.text
+
+
+@pytest.mark.parametrize("size", [(1_000, 3_000), (300, 33_000)])
+def test_blank_picture_is_read_as_it_is_and_has_no_text(size: tuple[int, int], tmp_path):
+    recogniser = Read(Reading())
+    width, height = size
+    legible.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    assert (recogniser.pictures[0].width, recogniser.pictures[0].height) == size
+    blank = saved(Image.new("L", size, 255), "PNG")
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/png")(put(tmp_path, "a.png", blank), Limits())
+    assert caught.value.reason == "empty_text"
+
+
+@pytest.mark.parametrize("dpi", [(0, 0), (1, 0), (10**9, 1)])
+def test_resolution_that_is_none_is_passed_over(dpi: tuple[int, int], tmp_path):
+    value = IFDRational(*dpi)
+    with Image.open(NOTICE) as image:
+        content = saved(image.convert("L"), "TIFF", tiffinfo={282: value, 283: value, 296: 2})
+    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), Limits())
+    assert ENGLISH in parsed.text
+
+
+def test_page_as_large_as_a_town_is_blank(tmp_path):
+    large = scanned_pdf().replace(b"360.0 134.4", b"2000000 2000000")
+    assert b"2000000" in large
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("application/pdf")(put(tmp_path, "a.pdf", large), Limits())
+    assert caught.value.reason == "empty_text"
 
 
 def test_picture_beyond_the_limit_is_refused_before_it_is_decoded():
