@@ -7,6 +7,8 @@ Kind = Literal["heading", "paragraph", "list_item", "table", "code"]
 SEPARATOR = "\n\n"
 HIDDEN_PARTS = "hidden_parts"
 """Warning: slides or sheets that the file hides were left out."""
+ATTACHMENTS = "attachments"
+"""Warning: the files attached to a message were left out."""
 
 
 @dataclass(frozen=True, slots=True)

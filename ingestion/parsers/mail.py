@@ -11,7 +11,7 @@ from typing import cast
 from ingestion.parsers import html, plain
 from ingestion.parsers.clean import clean, flow
 from ingestion.parsers.composition import Composition
-from ingestion.parsers.elements import Parsed
+from ingestion.parsers.elements import ATTACHMENTS, Parsed
 from ingestion.parsers.encodings import Decoded, decode, read_as
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
@@ -65,6 +65,8 @@ class _Reader:
         texts = {name: self._header(headers.get(name, "")) for name in ("Subject", *_SHOWN)}
         lines = [(name, texts[name]) for name in _SHOWN]
         add_head(self._out, texts["Subject"], lines, depth + 1)
+        if any(map(_is_attached, message.walk())):
+            self._warnings.add(ATTACHMENTS)
         for part in _bodies(message):
             if part.get_content_type() == "message/rfc822":
                 for inner in _parts(part):
@@ -121,7 +123,7 @@ def _bodies(message: Message) -> Iterator[Message]:
         part = waiting.pop()
         kind = part.get_content_type()
         inner = _parts(part)
-        if part.get_content_disposition() == "attachment" and kind != "message/rfc822":
+        if _is_attached(part):
             continue
         if kind == "multipart/alternative":
             waiting += _best(inner)
@@ -131,6 +133,12 @@ def _bodies(message: Message) -> Iterator[Message]:
             waiting += reversed(inner)
         else:
             yield part
+
+
+def _is_attached(part: Message) -> bool:
+    """Whether it is a file; a message that is attached is read."""
+    is_message = part.get_content_type() == "message/rfc822"
+    return part.get_content_disposition() == "attachment" and not is_message
 
 
 def _parts(message: Message) -> list[Message]:

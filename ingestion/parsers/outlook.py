@@ -12,7 +12,7 @@ import olefile
 
 from ingestion.parsers import html
 from ingestion.parsers.composition import Composition
-from ingestion.parsers.elements import Parsed
+from ingestion.parsers.elements import ATTACHMENTS, Parsed
 from ingestion.parsers.encodings import decode
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
@@ -23,6 +23,7 @@ from ingestion.parsers.rtf_tokens import page_codec
 _SUBJECT, _BODY, _HTML = 0x0037, 0x1000, 0x1013
 _SENDER, _SENDER_ADDRESS, _TO, _CC = 0x0C1A, 0x5D01, 0x0E04, 0x0E03
 _SENT, _CODE_PAGE = 0x0039, 0x3FFD
+_ATTACHED = "__attach_version1.0_"
 _PROPERTIES = "__properties_version1.0"
 _HEAD = 32
 _ENTRY = struct.Struct("<HHIQ")
@@ -41,6 +42,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
         strict = olefile.DEFECT_INCORRECT
         with olefile.OleFileIO(str(path), raise_defects=strict) as file:
             message = _Message(file, limits)
+            has_attachments = any(entry[0].startswith(_ATTACHED) for entry in file.listdir())
     except _DAMAGE as error:
         raise ParseFailure(FailureReason.CORRUPT_FILE) from error
     composition = Composition(limits)
@@ -55,7 +57,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
         add_plain(composition, message.text(_BODY))
     if len(composition) == before:
         raise ParseFailure(FailureReason.EMPTY_TEXT)
-    return composition.finish()
+    return composition.finish(warnings=(ATTACHMENTS,) if has_attachments else ())
 
 
 class _Message:

@@ -7,7 +7,7 @@ import pytest
 from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.parser import parser_for
-from tests.fixtures.made_files import RTF, eml, msg
+from tests.fixtures.made_files import RTF, compound, eml, msg
 
 EML, MSG = "message/rfc822", "application/vnd.ms-outlook"
 RICH, XML = "application/rtf", "application/xml"
@@ -57,6 +57,18 @@ def test_forwarded_mail_follows_under_its_own_subject(tmp_path):
         ("heading", 2, "Inner 内"),
         ("paragraph", 0, "first text"),
     ]
+    assert parsed.warnings == ()
+
+
+def test_outlook_message_with_attachments_says_that_they_were_left_out(tmp_path):
+    streams = {
+        "__properties_version1.0": bytes(32),
+        "__substg1.0_1000001F": "body".encode("utf-16-le"),
+    }
+    parsed = parse(MSG, tmp_path, compound(streams))
+    assert (parsed.text, parsed.warnings) == ("body", ())
+    parsed = parse(MSG, tmp_path, compound({**streams, "__attach_version1.0_#00000000": b"x"}))
+    assert (parsed.text, parsed.warnings) == ("body", ("attachments",))
 
 
 def test_attachments_are_neither_read_nor_named_nor_stored(tmp_path):
@@ -69,6 +81,7 @@ def test_attachments_are_neither_read_nor_named_nor_stored(tmp_path):
     folder.mkdir()
     parsed = parse(EML, folder, bytes(mail))
     assert parsed.text == "With parts\n\nbody"
+    assert parsed.warnings == ("attachments",)
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "document"]
 
 
