@@ -46,10 +46,12 @@ class Retrieved:
         passages: Best first.
         retrieval_id: By which the search can be looked at and replayed; empty if it was not
             recorded.
+        unsearched: Sentences that say which knowledge bases could not be searched, and why.
     """
 
     passages: tuple[Passage, ...]
     retrieval_id: str = ""
+    unsearched: tuple[str, ...] = ()
 
 
 class Retriever(Protocol):

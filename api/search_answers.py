@@ -10,6 +10,7 @@ from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerank import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
 from kb_service.retrieval.results import ContextPart, Dropped, FoundPassage, SearchResult
+from kb_service.retrieval.unsearched import Unsearched
 from kb_service.text.visible import visible
 
 
@@ -138,12 +139,12 @@ def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
     )
 
 
-def reasons(facts: Sequence[Warned | Reason]) -> list[ReasonAnswer]:
+def reasons(facts: Sequence[Warned | Unsearched | Reason]) -> list[ReasonAnswer]:
     """Facts with their words."""
     return [reason(fact) for fact in facts]
 
 
-def reason(fact: Warned | Reason) -> ReasonAnswer:
+def reason(fact: Warned | Unsearched | Reason) -> ReasonAnswer:
     """A fact with its words."""
     return ReasonAnswer(code=fact.code, message=fact.message, message_zh=fact.message_zh)
 

@@ -13,6 +13,7 @@ from kb_service.readers import Person
 from kb_service.retrieval import records
 from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
 from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.unsearched import Unsearched
 from kb_service.text.visible import visible
 
 
@@ -58,7 +59,7 @@ class KnowledgeBaseRetriever:
         self._recorder = recorder
 
     async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
-        """The best passages, best first, and the id of this retrieval.
+        """The best passages, best first, the id of this retrieval, and what it went on without.
 
         Raises:
             KnowledgeBaseNotFound: the run's owner may search none of them any more.
@@ -66,6 +67,8 @@ class KnowledgeBaseRetriever:
             QueryTooLong: more characters than the limit.
             VectorIndexUnavailable: the index did not answer.
             EngineUnavailable: the encoder did not answer.
+            EmbeddingModelNotServed: none can be searched: the model is not there any more.
+            EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
             DatabaseUnavailable: the database did not answer.
         """
         recorder, rows = self._recorder, self._knowledge_bases
@@ -73,7 +76,9 @@ class KnowledgeBaseRetriever:
         request = self._searcher.resolve(rows, query, top_k=top_k)
         result = await self._searcher.search(Person(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
-        return Retrieved(tuple(_passage(found, id_) for found in result.passages), id_)
+        passages = tuple(_passage(found, id_) for found in result.passages)
+        missed = tuple(one.message for one in result.warnings if isinstance(one, Unsearched))
+        return Retrieved(passages, id_, missed)
 
 
 def _passage(found: FoundPassage, retrieval_id: str) -> Passage:

@@ -38,7 +38,10 @@ def tools(scope: ToolScope) -> list[Tool]:
         found = await retriever.retrieve(arguments.query, top_k=scope.top_k)
         numbers = scope.evidence.add(found.passages, query=arguments.query)
         return scope.evidence.text(
-            numbers, limit=_OUTPUT_CHARACTERS, retrieval_id=found.retrieval_id
+            numbers,
+            limit=_OUTPUT_CHARACTERS,
+            retrieval_id=found.retrieval_id,
+            about={"not_searched": list(found.unsearched)} if found.unsearched else None,
         )
 
     return [

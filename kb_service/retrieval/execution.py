@@ -1,7 +1,7 @@
 """One try of one retrieval: candidates, rerank, selection, context."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement
 
 from core.database.engine import Database
 from core.database.reads import Reads
-from core.errors import RerankerUnavailable
+from core.errors import AgentexError, RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.candidates import (
@@ -33,6 +33,7 @@ from kb_service.retrieval.rerank import RERANK_DEPTH, RankedHit, rerank, unreran
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import Dropped, SearchResult
+from kb_service.retrieval.unsearched import MODEL_ERRORS, Unsearched
 from kb_service.retrieval.vouching import Scope, matching_documents
 from kb_service.spaces import Spaces
 from kb_service.vector_index.protocol import index_scope
@@ -87,6 +88,10 @@ class _Part:
     scope: Scope
 
 
+_Asked = tuple[_Part, Answer | None]
+"""A part, and the answer to the first question if it was put already."""
+
+
 @dataclass
 class _Found:
     """The candidates of all parts, ranked; without ``explain`` they can be gone through once."""
@@ -95,6 +100,7 @@ class _Found:
     documents: dict[str, str] = field(default_factory=dict[str, str])
     refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
     dense_weight: float = 0.0
+    generations: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class Execution:
@@ -106,6 +112,9 @@ class Execution:
         request: what to find, and how.
         shadow: search what a re-index has made so far.
         flips: what the tries before have met; this one adds to it.
+
+    Raises:
+        EmbeddingModelNotServed: of all the knowledge bases.
     """
 
     def __init__(
@@ -123,11 +132,15 @@ class Execution:
         self._request = request
         self._watch = Stopwatch()
         self._warnings: list[Warned] = []
+        self._unsearched: list[Unsearched] = []
         self._condition = self._make_condition()
-        self._parts = [
-            self._part(model, rows, shadow=shadow)
-            for model, rows in _by_model(ground.knowledge_bases, shadow=shadow).items()
-        ]
+        self._parts: list[_Part] = []
+        for model, rows in _by_model(ground.knowledge_bases, shadow=shadow).items():
+            try:
+                self._parts.append(self._part(model, rows, shadow=shadow))
+            except MODEL_ERRORS as error:
+                self._go_on_without(model, rows, error)
+        self._check_any(self._parts)
 
     @property
     def probes(self) -> list[Probe]:
@@ -139,18 +152,16 @@ class Execution:
 
         Raises:
             Moved: what was found changed meanwhile; a new try gives a whole answer.
+            AgentexError: a part did not answer that all need, or none of the embedding models.
         """
-        firsts = [
-            None if self._condition is not None else await part.probe.ask(DEPTH)
-            for part in self._parts
-        ]
+        asked = await self._ask()
         database, reranker = self._means.database, self._second_reranker()
 
         def all_of_it(reads: Reads) -> SearchResult:
-            return self._answer(reads, self._find(reads, firsts, explain=explain), explain=explain)
+            return self._answer(reads, self._find(reads, asked, explain=explain), explain=explain)
 
         def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
-            found = self._find(reads, firsts, explain=explain)
+            found = self._find(reads, asked, explain=explain)
             found.ranked = ranked = list(found.ranked)
             return found, load_texts(reads, ranked[: reranker.depth])
 
@@ -160,6 +171,29 @@ class Execution:
         found, texts = await database.read(partial(first_half, reranker))
         await self._rerank_again(reranker, found, texts)
         return await database.read(lambda reads: self._answer(reads, found, explain=explain))
+
+    async def _ask(self) -> list[_Asked]:
+        if self._condition is not None:
+            return [(part, None) for part in self._parts]
+        asked: list[_Asked] = []
+        for part in self._parts:
+            try:
+                asked.append((part, await part.probe.ask(DEPTH)))
+            except MODEL_ERRORS as error:
+                self._go_on_without(part.probe.space.model.name, part.scope.generations, error)
+        self._check_any(asked)
+        return asked
+
+    def _go_on_without(self, model: str, ids: Container[str], error: AgentexError) -> None:
+        """Leave out the knowledge bases of a model, and say so in the answer."""
+        log.warning("search.model_failed", model=model, error=type(error).__name__)
+        names = [row.name for row in self._ground.knowledge_bases if row.id in ids]
+        self._unsearched.append(Unsearched(names, model, error))
+
+    def _check_any(self, searched: Sized) -> None:
+        """An outage is no empty answer: where nothing could be searched, it stays an error."""
+        if self._unsearched and not searched:
+            raise self._unsearched[0].error
 
     def _make_condition(self) -> ColumnElement[bool] | None:
         filters = self._request.filters
@@ -195,20 +229,20 @@ class Execution:
             self._warnings.append(Warned.RERANKER_MISSING)
         return reranker
 
-    def _find(self, reads: Reads, firsts: Sequence[Answer | None], *, explain: bool) -> _Found:
+    def _find(self, reads: Reads, asked: Sequence[_Asked], *, explain: bool) -> _Found:
         found, rankings, gatherers = _Found(), list[Iterable[RankedHit]](), list[Gatherer]()
-        for part, first in zip(self._parts, firsts, strict=True):
-            documents = None
-            if self._condition is not None:
-                documents = matching_documents(reads.connection, part.scope)
-            enough = max(RERANK_DEPTH, self._request.top_k)
-            gatherer = Gatherer(reads, part.probe, part.scope, enough, documents)
-            candidates = gatherer.gather(first)
+        for part, first in asked:
+            try:
+                gatherer, candidates = self._gather(reads, part, first, explain=explain)
+            except MODEL_ERRORS as error:
+                # What is filtered, or found by no word, comes to the encoder only here.
+                self._go_on_without(part.probe.space.model.name, part.scope.generations, error)
+                continue
             rankings.append(self._ranked(reads, candidates))
-            if explain and self._condition is not None:
-                gatherer.look_behind_filter()
             gatherers.append(gatherer)
             found.dense_weight = max(found.dense_weight, candidates.front.dense_weight)
+            found.generations |= part.scope.generations
+        self._check_any(gatherers)
         found.ranked = merge(*rankings, key=lambda hit: -hit.score)
         if explain:
             # Those behind are asked about as they are reached.
@@ -217,6 +251,19 @@ class Execution:
                 found.documents |= gatherer.documents_of_hits
                 found.refused |= gatherer.refused
         return found
+
+    def _gather(
+        self, reads: Reads, part: _Part, first: Answer | None, *, explain: bool
+    ) -> tuple[Gatherer, Candidates]:
+        documents = None
+        if self._condition is not None:
+            documents = matching_documents(reads.connection, part.scope)
+        enough = max(RERANK_DEPTH, self._request.top_k)
+        gatherer = Gatherer(reads, part.probe, part.scope, enough, documents)
+        candidates = gatherer.gather(first)
+        if explain and self._condition is not None:
+            gatherer.look_behind_filter()
+        return gatherer, candidates
 
     def _ranked(self, reads: Reads, candidates: Candidates) -> Iterator[RankedHit]:
         front, behind = candidates.front, candidates.behind
@@ -247,7 +294,6 @@ class Execution:
         started = time.perf_counter()
         selection = Selection(reads, self._request)
         selection.choose(found.ranked)
-        generations = {id_: n for part in self._parts for id_, n in part.scope.generations.items()}
         if selection.missing:
             # SQL vouched for them a moment ago: a cut-over, a new revision or a deletion came
             # between, and what took their place may not be among the candidates.
@@ -259,9 +305,9 @@ class Execution:
             dense_weight=found.dense_weight,
             took_ms=0.0,
             request=self._request,
-            generations=generations,
+            generations=found.generations,
             dropped=_dropped(found, selection) if explain else (),
-            warnings=tuple(self._warnings),
+            warnings=(*self._warnings, *self._unsearched),
             timings=self._watch.timings(),
         )
 

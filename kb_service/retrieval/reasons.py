@@ -21,6 +21,11 @@ class Reason(Enum):
         "The knowledge base is switched off",
         "该知识库已停用",
     )
+    KNOWLEDGE_BASE_UNSEARCHED = (
+        "knowledge_base_unsearched",
+        "The knowledge base could not be searched: its embedding model can't be used",
+        "无法检索该知识库：其嵌入模型不可用",
+    )
     NOT_SEARCHABLE = (
         "not_searchable",
         "The document has no searchable revision yet",

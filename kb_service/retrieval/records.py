@@ -251,15 +251,17 @@ async def _reasons(
         vouched = await connection.run_sync(
             lambda inner: vouch(waiting_in_place(inner), ids, scope)
         )
-    off = {row.id for row in rows if not row.enabled}
+    bases = {row.id: _reason_of_all(row, result) for row in rows}
     reasons = {
-        **dict.fromkeys(ids, Reason.GONE),
-        **{
-            p.chunk_id: Reason.KNOWLEDGE_BASE_DISABLED
-            for p in passages
-            if p.knowledge_base_id in off
-        },
+        **{p.chunk_id: bases.get(p.knowledge_base_id, Reason.GONE) for p in passages},
         **dict.fromkeys(vouched.alive, Reason.BEYOND_DEPTH),
         **vouched.refused,
     }
     return reasons | {one.chunk_id: one.reason for one in result.dropped}
+
+
+def _reason_of_all(row: KnowledgeBase, result: SearchResult) -> Reason:
+    """Why a passage is not in an answer of which nobody knows more than its knowledge base."""
+    if not row.enabled:
+        return Reason.KNOWLEDGE_BASE_DISABLED
+    return Reason.GONE if row.id in result.generations else Reason.KNOWLEDGE_BASE_UNSEARCHED

@@ -7,6 +7,7 @@ from kb_service.retrieval.found_chunks import FoundChunk
 from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerank import RankedHit
+from kb_service.retrieval.unsearched import Unsearched
 
 
 @dataclass(frozen=True)
@@ -92,5 +93,5 @@ class SearchResult:
     request: RetrievalRequest
     generations: dict[str, int] = field(default_factory=dict[str, int])
     dropped: Sequence[Dropped] = ()
-    warnings: Sequence[Warned] = ()
+    warnings: Sequence[Warned | Unsearched] = ()
     timings: Timings = Timings()

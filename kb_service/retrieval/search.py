@@ -82,6 +82,9 @@ class Searcher:
     ) -> SearchResult:
         """Search knowledge bases that the caller has passed the gate for.
 
+        Where only some of their embedding models can be used, the others are searched, and a
+        warning names those that were not.
+
         Args:
             reader: who searches: what is not for them is as if it were not there.
             knowledge_bases: where to search, those that the request names; disabled ones give
@@ -95,7 +98,10 @@ class Searcher:
             QueryTooLong: more characters than the limit.
             VectorIndexUnavailable: the index did not answer: never an empty result instead.
             EngineUnavailable: the encoder did not answer.
-            EmbeddingModelNotServed: the model of a knowledge base is not there any more.
+            EmbeddingModelNotServed: none can be searched: the model is not there any more.
+            EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
+            EmbeddingsRefused: none can be searched: the endpoint does not take the query.
+            InvalidVector: none can be searched: the model's vectors are not those of the settings.
         """
         started = time.perf_counter()
         request = request.model_copy(update={"query": self._checked(request.query)})

@@ -58,10 +58,15 @@ class InMemoryRetriever:
     """Ranks by shared lexical tokens, like a search that always gives something."""
 
     def __init__(
-        self, passages: tuple[Passage, ...] = LIBRARY, *, failure: AgentexError | None = None
+        self,
+        passages: tuple[Passage, ...] = LIBRARY,
+        *,
+        failure: AgentexError | None = None,
+        unsearched: tuple[str, ...] = (),
     ) -> None:
         self._passages = passages
         self._failure = failure
+        self._unsearched = unsearched
         self.queries: list[str] = []
 
     async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
@@ -73,7 +78,8 @@ class InMemoryRetriever:
             self._passages,
             key=lambda p: -len(wanted & set(tokenize(f"{p.content} {' '.join(p.heading_path)}"))),
         )
-        return Retrieved(tuple(ranked[:top_k]), f"retrieval-{len(self.queries)}")
+        id_ = f"retrieval-{len(self.queries)}"
+        return Retrieved(tuple(ranked[:top_k]), id_, self._unsearched)
 
 
 class InMemoryDocuments:

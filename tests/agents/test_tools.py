@@ -55,6 +55,13 @@ def search_box(retriever: InMemoryRetriever, evidence: Evidence | None = None) -
     return toolbox(ToolScope(retriever, evidence or Evidence(), top_k=8))
 
 
+async def test_search_tells_what_could_not_be_searched():
+    retriever = InMemoryRetriever((), unsearched=('Not searched: "A".',))
+    output = await search_box(retriever).call(NAME, '{"query": "x"}')
+    found = json.loads(output.content)
+    assert (found["passages"], found["not_searched"]) == ([], ['Not searched: "A".'])
+
+
 async def test_search_gives_numbered_passages_as_json():
     output = await search_box(InMemoryRetriever()).call(NAME, '{"query": "AGENTEX_PORT setting"}')
 

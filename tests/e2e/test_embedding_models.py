@@ -1,13 +1,21 @@
 """A knowledge base whose vectors come from an endpoint, beside one of the built-in model."""
 
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
 from core.errors import ErrorCode
-from tests.fixtures.client import Api
+from tests.fixtures.agents import ask
+from tests.fixtures.client import Api, unique
+from tests.fixtures.commands import Command, commands_of
 from tests.fixtures.embedding_server import KEY, EmbeddingServer
 from tests.fixtures.server import Server
 
 ZEBRA = "# Zebras\n\nA zebra sleeps standing up at noon."
+LION = "# Lions\n\nA lion sleeps twenty hours a day."
+Switch = Callable[[bool], None]
 
 
 @pytest.fixture
@@ -29,7 +37,7 @@ def test_documents_are_indexed_and_found_through_the_endpoint(
     assert user.get(f"/knowledge-bases/{kb_id}")["embedding_model"] == "words"
     # Both models in one search.
     other = user.create_kb()
-    user.ingest(other, "lion.md", "# Lions\n\nA lion sleeps twenty hours a day.")
+    user.ingest(other, "lion.md", LION)
     both = {"query": "who sleeps", "knowledge_base_ids": [kb_id, other]}
     results = user.post("/search", both)["results"]
     assert {result["document_name"] for result in results} == {"zebra.md", "lion.md"}
@@ -55,3 +63,88 @@ def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(
 def test_model_that_nobody_serves_is_still_replaced(user: Api):
     data = user.post("/knowledge-bases", {"name": "x", "embedding_model": "bge-m3"})
     assert data["embedding_model"] == "all-MiniLM-L6-v2"
+
+
+@pytest.fixture
+def away(embedding_endpoint: EmbeddingServer) -> Iterator[Switch]:
+    """Takes the endpoint away, and brings it back."""
+
+    def switch(is_away: bool) -> None:
+        embedding_endpoint.away = is_away
+
+    yield switch
+    switch(False)
+
+
+@pytest.fixture
+def both(user: Api) -> tuple[str, str]:
+    """A knowledge base behind the endpoint, with a shown name, and one of the built-in model."""
+    remote = user.create_kb(name=unique("Savanna"), embedding_model="words")
+    user.ingest(remote, "zebra.md", ZEBRA)
+    local = user.create_kb()
+    user.ingest(local, "lion.md", LION)
+    return remote, local
+
+
+@pytest.fixture
+def agentex(
+    modelled: Server, user: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Command]:
+    """``agentex search`` of the user's."""
+    with commands_of("search", modelled, user, tmp_path, monkeypatch) as command:
+        yield command
+
+
+def check_lion_and_warning(user: Api, answer: dict, remote: str) -> None:
+    assert {hit["document_name"] for hit in answer["results"]} == {"lion.md"}
+    (warning,) = answer["warnings"]
+    assert warning["code"] == "embedding_endpoint_unavailable"
+    name = user.get(f"/knowledge-bases/{remote}")["name"]
+    for words in (warning["message"], warning["message_zh"]):
+        assert name in words
+        assert "words" in words
+
+
+def test_search_goes_on_without_the_knowledge_base_whose_endpoint_is_away(
+    user: Api, both: tuple[str, str], away: Switch, agentex: Command
+):
+    remote, local = both
+    away(True)
+    for body in ({}, {"filters": {"name": "*.md"}}, {"knowledge_base_ids": [remote, local]}):
+        check_lion_and_warning(user, user.post("/search", {"query": "who sleeps", **body}), remote)
+    said = agentex("who sleeps")
+    assert said.exit_code == 0
+    assert "lion.md" in said.stdout
+    assert "The endpoint of the embedding model words gave no usable answer" in said.stdout
+    assert "嵌入模型 words 的接口" in agentex("who sleeps", "--lang", "zh").stdout
+    # An outage is no empty answer.
+    wanted = {"query": "who sleeps"}
+    for path, body in (
+        (f"/knowledge-bases/{remote}/search", wanted),
+        ("/search", {**wanted, "knowledge_base_ids": [remote]}),
+    ):
+        user.refused(ErrorCode.EMBEDDINGS_UNAVAILABLE, "POST", path, json=body)
+    away(False)
+    answer = user.post("/search", wanted)
+    assert {hit["document_name"] for hit in answer["results"]} == {"lion.md", "zebra.md"}
+    assert answer["warnings"] == []
+
+
+def test_chat_and_its_replay_go_on_without_it(user: Api, both: tuple[str, str], away: Switch):
+    remote, _ = both
+    wishes = {"forwarded_props": {"knowledge_base_ids": list(both)}}
+    events = ask(user, "Who sleeps? #rag", **wishes)
+    retrieval_id = tool_result(events)["retrieval_id"]
+    assert "not_searched" not in tool_result(events)
+    away(True)
+    result = tool_result(ask(user, "Who sleeps? #rag", **wishes))
+    assert {passage["document"] for passage in result["passages"]} == {"lion.md"}
+    assert "embedding model words" in result["not_searched"][0]
+    replay = user.post(f"/retrievals/{retrieval_id}/replay")
+    check_lion_and_warning(user, replay["now"], remote)
+    (zebra,) = [one for one in replay["changes"] if one["document_name"] == "zebra.md"]
+    assert zebra["reason"]["code"] == "knowledge_base_unsearched"
+
+
+def tool_result(events: list[dict]) -> dict:
+    return json.loads(next(e for e in events if e["type"] == "TOOL_CALL_RESULT")["content"])

@@ -1,0 +1,163 @@
+"""A search goes on without the knowledge bases whose embedding model is away, and says so."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import (
+    AgentexError,
+    EmbeddingModelNotServed,
+    EmbeddingsRefused,
+    EmbeddingsUnavailable,
+    EngineUnavailable,
+    InvalidVector,
+    VectorIndexUnavailable,
+)
+from ingestion.pipeline import ingest
+from ingestion.workbench import Workbench
+from kb_service.embeddings.protocol import Encoder, Vectors
+from kb_service.models import KnowledgeBase
+from kb_service.readers import EVERYTHING
+from kb_service.retrieval.filters import Filters
+from kb_service.retrieval.results import SearchResult
+from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.unsearched import Unsearched
+from kb_service.spaces import Spaces
+from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.stored import upload
+
+pytestmark = pytest.mark.anyio
+AWAY = EmbeddingsUnavailable(model="other", reason="the endpoint answered HTTP 503")
+EVERY_KIND = [
+    (EmbeddingModelNotServed(model="other"), "embedding_model_not_configured"),
+    (AWAY, "embedding_endpoint_unavailable"),
+    (EmbeddingsRefused(model="other"), "embedding_refused"),
+    (InvalidVector(model="other"), "embedding_model_misfit"),
+]
+
+
+class Broken:
+    """An encoder of another model that never answers a question."""
+
+    def __init__(self, encoder: Encoder, error: AgentexError) -> None:
+        self.name = "other"
+        self.dimension = encoder.dimension
+        self.languages = encoder.languages
+        self._error = error
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        raise self._error
+
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
+        raise self._error
+
+
+def spoilt(bench: Workbench, error: AgentexError) -> Searcher:
+    """A search where a second model has this error."""
+    spaces = [bench.spaces.default]
+    if not isinstance(error, EmbeddingModelNotServed):
+        space = bench.spaces.default
+        model = replace(space.model, name="other")
+        spaces.append(replace(space, model=model, encoder=Broken(space.encoder, error)))
+    return Searcher(bench.database, Spaces(spaces), max_query_characters=99)
+
+
+async def base(bench: Workbench, model: str, **fields: object) -> KnowledgeBase:
+    async with unit_of_work(bench.database) as work:
+        return await add_knowledge_base(work, embedding_model=model, **fields)
+
+
+@pytest.fixture
+async def bases(bench: Workbench) -> list[KnowledgeBase]:
+    """One that can be searched, behind one that can't."""
+    lost = await base(bench, "other", name="Lost")
+    found = await base(bench, "all-MiniLM-L6-v2")
+    document = await upload(bench, "# Zebra\n\nA zebra sleeps. 斑马".encode(), kb_id=found.id)
+    await ingest(bench, document.id)
+    return [lost, found]
+
+
+async def fill(bench: Workbench, row: KnowledgeBase) -> None:
+    """Put a document into one of the second model, while that model can be used."""
+    document = await upload(bench, b"# Zebra\n\nA zebra.", kb_id=row.id)
+    space = bench.spaces.default
+    spaces = Spaces([replace(space, model=replace(space.model, name="other"))])
+    await ingest(replace(bench, spaces=spaces), document.id)
+
+
+async def find(
+    searcher: Searcher,
+    rows: list[KnowledgeBase],
+    query: str = "zebra",
+    filters: Filters | None = None,
+    *,
+    explain: bool = False,
+) -> SearchResult:
+    request = searcher.resolve(rows, query, filters=filters)
+    return await searcher.search(EVERYTHING, rows, request, explain=explain)
+
+
+@pytest.mark.parametrize(("error", "code"), EVERY_KIND, ids=lambda one: str(one)[:30])
+async def test_others_are_searched_and_the_answer_names_what_was_not(
+    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError, code: str
+):
+    result = await find(spoilt(bench, error), bases)
+    assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
+    assert result.generations == {bases[1].id: bases[1].generation}
+    (warning,) = result.warnings
+    assert warning.code == code
+    for words in (warning.message, warning.message_zh):
+        assert "Lost" in words
+        assert "other" in words
+
+
+@pytest.mark.parametrize(
+    ("query", "filters", "explain"),
+    [
+        ("zebra", Filters(name="*.md"), False),
+        ("zebra", Filters(name="*.md"), True),
+        ("斑马", None, False),
+    ],
+    ids=["filtered", "filtered and explained", "found by words only"],
+)
+async def test_model_that_is_asked_late_stops_no_other(
+    bench: Workbench,
+    bases: list[KnowledgeBase],
+    query: str,
+    filters: Filters | None,
+    explain: bool,
+):
+    await fill(bench, bases[0])
+    result = await find(spoilt(bench, AWAY), bases, query, filters, explain=explain)
+    assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
+    assert [warning.code for warning in result.warnings] == ["embedding_endpoint_unavailable"]
+
+
+@pytest.mark.parametrize("error", [error for error, _ in EVERY_KIND], ids=lambda e: str(e)[:30])
+@pytest.mark.parametrize("filters", [None, Filters(name="*.md")], ids=["all", "filtered"])
+async def test_where_nothing_can_be_searched_it_stays_an_error(
+    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError, filters: Filters | None
+):
+    await fill(bench, bases[0])
+    off = await base(bench, "all-MiniLM-L6-v2", enabled=False)
+    for rows in ([bases[0]], [bases[0], off]):
+        with pytest.raises(type(error)):
+            await find(spoilt(bench, error), rows, filters=filters)
+
+
+@pytest.mark.parametrize("error", [EngineUnavailable(), VectorIndexUnavailable()], ids=str)
+async def test_outage_of_the_servers_own_parts_is_not_hidden(
+    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError
+):
+    with pytest.raises(type(error)):
+        await find(spoilt(bench, error), bases)
+
+
+def test_many_knowledge_bases_are_not_all_named():
+    names = [f"Base {number}" for number in range(12)]
+    warning = Unsearched(names, "other", AWAY)
+    assert '"Base 9" and 2 more. The endpoint of the embedding model other' in warning.message
+    assert "“Base 9”等 12 个知识库。嵌入模型 other" in warning.message_zh
+    assert "Base 10" not in warning.message + warning.message_zh
