@@ -34,6 +34,8 @@ NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_RED
 PIPELINE_REASONS = {
     "poison",
     "service_unavailable",
+    "embedding_model_not_configured",
+    "embedding_endpoint_unavailable",
     "embedding_model_misfit",
     "embedding_refused",
     "internal_error",

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.agents import ask
-from tests.fixtures.client import Api, unique
+from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.commands import Command, commands_of
 from tests.fixtures.embedding_server import KEY, EmbeddingServer
 from tests.fixtures.server import Server
@@ -148,3 +148,18 @@ def test_chat_and_its_replay_go_on_without_it(user: Api, both: tuple[str, str], 
 
 def tool_result(events: list[dict]) -> dict:
     return json.loads(next(e for e in events if e["type"] == "TOOL_CALL_RESULT")["content"])
+
+
+def test_document_that_waits_for_the_endpoint_says_so(user: Api, away: Switch):
+    kb_id = user.create_kb(embedding_model="words")
+    away(True)
+    document_id = user.upload(kb_id, "zebra.md", ZEBRA)
+    path = f"/knowledge-bases/{kb_id}/documents/{document_id}"
+    eventually(lambda: user.get(path)["failure"], what="the first try")
+    document = user.get(path)
+    assert document["status"] in {"pending", "processing"}
+    assert document["failure"]["reason"] == "embedding_endpoint_unavailable"
+    assert "words" in document["failure"]["message"]
+    assert "words" in document["failure"]["message_zh"]
+    away(False)
+    assert user.wait(kb_id, document_id)["status"] == "completed"

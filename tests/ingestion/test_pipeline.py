@@ -182,6 +182,25 @@ async def test_engine_that_is_down_postpones(bench: Workbench, unreachable: Engi
 
 
 @one_database
+async def test_model_that_is_not_configured_any_more_postpones_and_is_named(bench: Workbench):
+    document = await upload(bench, TEXT)
+    other = replace(bench.spaces.default.model, name="other")
+    spaces = Spaces([replace(bench.spaces.default, model=other)])
+    for tries in ("1", "2"):
+        await edit(bench.database, document.id, retry_at=None)
+        await ingest(replace(bench, spaces=spaces), document.id)
+        row = await reread(bench.database, document.id)
+        assert row.failure is not None
+        assert (row.status, row.attempt) == ("pending", 0)
+        assert row.failure["reason"] == "embedding_model_not_configured"
+        assert row.failure["tries"] == tries
+        for key in ("message", "next_action", "message_zh", "next_action_zh"):
+            assert "all-MiniLM-L6-v2" in row.failure[key]
+        for key in ("next_action", "next_action_zh"):
+            assert "AGENTEX_EMBEDDING_MODELS" in row.failure[key]
+
+
+@one_database
 async def test_lost_file_fails_at_once_and_says_so(bench: Workbench):
     document = await upload(bench, TEXT)
     await bench.store.delete(document.storage_key)
