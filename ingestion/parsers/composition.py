@@ -1,9 +1,9 @@
 """Building a ``Parsed`` element by element, with clean text, exact spans and bounds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ingestion.parsers.clean import clean, flow
-from ingestion.parsers.elements import SEPARATOR, Element, Kind, Parsed
+from ingestion.parsers.elements import SEPARATOR, Element, Kind, LaterPages, Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 
@@ -30,15 +30,36 @@ class Composition:
     def extend(self, other: "Composition") -> None:
         """Append the blocks of another composition."""
         for element in other._elements:
-            self.add(element.kind, element.text, level=element.level, page=element.page)
+            self.add(
+                element.kind,
+                element.text,
+                level=element.level,
+                page=element.page,
+                later_pages=element.later_pages,
+            )
 
-    def add(self, kind: Kind, text: str, *, level: int = 0, page: int | None = None) -> None:
+    def add(
+        self,
+        kind: Kind,
+        text: str,
+        *,
+        level: int = 0,
+        page: int | None = None,
+        later_pages: LaterPages = (),
+    ) -> None:
         """Append one block; a block without visible text is left out.
+
+        Args:
+            kind: What it is.
+            text: What it says, not yet clean.
+            level: Of a heading or a list item.
+            page: On which it starts.
+            later_pages: Where in ``text`` the pages after that begin.
 
         Raises:
             ParseFailure: ``output_too_large`` or ``too_complex``.
         """
-        text = clean(text)
+        given, text = text, clean(text)
         text = text.rstrip().strip("\n") if kind == "code" else text.strip()
         if not text or text.isspace():
             return
@@ -48,12 +69,13 @@ class Composition:
             raise ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
         if len(self._elements) >= self._limits.elements:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
-        self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end))
+        later = tuple(_in_clean(given, text, later_pages))
+        self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end, later))
         self._length = end
 
     def add_table(self, rows: Iterable[Iterable[str]], *, page: int | None = None) -> None:
         """Append a table; cells are set on one line each and rows without text left out."""
-        self.add("table", "\n".join(filter(None, map(table_row, rows))), page=page)
+        self.add("table", table_text(rows), page=page)
 
     def finish(
         self,
@@ -74,7 +96,25 @@ class Composition:
         return Parsed(tuple(self._elements), text, encoding, confidence, pages, warnings)
 
 
+def table_text(rows: Iterable[Iterable[str]]) -> str:
+    """A table's text: one row a line, rows without text left out."""
+    return "\n".join(filter(None, map(table_row, rows)))
+
+
 def table_row(cells: Iterable[str]) -> str:
     """One line of a table's text, or an empty string when no cell has text."""
     texts = [flow(cell) for cell in cells]
     return " | ".join(texts).rstrip() if any(texts) else ""
+
+
+def _in_clean(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
+    """Where pages begin in ``text``, which is left of the given one when it is clean."""
+    if not pages:
+        return
+    cleaned = clean(given)
+    place, offset = 0, -(len(cleaned) - len(cleaned.lstrip()))
+    for begin, page in pages:
+        offset += len(clean(given[place:begin]))
+        place = begin
+        if offset < len(text):
+            yield max(0, offset), page

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["heading", "paragraph", "list_item", "table", "code"]
+LaterPages = tuple[tuple[int, int], ...]
+"""Where in a text further pages begin, ascending: offset and page."""
 SEPARATOR = "\n\n"
 HIDDEN_PARTS = "hidden_parts"
 """Warning: slides or sheets that the file hides were left out."""
@@ -23,6 +25,8 @@ class Element:
         page: Page the block starts on, from 1; None where the format has no pages.
         char_start: Offset of the text in ``Parsed.text``.
         char_end: Offset behind its last character.
+        later_pages: Of a block that goes on over pages: where in ``text`` the pages after ``page``
+            begin.
     """
 
     kind: Kind
@@ -31,6 +35,7 @@ class Element:
     page: int | None = None
     char_start: int = 0
     char_end: int = 0
+    later_pages: LaterPages = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import cast
 
 import msgpack
 
-from ingestion.parsers.elements import Element, Kind, Parsed
+from ingestion.parsers.elements import Element, Kind, LaterPages, Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 
@@ -19,6 +19,7 @@ HEADER = struct.Struct("!I")
 
 _BYTES_PER_CHARACTER = 4
 _BYTES_PER_ELEMENT = 64
+_BYTES_PER_PAGE = 16
 _SLACK = 65_536
 
 
@@ -35,7 +36,9 @@ class Request:
 def most_reply_bytes(limits: Limits) -> int:
     """Bytes that a reply within the limits can't exceed."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
-    return text + limits.elements * _BYTES_PER_ELEMENT + _SLACK
+    # No page begins in two elements, so that there are no more such places than pages.
+    places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE
+    return text + places + _SLACK
 
 
 def pack_isolation(isolation: tuple[str, ...]) -> bytes:
@@ -65,7 +68,9 @@ def pack_reply(outcome: Parsed | ParseFailure) -> bytes:
     """A result as one frame; elements go without their texts, which the whole text holds."""
     if isinstance(outcome, ParseFailure):
         return _pack([outcome.reason.value, outcome.detail])
-    spans = [(e.kind, e.level, e.page, e.char_start, e.char_end) for e in outcome.elements]
+    spans = [
+        (e.kind, e.level, e.page, e.char_start, e.char_end, e.later_pages) for e in outcome.elements
+    ]
     facts = (outcome.encoding, outcome.encoding_confidence, outcome.pages, outcome.warnings)
     return _pack([outcome.text, spans, facts])
 
@@ -86,14 +91,14 @@ def unpack_reply(message: bytes) -> Parsed | ParseFailure | int:
         return ParseFailure(FailureReason(reason), detail)
     text, spans, facts = cast("tuple[str, list[_Span], _Facts]", parts)
     elements = (
-        Element(kind, text[start:end], level, page, start, end)
-        for kind, level, page, start, end in spans
+        Element(kind, text[start:end], level, page, start, end, tuple((at, no) for at, no in later))
+        for kind, level, page, start, end, later in spans
     )
     encoding, confidence, pages, warnings = facts
     return Parsed(tuple(elements), text, encoding, confidence, pages, tuple(warnings))
 
 
-_Span = tuple[Kind, int, int | None, int, int]
+_Span = tuple[Kind, int, int | None, int, int, LaterPages]
 _Facts = tuple[str | None, float | None, int | None, list[str]]
 
 

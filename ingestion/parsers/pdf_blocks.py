@@ -4,11 +4,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import islice
 
 from ingestion.parsers.clean import BREAK, flow_lines
-from ingestion.parsers.composition import Composition
+from ingestion.parsers.composition import Composition, table_text
 from ingestion.parsers.delimited import is_header
+from ingestion.parsers.elements import LaterPages
 from ingestion.parsers.pdf_lines import Line
 
 LONGEST_HEADING = 200
@@ -20,6 +22,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"'”’」』)）\]]*$")
 _HYPHENS = ("\x02", "\ufffe", "\xad")
 _COLUMN = 72  # points; lines that begin this close to each other share a right edge
 _SHIFT = 5  # points by which the two parts of a table may differ in place
+_VISIBLE = re.compile(r"\S")
 _RAGGED = 0.15  # share of its column's width that a full line may leave free
 
 
@@ -42,7 +45,7 @@ def add_blocks(
             for text in pictures[page]:
                 out.add("paragraph", text, page=page)
 
-    for block in _blocks(_with_whole_tables(lines), kind):
+    for block in _blocks(lines, kind):
         add_pictures(block.lines[0][0])
         block.add_to(out, kind)
     add_pictures(math.inf)
@@ -113,7 +116,7 @@ class _Block:
         """Whether a line goes on with this block."""
         last_page, last = self.lines[-1]
         if line.rows or last.rows:
-            return False
+            return page == last_page + 1 and _goes_on(self.lines[0][1], line)
         if kind.level(line) != self.level or abs(line.size - last.size) > 1:
             return False
         drop = last.y - line.y
@@ -131,51 +134,68 @@ class _Block:
     def add_to(self, out: Composition, kind: _Type) -> None:
         page, first = self.lines[0]
         if first.rows:
-            out.add_table(first.rows, page=page)
+            text, later = self._table()
+            out.add("table", text, page=page, later_pages=later)
             return
-        text = self._text(kind)
+        text, later = self._text(kind)
         if self.level:
             out.add("heading", text.replace("\n", " "), level=self.level, page=page)
         elif bullet := _BULLET.match(text):
-            out.add("list_item", f"- {text[bullet.end() :]}", level=1, page=page)
+            later = tuple((max(0, at + 2 - bullet.end()), number) for at, number in later)
+            text = f"- {text[bullet.end() :]}"
+            out.add("list_item", text, level=1, page=page, later_pages=later)
         elif _NUMBERED.match(text):
-            out.add("list_item", text, level=1, page=page)
+            out.add("list_item", text, level=1, page=page, later_pages=later)
         else:
-            out.add("paragraph", text, page=page)
+            out.add("paragraph", text, page=page, later_pages=later)
 
-    def _text(self, kind: _Type) -> str:
+    def _table(self) -> tuple[str, LaterPages]:
+        """The rows of all its pages, without the headers that are repeated, and their pages."""
+        header = self.lines[0][1].rows[0]
+        text = table_text(self.lines[0][1].rows)
+        later: list[tuple[int, int]] = []
+        parts = [text]
+        place = len(text)
+        for page, line in self.lines[1:]:
+            rows = line.rows[1:] if line.rows[0] == header else line.rows
+            later.append((place + 1, page))
+            parts.append(table_text(rows))
+            place += 1 + len(parts[-1])
+        return "\n".join(parts), tuple(later)
+
+    def _text(self, kind: _Type) -> tuple[str, LaterPages]:
         """Full lines run on, others keep their end; a hyphen PDFium marks as a line's last goes."""
         parts: list[str] = []
+        later: dict[int, int] = {}
+        visible = 0
+        last_page = self.lines[0][0]
         for page, line in self.lines:
+            if page != last_page:
+                later[visible] = last_page = page
             if line.text.endswith(_HYPHENS):
                 parts.append(line.text[:-1])
             else:
                 parts.append(line.text + ("\n" if kind.is_full(page, line) else BREAK))
-        return flow_lines("".join(parts))
+            visible += len("".join(parts[-1].replace(BREAK, " ").split()))
+        text = flow_lines("".join(parts))
+        return text, tuple(_behind(text, later.items()))
 
 
-def _with_whole_tables(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
-    """A table that goes on at the top of the next page, its header repeated or not, is one."""
-    held: tuple[int, Line] | None = None
-    last_page = 0
-    for page, line in lines:
-        if held is not None and page == last_page + 1 and _goes_on(held[1], line):
-            rows = line.rows[1:] if line.rows[0] == held[1].rows[0] else line.rows
-            held, last_page = (held[0], replace(held[1], rows=held[1].rows + rows)), page
-            continue
-        if held is not None:
-            yield held
-            held = None
-        if line.rows:
-            held, last_page = (page, line), page
-        else:
-            yield page, line
-    if held is not None:
-        yield held
+def _behind(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where pages begin, given how many visible characters stand before each, ascending."""
+    places = (found.start() for found in _VISIBLE.finditer(text))
+    taken = 0
+    for count, page in counts:
+        place = next(islice(places, count - taken, None), None)
+        if place is None:
+            return
+        yield place, page
+        taken = count + 1
 
 
 def _goes_on(table: Line, line: Line) -> bool:
-    if not line.rows or len(line.rows[0]) != len(table.rows[0]):
+    """Whether a line at the top of the next page is more of a table, its header repeated or not."""
+    if not line.rows or not table.rows or len(line.rows[0]) != len(table.rows[0]):
         return False
     is_below = abs(line.left - table.left) < _SHIFT and abs(line.right - table.right) < _SHIFT
     # With a header of its own it is another one.

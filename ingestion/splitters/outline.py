@@ -46,7 +46,8 @@ def sections(parsed: ParsedText) -> Iterator[Section]:
                 section = Section(path)
             section.path = path
         end = max(place, element.char_end)
-        section.blocks.append(Block(element.kind, place, end, element.page))
+        later = tuple((element.char_start + at, page) for at, page in element.later_pages)
+        section.blocks.append(Block(element.kind, place, end, element.page, later))
         place = end
     if parsed.text[place:].strip() or not section.blocks:
         section.blocks.append(Block("paragraph", place, len(parsed.text), None))
@@ -78,8 +79,8 @@ class Outline:
         return path
 
     def page(self, start: int) -> int | None:
-        """The page of the element that holds this character."""
-        return self.blocks[bisect_right(self._block_starts, start) - 1].page
+        """The page on which the element that holds this character has it."""
+        return self.blocks[bisect_right(self._block_starts, start) - 1].page_at(start)
 
 
 def _parents(levels: _Levels, level: int) -> _Levels:

@@ -43,6 +43,11 @@ class ElementSpan(Protocol):
         """One past the last character in the document's plain text."""
         ...
 
+    @property
+    def later_pages(self) -> Sequence[tuple[int, int]]:
+        """Where in ``text`` the pages after ``page`` begin, ascending: offset and page."""
+        ...
+
 
 class ParsedText(Protocol):
     """A parsed document: its canonical plain text and the elements that lie in it."""
@@ -95,7 +100,8 @@ class Piece:
     Attributes:
         heading_path: the headings above the passage, outermost first; of small sections that
             share a piece, the headings they have in common.
-        page: page the passage starts on.
+        page: page the passage starts on; of a table's later piece, the one of its first row
+            below the header.
         token_count: tokens of ``text`` as the counter counts them, or a few more where a word
             had to be cut; never above the size asked for.
         index: place among the document's pieces, from 0.

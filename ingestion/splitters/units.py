@@ -1,9 +1,10 @@
 """Cuts spans of a document into the smallest units a piece is packed from."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 from ingestion.splitters.protocol import CHARACTERS_PER_TOKEN, SplitSizes
@@ -54,12 +55,25 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An element's kind, page and span, the span counted from the element before it."""
+    """An element's kind, page and span, the span counted from the element before it.
+
+    Attributes:
+        page: on which it starts.
+        later_pages: where in the document's text the pages after that begin, ascending.
+    """
 
     kind: str
     start: int
     end: int
     page: int | None
+    later_pages: tuple[tuple[int, int], ...] = ()
+
+    def page_at(self, place: int) -> int | None:
+        """The page that a character of the block stands on."""
+        if not self.later_pages:
+            return self.page
+        passed = bisect_right(self.later_pages, place, key=itemgetter(0))
+        return self.later_pages[passed - 1][1] if passed else self.page
 
 
 def most_characters(tokens: int) -> int:
@@ -87,7 +101,7 @@ def cut(text: str, block: Block, *, sizes: SplitSizes, counter: TokenCounter) ->
         for tokens, span in _fit(text, words, room, part):
             start = span[0].start if block.kind != "code" else _indented(text, span[0].start)
             below = lead if lead and start >= lead.end else None
-            yield Unit(start, span[-1].end, tokens, first, block.page, below)
+            yield Unit(start, span[-1].end, tokens, first, block.page_at(start), below)
             first = False
 
 

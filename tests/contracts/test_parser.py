@@ -163,6 +163,10 @@ def test_elements_are_exact_spans_of_the_text(media_type, samples):
             element.level >= 1 if element.kind in ("heading", "list_item") else element.level == 0
         )
         assert (element.page is None) == (parsed.pages is None)
+        begins = [0, *(place for place, _ in element.later_pages), len(element.text)]
+        numbers = [element.page, *(page for _, page in element.later_pages)]
+        assert begins == sorted(set(begins))
+        assert not element.later_pages or numbers == sorted(set(numbers))
 
 
 @every_parser

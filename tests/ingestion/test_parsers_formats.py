@@ -9,6 +9,9 @@ from ingestion.parsers import recognition
 from ingestion.parsers.failure import ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.parser import parser_for
+from ingestion.splitters.heading_recursive import split
+from ingestion.splitters.protocol import SplitSizes
+from kb_service.text.tokens import token_counter
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -224,6 +227,31 @@ def test_pdf_joins_lines_across_hyphens_and_drops_running_heads(tmp_path):
         ("heading", "Annual report", 1),
         ("paragraph", "The index stays whole.", 1),
     ]
+
+
+@pytest.mark.parametrize("bullet", ["", "- "])
+def test_pdf_paragraph_over_pages_knows_where_each_begins(bullet, tmp_path):
+    pages = [
+        [(10, 50, 500 - 13 * n, f"The text of page {page} goes on and on to line {n:02}") for n in range(9)]
+        for page in (1, 2, 3)
+    ]  # fmt: skip
+    pages[0].insert(0, (10, 50, 513, f"{bullet}It begins here with a line of all its width"))
+    pages[1].append((10, 50, 383, "The text of page 2 goes on to a high moun-"))
+    pages[1].append((10, 50, 370, "tain where it ends not yet but goes on and on"))
+    parsed = parse("application/pdf", tmp_path, pdf_file(pages))
+    (found,) = parsed.elements
+    assert (found.kind, found.page) == ("list_item" if bullet else "paragraph", 1)
+    assert [page for _, page in found.later_pages] == [2, 3]
+    second, third = (found.text[place:] for place, _ in found.later_pages)
+    assert second.startswith("The text of page 2 goes on and on to line 00")
+    assert third.startswith("The text of page 3 goes on and on to line 00")
+    assert "a high mountain where" in found.text
+    pieces = list(split(parsed, sizes=SplitSizes(60, 0), counter=token_counter()))
+    assert {piece.page for piece in pieces} == {1, 2, 3}
+    for piece in pieces[1:]:
+        # The page is named in each line but one.
+        named = parsed.text.rfind("of page ", 0, piece.char_start + len("The text of page "))
+        assert parsed.text[named + len("of page ")] == str(piece.page)
 
 
 def pdf_file(pages):

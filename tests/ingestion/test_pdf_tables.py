@@ -7,9 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingestion.parsers.clean import clean
+from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.messages import HEADER, pack_reply, unpack_reply
 from ingestion.parsers.parser import parser_for
+from ingestion.splitters import SPLITTERS
+from ingestion.splitters.protocol import SplitSizes
+from kb_service.text.tokens import token_counter
 from tests.fixtures.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
 
 WIDTHS = (100, 80, 80)
@@ -99,6 +105,42 @@ def test_table_goes_on_over_pages_as_one(tmp_path: Path, repeated: bool):
     assert found.text == "\n".join(" | ".join(row) for row in [*first, *second])
 
 
+def long_table(*, repeated: bool) -> bytes:
+    """A table of 120 rows, 30 on each of four pages."""
+    header = ("City", "People", "Trees")
+    pages: list[list[str]] = []
+    for page in range(4):
+        rows = [(f"City {n}", str(n), str(2 * n)) for n in range(30 * page, 30 * page + 30)]
+        leads = repeated or page == 0
+        pages.append(table(50, 750, WIDTHS, [header, *rows] if leads else rows))
+    pages[0].insert(0, words(50, 770, "Cities of the land."))
+    return ruled_pdf(*pages)
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.parametrize("repeated", [True, False])
+def test_passages_of_a_long_table_name_the_page_of_their_first_row(
+    tmp_path: Path, name: str, repeated: bool
+):
+    parsed = parse(tmp_path, long_table(repeated=repeated))
+    assert [element.kind for element in parsed.elements] == ["paragraph", "table"]
+    sizes = SplitSizes(60, 0)
+    pieces = list(SPLITTERS[name](parsed, sizes=sizes, counter=token_counter()))
+    assert {piece.page for piece in pieces} == {1, 2, 3, 4}
+    for piece in pieces[1:]:
+        # A window of ``fixed`` may begin within a row.
+        row = parsed.text.rfind("\n", 0, piece.char_start + 1) + 1
+        number = int(parsed.text[row:].split()[1])
+        assert piece.page == number // 30 + 1
+        assert name == "fixed" or piece.text.startswith("City | People | Trees\nCity ")
+
+
+def test_places_of_pages_are_the_same_after_the_wire(tmp_path: Path):
+    parsed = parse(tmp_path, long_table(repeated=True))
+    assert [page for _, page in parsed.elements[1].later_pages] == [2, 3, 4]
+    assert unpack_reply(pack_reply(parsed)[HEADER.size :]) == parsed
+
+
 def test_tables_with_headers_of_their_own_are_two(tmp_path: Path):
     other = (("City", "River", "Lake"), ("Rome", "1", "0"))
     pages = [table(50, 200, WIDTHS, PRICES), table(50, 750, WIDTHS, other)]
@@ -166,3 +208,20 @@ def test_word_that_is_parted_in_a_cell_is_put_together(tmp_path: Path):
     ]
     (_, text) = shown(parse(tmp_path, ruled_pdf(drawn)))[0]
     assert text.splitlines()[-1] == "mountain | 9 |"
+
+
+@given(parts=st.lists(st.sampled_from(["a", " b", "\x02", "\ufffe c", "山", "  "]), min_size=2))
+def test_places_of_pages_stand_when_the_text_is_cleaned(parts: list[str]):
+    whole = "  x" + "".join(parts)
+    later = tuple((len("  x" + "".join(parts[:n])), n + 1) for n in range(1, len(parts)))
+    composition = Composition(Limits())
+    composition.add("paragraph", whole, page=1, later_pages=later)
+    copy = Composition(Limits())
+    copy.extend(composition)
+    parsed = copy.finish()
+    assert parsed == composition.finish()
+    found = {page: place for place, page in parsed.elements[0].later_pages}
+    for place, page in later:
+        before = clean(whole[:place]).lstrip()
+        # What holds no more than blanks at the end has gone with them.
+        assert found.get(page) == (len(before) if len(before) < len(parsed.text) else None)

@@ -33,20 +33,25 @@ _ANY_TEXTS = st.text(min_size=1, max_size=200).map(str.strip)
 _KINDS = st.sampled_from(["heading", "paragraph", "paragraph", "list_item", "table", "code"])
 
 
-def _parsed(blocks: list[tuple[str, str, int]]) -> Parsed:
+def _parsed(blocks: list[tuple[str, str, int]], every: int = 0) -> Parsed:
+    """A document of blocks; with ``every``, a page begins behind so many characters of each."""
     elements: list[Element] = []
     place = 0
     for kind, text, level in blocks:
         body = " ".join(text.split()) if kind == "heading" else text
         if body:
-            elements.append(Element(kind, body, level, None, place, place + len(body)))
+            first = place + 1 if every else None
+            later = [(at, place + 1 + at) for at in range(every, len(body), every)] if every else ()
+            end = place + len(body)
+            elements.append(Element(kind, body, level, first, place, end, tuple(later)))
             place += len(body) + len(SEPARATOR)
     return Parsed(tuple(elements), SEPARATOR.join(element.text for element in elements))
 
 
-_DOCUMENTS = st.lists(
+_BLOCKS = st.lists(
     st.tuples(_KINDS, st.one_of(_TEXTS, _ANY_TEXTS), st.integers(1, 4)), min_size=1, max_size=12
-).map(_parsed)
+)
+_DOCUMENTS = _BLOCKS.map(_parsed)
 _SIZES = st.tuples(st.integers(16, 80), st.integers(0, 15)).map(lambda pair: SplitSizes(*pair))
 
 
@@ -82,6 +87,20 @@ def test_pieces_keep_the_laws_for_any_document(
         assert _is_nothing(parsed.text[rest : piece.char_start])
         rest, place = piece.char_end, piece.char_start
     assert _is_nothing(parsed.text[rest:])
+
+
+@every_splitter
+@given(blocks=_BLOCKS, every=st.integers(1, 40), sizes=_SIZES)
+@settings(max_examples=100, deadline=None)
+def test_piece_names_the_page_that_its_span_starts_on(
+    name: str, blocks: list[tuple[str, str, int]], every: int, sizes: SplitSizes
+) -> None:
+    parsed = _parsed(blocks, every)
+    for piece in _pieces(name, parsed, sizes):
+        start = piece.char_start
+        element = next(one for one in parsed.elements if start < one.char_end)
+        passed = [page for at, page in element.later_pages if element.char_start + at <= start]
+        assert piece.page == (passed[-1] if passed else element.page)
 
 
 @every_splitter
