@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from cli import reindex_messages as messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.messages import Language
 from cli.output import Output
 from cli.problems import ExitCode
 from cli.records import JsonObject, KnowledgeBaseRecord, Record
@@ -69,6 +70,13 @@ class RecallRecord(Record):
     target: FiguresRecord
 
 
+class WordsRecord(Record):
+    """Why something is as it is."""
+
+    message: str
+    message_zh: str
+
+
 class ReindexRecord(Record):
     """How a re-index stands."""
 
@@ -82,6 +90,7 @@ class ReindexRecord(Record):
     edited_chunks: int
     paused: bool
     recall: RecallRecord | None = None
+    recall_missing: WordsRecord | None = None
     outcome: str | None = None
 
 
@@ -218,6 +227,8 @@ class _Talk:
                 recall=f"{before.recall_5:.3f} -> {after.recall_5:.3f}",
                 mrr=f"{before.mrr_10:.3f} -> {after.mrr_10:.3f}",
             )
+        if record.recall_missing is not None:
+            self._tell_words(record.recall_missing)
         if record.state == "held":
             say(messages.HELD, quoted=self._quoted)
         elif record.state == "blocked":
@@ -227,6 +238,10 @@ class _Talk:
         elif record.state == "none":
             say(messages.IN_FORCE, name=self._base.name, settings=record.present)
             self._tell_way_back(record)
+
+    def _tell_words(self, words: WordsRecord) -> None:
+        is_chinese = self._output.language is Language.ZH and words.message_zh
+        self._output.print(words.message_zh if is_chinese else words.message)
 
     def _tell_way_back(self, record: ReindexRecord) -> None:
         if record.previous is not None and record.previous.kept_until is not None:

@@ -1,15 +1,16 @@
 """Lets re-indexes go on, cuts them over when they are done, and clears away what they left."""
 
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import Text, cast
 from sqlmodel import col, or_, select
 
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors import AgentexError, EmbeddingModelNotServed, EmbeddingsUnavailable, ErrorCode
 from core.logging import get_logger
 from ingestion.workbench import Workbench
-from kb_service import questions, reindexing
+from kb_service import generations, questions, reindexing
 from kb_service.evaluation.measure import SavedQuestion, asking, evaluate, saved
 from kb_service.models import KnowledgeBase
 from kb_service.readers import EVERYTHING
@@ -71,14 +72,38 @@ async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
 async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
     longest = bench.settings.max_query_characters
     searcher = Searcher(bench.database, bench.spaces, max_query_characters=longest)
-    present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
+    try:
+        present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
+    except (EmbeddingsUnavailable, EmbeddingModelNotServed) as error:
+        if not _leaves_its_model(row):
+            raise
+        # What can't be searched can't be lost, and to leave this model is the remedy.
+        await _note(bench, row, None, missing=error.code)
+        return
     target = (await evaluate(asking(searcher, EVERYTHING, row, shadow=True), asked)).quality
+    figures = {"questions": len(asked), "present": vars(present), "target": vars(target)}
+    await _note(bench, row, figures)
+
+
+def _leaves_its_model(row: KnowledgeBase) -> bool:
+    aim = generations.target(row)
+    return aim is not None and aim.embedding_model != row.embedding_model
+
+
+async def _note(
+    bench: Workbench,
+    row: KnowledgeBase,
+    recall: dict[str, Any] | None,
+    *,
+    missing: ErrorCode | None = None,
+) -> None:
+    number = (row.target or {}).get("generation", 0)
+    if missing is not None:
+        log.warning("reindex.not_compared", knowledge_base_id=row.id, code=int(missing))
     async with unit_of_work(bench.database) as work:
         locked = await reindexing.lock(work.session, row.id)
         if locked is not None:
-            number = (row.target or {}).get("generation", 0)
-            recall = {"questions": len(asked), "present": vars(present), "target": vars(target)}
-            reindexing.note_recall(work, locked, number, recall)
+            reindexing.note_recall(work, locked, number, recall, missing=missing)
 
 
 async def tend(bench: Workbench, knowledge_base_id: str) -> None:

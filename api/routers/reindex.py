@@ -13,6 +13,7 @@ from api.dependencies import (
     Writing,
     requires,
 )
+from api.document_answers import Words
 from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
@@ -138,6 +139,9 @@ class ReindexAnswer(Shape):
     recall: RecallAnswer | None = Field(
         description="Measured once all documents are done, and shown after the cut-over, too"
     )
+    recall_missing: Words | None = Field(
+        description="Why the settings before could not be measured: their embedding model is gone"
+    )
 
 
 class RequestedAnswer(ReindexAnswer):
@@ -173,6 +177,7 @@ def _fields(report: Report) -> dict[str, object]:
         "edited_chunks": report.options.get("edited_chunks", 0),
         "paused": report.is_paused,
         "recall": report.recall,
+        "recall_missing": report.recall_missing,
     }
 
 

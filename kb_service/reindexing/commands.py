@@ -23,6 +23,7 @@ from kb_service.models import (
     Transfer,
 )
 from kb_service.reindexing.locking import lock
+from kb_service.reindexing.recall import measured
 from kb_service.reindexing.state import count, count_edited_chunks, lacks_shadow
 
 REINDEX_JOB = "knowledge_base.reindex"
@@ -240,7 +241,7 @@ async def cut_over(
     if keep > timedelta(0):
         knowledge_base.previous = old.to_json() | {
             "kept_until": (utc_now() + keep).isoformat(),
-            "recall": (knowledge_base.target or {}).get("recall"),
+            **measured(knowledge_base.target),
         }
     else:
         _retire(work, knowledge_base, old)

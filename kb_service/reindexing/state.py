@@ -15,7 +15,7 @@ from kb_service import generations
 from kb_service.generations import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.readers import EVERYTHING, Reader, readable, sees_all
-from kb_service.reindexing.recall import is_held
+from kb_service.reindexing.recall import is_held, measured
 
 _AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
 _ENDED_BADLY = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
@@ -148,6 +148,7 @@ class Report:
             edits it does not carry over).
         recall: what the saved questions found before and find with the new settings, once that
             was measured; also after the cut-over.
+        recall_missing: why that could not be compared, in both languages.
         kept_until: when the previous settings' chunks are removed.
         eta_seconds: time left at the speed so far; None while it can't be told.
         failures: the first documents that failed.
@@ -161,6 +162,7 @@ class Report:
     previous: Generation | None
     options: dict[str, Any]
     recall: dict[str, Any] | None
+    recall_missing: dict[str, str] | None
     kept_until: str | None
     eta_seconds: float | None
     failures: Sequence[FailedDocument]
@@ -176,7 +178,8 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
     whole = tally = await count(session, knowledge_base)
     aim = generations.target(knowledge_base)
     options: dict[str, Any] = knowledge_base.target or {}
-    recall = (knowledge_base.target or knowledge_base.previous or {}).get("recall")
+    noted = measured(knowledge_base.target or knowledge_base.previous)
+    recall = noted["recall"]
     if not sees_all(knowledge_base, reader):
         tally = await count(session, knowledge_base, reader)
         # Figures over questions that may be about anything.
@@ -195,6 +198,7 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
         previous=generations.previous(knowledge_base),
         options=options,
         recall=recall,
+        recall_missing=noted["recall_missing"],
         kept_until=(knowledge_base.previous or {}).get("kept_until"),
         eta_seconds=_eta(tally, options.get("started_at")),
         failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),

@@ -1,6 +1,7 @@
 """A knowledge base goes to another embedding model and back, and is searched all the while."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
@@ -190,3 +191,27 @@ def test_model_whose_vectors_have_another_length_never_comes_into_force(
     rows = user.get(f"/knowledge-bases/{kb_id}/documents", page_size=100)["items"]
     assert {(row["status"], row["searchable"]) for row in rows} == {("completed", True)}
     assert everything(user, kb_id) == old
+
+
+@pytest.fixture
+def dying(embedding_endpoint: EmbeddingServer) -> Iterator[EmbeddingServer]:
+    """The endpoint, which a test may let down."""
+    yield embedding_endpoint
+    embedding_endpoint.is_down = False
+
+
+def test_knowledge_base_with_questions_leaves_a_model_that_does_not_answer(
+    user: Api, dying: EmbeddingServer
+):
+    kb_id = user.create_kb(embedding_model="words")
+    user.ingest(kb_id, "zebra.md", text_about("zebra"))
+    asked = {"question": "Where is zebra 1?", "expected": [{"document": "zebra.md"}]}
+    user.post(f"/knowledge-bases/{kb_id}/questions", asked)
+    dying.is_down = True
+    user.post(path_of(kb_id), {"embedding_model": DEFAULT.name})
+    over = await_state(user, kb_id, "none")
+    assert (over["present"]["embedding_model"], over["recall"]) == (DEFAULT.name, None)
+    assert over["recall_missing"]["reason"] == "embeddings_unavailable"
+    assert "not compared" in over["recall_missing"]["message"]
+    assert "未能对比" in over["recall_missing"]["message_zh"]
+    assert user.search(kb_id, "zebra 1", top_k=1)[0]["document_name"] == "zebra.md"

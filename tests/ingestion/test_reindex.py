@@ -1,135 +1,49 @@
 """Re-indexing on both databases: what searches see at each step, and what is left at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import func, update
 from sqlmodel import col, select
 
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
+from core.errors import (
+    Conflict,
+    NoReindex,
+    ReindexNotReady,
+    ReindexRunning,
+)
 from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
-from ingestion.reindex import tend, tend_all, work_on
+from ingestion.reindex import tend, tend_all
 from ingestion.workbench import Workbench
 from kb_service import completing, documents, knowledge_bases, leases, reindexing
 from kb_service.completing import Outcome
-from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel
 from kb_service.knowledge_bases import KnowledgeBaseDraft
-from kb_service.leases import OPEN_STATUSES
-from kb_service.models import Chunk, Document, KnowledgeBase, Question, Transfer
+from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
-from kb_service.retrieval.search import Searcher
-from kb_service.spaces import EmbeddingSpace, Spaces
-from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import index_scope
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.reindex_steps import (
+    KEEP,
+    SMALL,
+    ask_for,
+    check_whole,
+    count_chunks,
+    decide,
+    leave_its_model,
+    new_base,
+    reindexed,
+    row_of,
+    rows_of,
+    seen,
+    text,
+    work_off,
+)
 from tests.fixtures.stored import blocks, edit, reread, upload
 
 pytestmark = pytest.mark.anyio
-KEEP = timedelta(hours=1)
-SMALL = KnowledgeBaseDraft(chunk_size=40, chunk_overlap=0)
-
-
-def text(animal: str) -> bytes:
-    parts = [f"## Part {n}\n\n{animal} number {n} sleeps at noon. " * 3 for n in range(6)]
-    return f"# {animal}\n\n{chr(10).join(parts)}\n".encode()
-
-
-async def new_base(bench: Workbench, *animals: str) -> str:
-    async with unit_of_work(bench.database) as work:
-        kb_id = (await add_knowledge_base(work)).id
-    for animal in animals:
-        document = await upload(bench, text(animal), name=f"{animal}.md", kb_id=kb_id)
-        await ingest(bench, document.id)
-    return kb_id
-
-
-async def row_of(bench: Workbench, kb_id: str) -> KnowledgeBase:
-    async with bench.database.reading() as session:
-        return await session.get_one(KnowledgeBase, kb_id)
-
-
-async def rows_of(bench: Workbench, kb_id: str) -> Sequence[Document]:
-    async with bench.database.reading() as session:
-        query = select(Document).where(Document.knowledge_base_id == kb_id)
-        return (await session.exec(query.order_by(col(Document.name)))).all()
-
-
-async def ask_for(bench: Workbench, kb_id: str, draft: KnowledgeBaseDraft, **how: Any) -> str:
-    async with unit_of_work(bench.database) as work:
-        row = await work.session.get_one(KnowledgeBase, kb_id)
-        return await reindexing.request(work, row, draft, **how)
-
-
-async def decide(
-    bench: Workbench, kb_id: str, act: Callable[..., Awaitable[None]], **how: Any
-) -> None:
-    """What a person decides about a re-index."""
-    async with unit_of_work(bench.database) as work:
-        row = await reindexing.lock(work.session, kb_id)
-        assert row is not None
-        await act(work, row, **how)
-
-
-async def work_off(bench: Workbench, kb_id: str) -> None:
-    """What the workers would do until nothing waits."""
-    await tend(bench, kb_id)
-    while waiting := [row for row in await rows_of(bench, kb_id) if row.status in OPEN_STATUSES]:
-        for row in waiting:
-            await ingest(bench, row.id)
-    await tend(bench, kb_id)
-
-
-async def reindexed(
-    bench: Workbench, kb_id: str, draft: KnowledgeBaseDraft = SMALL, **how: Any
-) -> None:
-    assert await ask_for(bench, kb_id, draft, **how) == "started"
-    await work_off(bench, kb_id)
-
-
-async def seen(bench: Workbench, kb_id: str, query: str = "animal sleeps at noon") -> set[str]:
-    """Ids of the chunks that a search shows."""
-    searcher = Searcher(bench.database, bench.spaces, max_query_characters=1000)
-    row = await row_of(bench, kb_id)
-    request = searcher.resolve([row], query, top_k=100)
-    found = await searcher.search(
-        EVERYTHING, [row], request.model_copy(update={"deduplicate": False})
-    )
-    return {passage.chunk.id for passage in found.passages}
-
-
-async def chunk_ids(bench: Workbench, kb_id: str, revision: object) -> set[str]:
-    async with bench.database.reading() as session:
-        query = (
-            select(Chunk.id)
-            .join(Document, col(Document.id) == col(Chunk.document_id))
-            .where(Chunk.knowledge_base_id == kb_id, col(Chunk.revision) == revision)
-        )
-        return set((await session.exec(query)).all())
-
-
-async def check_whole(bench: Workbench, kb_id: str) -> None:
-    """Searches show exactly the active chunks, and the index holds no others for searches."""
-    row = await row_of(bench, kb_id)
-    active = await chunk_ids(bench, kb_id, col(Document.active_revision))
-    assert await seen(bench, kb_id) == active
-    index = bench.spaces.of(row.embedding_model).index
-    assert await index.count(kb_id=index_scope(kb_id, row.generation)) == len(active)
-    assert sum(document.chunk_count for document in await rows_of(bench, kb_id)) == len(active)
-
-
-async def count_chunks(bench: Workbench, kb_id: str) -> int:
-    async with bench.database.reading() as session:
-        query = select(func.count()).select_from(Chunk).where(Chunk.knowledge_base_id == kb_id)
-        return (await session.exec(query)).one()
 
 
 async def test_searches_see_the_old_passages_until_all_new_ones_are_there(bench: Workbench):
@@ -260,55 +174,6 @@ async def test_way_back_closes_when_its_time_is_over(bench: Workbench):
     assert await count_chunks(bench, kb_id) == len(await seen(bench, kb_id))
     with pytest.raises(NoReindex):
         await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
-
-
-async def save_question(bench: Workbench, kb_id: str) -> None:
-    async with unit_of_work(bench.database) as work:
-        row = await work.session.get_one(KnowledgeBase, kb_id)
-        passage = {"document": "okapi.md", "text": "okapi number 3 sleeps at noon"}
-        work.session.add(
-            Question(knowledge_base_id=row.id, text="Where sleeps okapi 3?", expected=[passage])
-        )
-
-
-async def test_saved_questions_are_asked_before_new_settings_come_into_force(bench: Workbench):
-    kb_id = await new_base(bench, "okapi", "zebra")
-    await save_question(bench, kb_id)
-    await reindexed(bench, kb_id)
-    assert (await row_of(bench, kb_id)).generation == 1
-    await work_on(bench, kb_id)
-    row = await row_of(bench, kb_id)
-    assert (row.generation, row.chunk_size) == (2, 40)
-    async with bench.database.reading() as session:
-        recall = (await reindexing.report(session, EVERYTHING, row)).recall
-    assert recall is not None
-    assert recall["questions"] == 1
-    assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
-    await check_whole(bench, kb_id)
-
-
-async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
-    kb_id = await new_base(bench, "okapi", "zebra")
-    old = await seen(bench, kb_id)
-    await save_question(bench, kb_id)
-    await reindexed(bench, kb_id)
-    new = await chunk_ids(bench, kb_id, col(Document.shadow_revision))
-    async with unit_of_work(bench.database) as work:
-        await work.session.exec(
-            update(Chunk)
-            .where(col(Chunk.id).in_(new), col(Chunk.content).contains("okapi"))
-            .values(content="nothing of the kind", terms=None, version=2)
-        )
-    await work_on(bench, kb_id)
-    await work_on(bench, kb_id)
-    await tend_all(bench)
-    row = await row_of(bench, kb_id)
-    async with bench.database.reading() as session:
-        report = await reindexing.report(session, EVERYTHING, row)
-    assert (report.state, row.generation) == (State.HELD, 1)
-    assert await seen(bench, kb_id) == old
-    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
-    assert (await row_of(bench, kb_id)).generation == 2
 
 
 async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(bench: Workbench):
@@ -489,25 +354,15 @@ async def test_deletion_wins_over_a_re_index(bench: Workbench):
     assert await index.count() == await count_chunks(bench, kb_id) == 0
 
 
-async def test_another_model_has_its_points_in_another_index(bench: Workbench, tmp_path: Path):
-    second = EmbeddingModel("second", DEFAULT.dimension, DEFAULT.languages, 256, served=True)
-    other = EdgeVectorIndex(tmp_path / "second", DEFAULT.dimension)
-    await other.ensure_ready()
-    first = bench.spaces.default
-    spaces = Spaces([first, EmbeddingSpace(second, first.encoder, other, first.counter)])
-    settings = bench.settings.model_copy(update={"reindex_keep_hours": 0})
-    bench = replace(bench, spaces=spaces, settings=settings)
+async def test_another_model_has_its_points_in_another_index(two_models: Workbench):
+    settings = two_models.settings.model_copy(update={"reindex_keep_hours": 0})
+    bench = replace(two_models, settings=settings)
     kb_id = await new_base(bench, "okapi", "zebra")
-    assert await ask_for(bench, kb_id, KnowledgeBaseDraft(), force=True) == "started"
-    async with unit_of_work(bench.database) as work:
-        row = await work.session.get_one(KnowledgeBase, kb_id)
-        assert row.target is not None
-        row.target = {**row.target, "embedding_model": "second"}
-    await work_off(bench, kb_id)
+    await leave_its_model(bench, kb_id)
     assert (await row_of(bench, kb_id)).embedding_model == "second"
-    assert await first.index.count() == 0 < await other.count()
+    first, other = (space.index for space in bench.spaces.values())
+    assert await first.count() == 0 < await other.count()
     await check_whole(bench, kb_id)
-    await other.close()
 
 
 async def test_lost_vectors_are_made_again_from_the_files(bench: Workbench):

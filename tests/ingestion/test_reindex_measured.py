@@ -1,0 +1,162 @@
+"""Saved questions are asked of both generations before a re-index comes into force."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import update
+from sqlmodel import col
+
+from core.database.unit_of_work import unit_of_work
+from core.errors import (
+    AgentexError,
+    EmbeddingsUnavailable,
+    EngineUnavailable,
+)
+from ingestion.reindex import tend, tend_all, work_on
+from ingestion.workbench import Workbench
+from kb_service import reindexing
+from kb_service.models import Chunk, Document, KnowledgeBase, Question
+from kb_service.readers import EVERYTHING
+from kb_service.reindexing import Cutover, Report, State
+from kb_service.spaces import Spaces
+from tests.fixtures.reindex_steps import (
+    KEEP,
+    check_whole,
+    chunk_ids,
+    decide,
+    leave_its_model,
+    new_base,
+    reindexed,
+    row_of,
+    seen,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def save_question(bench: Workbench, kb_id: str) -> None:
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        passage = {"document": "okapi.md", "text": "okapi number 3 sleeps at noon"}
+        work.session.add(
+            Question(knowledge_base_id=row.id, text="Where sleeps okapi 3?", expected=[passage])
+        )
+
+
+async def test_saved_questions_are_asked_before_new_settings_come_into_force(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    await save_question(bench, kb_id)
+    await reindexed(bench, kb_id)
+    assert (await row_of(bench, kb_id)).generation == 1
+    await work_on(bench, kb_id)
+    row = await row_of(bench, kb_id)
+    assert (row.generation, row.chunk_size) == (2, 40)
+    async with bench.database.reading() as session:
+        recall = (await reindexing.report(session, EVERYTHING, row)).recall
+    assert recall is not None
+    assert recall["questions"] == 1
+    assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
+    await check_whole(bench, kb_id)
+
+
+async def told_of(bench: Workbench, kb_id: str) -> Report:
+    async with bench.database.reading() as session:
+        row = await session.get_one(KnowledgeBase, kb_id)
+        return await reindexing.report(session, EVERYTHING, row)
+
+
+def break_encoder(patch: pytest.MonkeyPatch, bench: Workbench, error: AgentexError) -> None:
+    async def fail(_: Sequence[str]) -> None:
+        raise error
+
+    patch.setattr(bench.spaces.default.encoder, "embed_queries", fail)
+
+
+async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
+    two_models: Workbench,
+):
+    bench = two_models
+    kb_id = await new_base(bench, "okapi")
+    await save_question(bench, kb_id)
+    await leave_its_model(bench, kb_id)
+    only_second = replace(bench, spaces=Spaces([bench.spaces["second"]]))
+    await work_on(only_second, kb_id)
+    report = await told_of(bench, kb_id)
+    assert (report.state, report.present.embedding_model) == (State.NONE, "second")
+    assert report.recall is None
+    assert report.recall_missing is not None
+    assert report.recall_missing["reason"] == "embedding_model_not_served"
+    assert await seen(only_second, kb_id)
+
+
+async def test_manual_cut_over_still_waits_where_nothing_can_be_compared(
+    two_models: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    bench = two_models
+    kb_id = await new_base(bench, "okapi")
+    await save_question(bench, kb_id)
+    await leave_its_model(bench, kb_id)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, kb_id)
+        row.target = {**(row.target or {}), "cutover": Cutover.MANUAL.value}
+    break_encoder(monkeypatch, bench, EmbeddingsUnavailable())
+    await work_on(bench, kb_id)
+    report = await told_of(bench, kb_id)
+    assert (report.state, report.recall_missing is None) == (State.READY, False)
+
+
+async def test_outage_of_the_engine_is_waited_for_before_the_measurement(
+    two_models: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    bench = two_models
+    kb_id = await new_base(bench, "okapi")
+    await save_question(bench, kb_id)
+    await leave_its_model(bench, kb_id)
+    with monkeypatch.context() as patch:
+        break_encoder(patch, bench, EngineUnavailable())
+        with pytest.raises(EngineUnavailable):
+            await work_on(bench, kb_id)
+        await tend(bench, kb_id)
+        report = await told_of(bench, kb_id)
+        assert (report.state, report.recall_missing) == (State.READY, None)
+    await work_on(bench, kb_id)
+    report = await told_of(bench, kb_id)
+    assert (report.state, report.recall is None) == (State.NONE, False)
+
+
+async def test_model_that_is_kept_is_waited_for_before_the_measurement(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    kb_id = await new_base(bench, "okapi")
+    await save_question(bench, kb_id)
+    await reindexed(bench, kb_id)
+    break_encoder(monkeypatch, bench, EmbeddingsUnavailable())
+    with pytest.raises(EmbeddingsUnavailable):
+        await work_on(bench, kb_id)
+    report = await told_of(bench, kb_id)
+    assert (report.state, report.recall_missing) == (State.READY, None)
+
+
+async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
+    kb_id = await new_base(bench, "okapi", "zebra")
+    old = await seen(bench, kb_id)
+    await save_question(bench, kb_id)
+    await reindexed(bench, kb_id)
+    new = await chunk_ids(bench, kb_id, col(Document.shadow_revision))
+    async with unit_of_work(bench.database) as work:
+        await work.session.exec(
+            update(Chunk)
+            .where(col(Chunk.id).in_(new), col(Chunk.content).contains("okapi"))
+            .values(content="nothing of the kind", terms=None, version=2)
+        )
+    await work_on(bench, kb_id)
+    await work_on(bench, kb_id)
+    await tend_all(bench)
+    row = await row_of(bench, kb_id)
+    async with bench.database.reading() as session:
+        report = await reindexing.report(session, EVERYTHING, row)
+    assert (report.state, row.generation) == (State.HELD, 1)
+    assert await seen(bench, kb_id) == old
+    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    assert (await row_of(bench, kb_id)).generation == 2
