@@ -249,11 +249,16 @@ async def _answer(
     responses=error_responses(*_WRITE_ERRORS, ErrorCode.REINDEX_NOT_READY, ErrorCode.NO_REINDEX),
 )
 async def cut_over(
-    kb_id: Text, body: CutoverBody, principal: CurrentPrincipal, work: Writing, keep: KeptFor
+    kb_id: Text,
+    principal: CurrentPrincipal,
+    work: Writing,
+    keep: KeptFor,
+    body: CutoverBody | None = None,
 ) -> Envelope[ReindexAnswer]:
     """Put the new settings and passages in force now."""
     row = await _locked(work, principal, kb_id)
-    await reindexing.cut_over(work, row, keep=keep, without_failed=body.without_failed)
+    without_failed = body is not None and body.without_failed
+    await reindexing.cut_over(work, row, keep=keep, without_failed=without_failed)
     return await _answer(work, principal, row)
 
 

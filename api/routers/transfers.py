@@ -226,7 +226,10 @@ async def _begin(
     ),
 )
 async def copy_knowledge_base(
-    kb_id: Text, body: CopyBody, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    body: CopyBody | None = None,
 ) -> Envelope[TransferAnswer]:
     """Make a private copy of all that the caller reads of a knowledge base.
 
@@ -241,7 +244,7 @@ async def copy_knowledge_base(
         source.dimension,
         services.spaces,
         extent=await source.extent(),
-        name=body.name or knowledge_bases.name_of_copy(row.name),
+        name=(body and body.name) or knowledge_bases.name_of_copy(row.name),
     )
     return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
 
