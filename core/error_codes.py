@@ -222,6 +222,11 @@ class ErrorCode(IntEnum):
         "There is no re-index under way, and none to go back to",
         "没有进行中的重建索引，也没有可回退的设置",
     )
+    REINDEX_OVER = (
+        40913,
+        "There is no re-index under way: the last one took effect, and can be rolled back",
+        "没有进行中的重建索引：上一次重建已生效，可以回退",
+    )
     NO_QUESTIONS = 40920, "The knowledge base has no saved questions", "知识库没有已保存的问题"
     SETTINGS_CHANGED = (
         40921,

@@ -246,7 +246,12 @@ async def _answer(
 @router.post(
     "/cutover",
     dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, ErrorCode.REINDEX_NOT_READY, ErrorCode.NO_REINDEX),
+    responses=error_responses(
+        *_WRITE_ERRORS,
+        ErrorCode.REINDEX_NOT_READY,
+        ErrorCode.NO_REINDEX,
+        ErrorCode.REINDEX_OVER,
+    ),
 )
 async def cut_over(
     kb_id: Text,
@@ -265,7 +270,7 @@ async def cut_over(
 @router.post(
     "/cancel",
     dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, ErrorCode.NO_REINDEX),
+    responses=error_responses(*_WRITE_ERRORS, ErrorCode.NO_REINDEX, ErrorCode.REINDEX_OVER),
 )
 async def cancel_reindex(
     kb_id: Text, principal: CurrentPrincipal, work: Writing

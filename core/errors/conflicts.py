@@ -46,6 +46,12 @@ class NoReindex(AgentexError):
     code = ErrorCode.NO_REINDEX
 
 
+class ReindexOver(AgentexError):
+    """Nothing to cut over or to cancel, but settings to go back to."""
+
+    code = ErrorCode.REINDEX_OVER
+
+
 class NoQuestions(AgentexError):
     """There is nothing to measure with."""
 

@@ -24,7 +24,7 @@ from kb_service.models import (
 )
 from kb_service.reindexing.locking import lock
 from kb_service.reindexing.recall import measured
-from kb_service.reindexing.state import count, count_edited_chunks, lacks_shadow
+from kb_service.reindexing.state import count, count_edited_chunks, lacks_shadow, under_way
 
 REINDEX_JOB = "knowledge_base.reindex"
 
@@ -227,11 +227,10 @@ async def cut_over(
 
     Raises:
         NoReindex: none is under way.
+        ReindexOver: nor is one, but the last one can be rolled back.
         ReindexNotReady: documents are left, or failed.
     """
-    aim = generations.target(knowledge_base)
-    if aim is None:
-        raise NoReindex
+    aim = under_way(knowledge_base)
     tally = await count(work.session, knowledge_base)
     if tally.left or (tally.failed and not without_failed):
         raise ReindexNotReady(left=tally.left, failed=tally.failed)
@@ -323,10 +322,9 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
 
     Raises:
         NoReindex: none is under way.
+        ReindexOver: nor is one, but the last one can be rolled back.
     """
-    aim = generations.target(knowledge_base)
-    if aim is None:
-        raise NoReindex
+    aim = under_way(knowledge_base)
     present = generations.present(knowledge_base)
     # What failed was only the new form: the document is as whole as it was.
     await work.session.exec(

@@ -11,6 +11,7 @@ from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.types import utc_now
+from core.errors import NoReindex, ReindexOver
 from kb_service import generations
 from kb_service.generations import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
@@ -85,6 +86,19 @@ def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
         col(Document.active_revision).is_not(None),
         col(Document.shadow_revision).is_(None),
     )
+
+
+def under_way(knowledge_base: KnowledgeBase) -> Generation:
+    """The settings that the re-index of a knowledge base works towards.
+
+    Raises:
+        NoReindex: there is none, and none to go back to.
+        ReindexOver: there is none, but settings to go back to.
+    """
+    aim = generations.target(knowledge_base)
+    if aim is not None:
+        return aim
+    raise ReindexOver if knowledge_base.previous else NoReindex
 
 
 async def count(

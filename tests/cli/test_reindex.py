@@ -58,9 +58,15 @@ def test_manual_cut_over_and_cancel(at_product: Agentex, owner: Api):
     assert "was given up" in at_product("kb", "reindex", kb_id, "cancel").out
     said = at_product("kb", "reindex", kb_id, "cutover")
     assert said.code != 0
-    assert "no re-index under way" in said.err
+    assert "no re-index under way, and none to go back to" in said.err
     at_product(*wish, "--wait")
     assert "64 / 0" in at_product("kb", "reindex", kb_id, "cutover").out
+    for action in ("cutover", "cancel"):
+        said = at_product("kb", "reindex", kb_id, action)
+        assert said.code != 0
+        assert "the last one took effect, and can be rolled back" in said.err
+        assert "可以回退" in at_product("kb", "reindex", kb_id, action, "--lang", "zh").err
+    assert "500 / 50" in at_product("kb", "reindex", kb_id, "rollback").out
 
 
 @pytest.mark.timeout(120)
