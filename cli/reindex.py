@@ -89,6 +89,7 @@ class ReindexRecord(Record):
     previous: SettingsRecord | None
     edited_chunks: int
     paused: bool
+    waiting: WordsRecord | None = None
     recall: RecallRecord | None = None
     recall_missing: WordsRecord | None = None
     outcome: str | None = None
@@ -209,6 +210,8 @@ class _Talk:
             )
         )
         self._tell_pause(record)
+        if record.waiting is not None:
+            self._tell_words(record.waiting)
         if record.state != "running":
             self.tell_end(record)
 

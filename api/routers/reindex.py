@@ -136,6 +136,9 @@ class ReindexAnswer(Shape):
     started_at: datetime | None
     edited_chunks: int = Field(description="Chunks whose edits the new generation does not have")
     paused: bool
+    waiting: Words | None = Field(
+        description="Why documents are not made anew yet: what the try ended with that is repeated"
+    )
     recall: RecallAnswer | None = Field(
         description="Measured once all documents are done, and shown after the cut-over, too"
     )
@@ -176,6 +179,7 @@ def _fields(report: Report) -> dict[str, object]:
         "started_at": report.options.get("started_at"),
         "edited_chunks": report.options.get("edited_chunks", 0),
         "paused": report.is_paused,
+        "waiting": report.waiting,
         "recall": report.recall,
         "recall_missing": report.recall_missing,
     }

@@ -166,6 +166,7 @@ class Report:
         kept_until: when the previous settings' chunks are removed.
         eta_seconds: time left at the speed so far; None while it can't be told.
         failures: the first documents that failed.
+        waiting: why one of its documents is tried again by itself, in both languages.
         is_paused: the knowledge base's processing is.
     """
 
@@ -180,6 +181,7 @@ class Report:
     kept_until: str | None
     eta_seconds: float | None
     failures: Sequence[FailedDocument]
+    waiting: dict[str, str] | None
     is_paused: bool
 
 
@@ -216,6 +218,7 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
         kept_until=(knowledge_base.previous or {}).get("kept_until"),
         eta_seconds=_eta(tally, options.get("started_at")),
         failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),
+        waiting=await _waiting(session, reader, knowledge_base) if tally.at_work else None,
         is_paused=knowledge_base.paused,
     )
 
@@ -242,6 +245,26 @@ async def _failures(
     )
     rows = (await session.exec(query)).all()
     return [FailedDocument(row.id, row.name, row.failure) for row in rows]
+
+
+async def _waiting(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+) -> dict[str, str] | None:
+    """What the last try of a document ended with that is to be tried again; None without one."""
+    if knowledge_base.paused:
+        return None
+    query = (
+        select(Document)
+        .where(
+            *lacks_shadow(knowledge_base.id),
+            col(Document.generation) == (knowledge_base.target or {}).get("generation"),
+            col(Document.status).in_((DocumentStatus.PENDING, DocumentStatus.PROCESSING)),
+            readable(reader),
+        )
+        .order_by(col(Document.updated_at).desc())
+    )
+    rows = (await session.exec(query)).all()
+    return next((row.failure for row in rows if row.failure), None)
 
 
 async def count_edited_chunks(

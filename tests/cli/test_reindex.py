@@ -6,7 +6,9 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
-from tests.fixtures.client import Api
+from tests.fixtures.client import Api, eventually
+from tests.fixtures.embedding_server import EmbeddingServer
+from tests.fixtures.reindexing import state
 from tests.fixtures.server import Server
 
 TEXT = "# Zebras\n\n" + "\n\n".join(
@@ -82,3 +84,26 @@ def test_nobody_waits_for_what_is_paused(at_product: Agentex, owner: Api, tmp_pa
     said = at_product("ingest", str(tmp_path / "b.md"), "--kb", kb_id)
     assert said.code == 0
     assert "still being processed" in said.out
+
+
+@pytest.mark.usefixtures("person")
+def test_what_a_re_index_waits_for_and_could_not_compare_is_said(
+    modelled: Server, embedding_endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+):
+    owner = modelled.person()
+    monkeypatch.setenv("AGENTEX_URL", str(modelled.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", owner.access_token)
+    get_settings.cache_clear()
+    kb_id = owner.create_kb(embedding_model="words")
+    owner.ingest(kb_id, "a.md", TEXT)
+    asked = {"question": "Where is zebra 1?", "expected": [{"document": "a.md"}]}
+    owner.post(f"/knowledge-bases/{kb_id}/questions", asked)
+    monkeypatch.setattr(embedding_endpoint, "is_down", True)
+    said = run_here("kb", "reindex", kb_id, "--model", "all-MiniLM-L6-v2", "--wait", "--lang", "zh")
+    assert said.code == 0, said.err
+    assert "未能对比已保存的问题" in said.out
+    run_here("kb", "reindex", kb_id, "--model", "words")
+    eventually(lambda: state(owner, kb_id)["waiting"], seconds=90, what="the status says why")
+    said = run_here("kb", "reindex", kb_id, "status")
+    assert "A part of the server is not available" in said.out
+    owner.post(f"/knowledge-bases/{kb_id}/reindex/cancel")

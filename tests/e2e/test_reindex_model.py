@@ -215,3 +215,19 @@ def test_knowledge_base_with_questions_leaves_a_model_that_does_not_answer(
     assert "not compared" in over["recall_missing"]["message"]
     assert "未能对比" in over["recall_missing"]["message_zh"]
     assert user.search(kb_id, "zebra 1", top_k=1)[0]["document_name"] == "zebra.md"
+
+
+def test_status_tells_what_a_re_index_waits_for(user: Api, dying: EmbeddingServer):
+    kb_id = user.create_kb()
+    user.ingest(kb_id, "zebra.md", text_about("zebra"))
+    dying.is_down = True
+    user.post(path_of(kb_id), {"embedding_model": "words"})
+    waiting = eventually(
+        lambda: state(user, kb_id)["waiting"], seconds=90, what="the status says why"
+    )
+    assert waiting["reason"] == "service_unavailable"
+    assert waiting["message"] != waiting["message_zh"] != ""
+    assert state(user, kb_id)["state"] == "running"
+    dying.is_down = False
+    over = await_state(user, kb_id, "none")
+    assert (over["present"]["embedding_model"], over["waiting"]) == ("words", None)
