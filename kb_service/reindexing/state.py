@@ -18,6 +18,8 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.readers import EVERYTHING, Reader, readable, sees_all
 from kb_service.reindexing.recall import is_held, measured
 
+# Of thousands, the last that were in hand say what all wait for.
+_LOOKED_AT = 50
 _AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
 _ENDED_BADLY = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
 _SHOWN_FAILURES = 20
@@ -262,6 +264,7 @@ async def _waiting(
             readable(reader),
         )
         .order_by(col(Document.updated_at).desc())
+        .limit(_LOOKED_AT)
     )
     rows = (await session.exec(query)).all()
     return next((row.failure for row in rows if row.failure), None)
