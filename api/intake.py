@@ -40,22 +40,30 @@ _T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
 
+FORM_FIELDS: dict[str, Any] = {
+    "on_conflict": {
+        "type": "string",
+        "enum": [choice.value for choice in OnConflict],
+        "description": "Wins over the query parameter of this name.",
+    },
+    "metadata": {
+        "type": "string",
+        "description": "A JSON object: up to 20 keys with texts, numbers, truth values or "
+        "lists of texts, which searches can filter by.",
+    },
+}
+"""What an upload's form may hold beside files, as OpenAPI describes it."""
+
+
 def files_body(*, many: bool) -> dict[str, Any]:
     """The OpenAPI description of an upload's form, with one file or with many."""
-    fields = {
-        "on_conflict": {
-            "type": "string",
-            "enum": [choice.value for choice in OnConflict],
-            "description": "Wins over the query parameter of this name.",
-        },
-        "metadata": {
-            "type": "string",
-            "description": "A JSON object: up to 20 keys with texts, numbers, truth values or "
-            "lists of texts, which searches can filter by.",
-        },
-        "file": {"type": "array", "items": _FILE} if many else _FILE,
+    fields = {**FORM_FIELDS, "file": {"type": "array", "items": _FILE} if many else _FILE}
+    schema = {
+        "type": "object",
+        "required": ["file"],
+        "properties": fields,
+        "additionalProperties": False,
     }
-    schema = {"type": "object", "required": ["file"], "properties": fields}
     content = {"multipart/form-data": {"schema": schema}}
     return {"requestBody": {"required": True, "content": content}}
 

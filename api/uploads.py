@@ -5,6 +5,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Generator,
     Iterable,
     Iterator,
@@ -27,6 +28,7 @@ _BLOCK = 256 * 1024
 _OVERHEAD = 64 * 1024
 HEAD_BYTES = 8192
 MOST_FILES = 1000
+_SHOWN = 100
 MULTIPART = "multipart/form-data"
 STREAMS_BODY = "streams_body"
 """Key in a request's state: its route reads the body as a stream and limits it itself."""
@@ -46,11 +48,18 @@ class SentForm:
 
 
 @asynccontextmanager
-async def one_file(request: Request, *, max_bytes: int) -> AsyncGenerator[SentForm]:
+async def one_file(
+    request: Request, *, max_bytes: int, fields: Collection[str] = ()
+) -> AsyncGenerator[SentForm]:
     """A multipart body with one part named ``file``, spooled to disk while it arrives.
 
+    Args:
+        request: has the body.
+        max_bytes: of the file.
+        fields: the names that other parts may have.
+
     Raises:
-        InvalidRequest: not multipart, no file, or more than one.
+        InvalidRequest: not multipart, no file, more than one, or a part of another name.
         FileTooLarge: more bytes than allowed; reading stops there.
     """
     _check_head(request, max_bytes)
@@ -61,6 +70,7 @@ async def one_file(request: Request, *, max_bytes: int) -> AsyncGenerator[SentFo
             request.headers, stream, max_files=1, max_fields=20, max_part_size=_OVERHEAD
         ).parse()
     try:
+        _check_names(form.multi_items(), fields)
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise InvalidRequest("file", "Send one part named file, with a file name")
@@ -72,6 +82,16 @@ async def one_file(request: Request, *, max_bytes: int) -> AsyncGenerator[SentFo
 def _check_kind(request: Request) -> None:
     if not request.headers.get("content-type", "").lower().startswith(MULTIPART):
         raise InvalidRequest("file", "Send multipart/form-data with one part named file")
+
+
+def _check_names(items: Iterable[tuple[str, UploadFile | str]], fields: Collection[str]) -> None:
+    """Refuse a misspelt field, which would be passed over without a word."""
+    known = sorted({"file", *fields})
+    for name, _ in items:
+        if name not in known:
+            # What a charset of the sender's makes of it may be no text at all.
+            shown = name[:_SHOWN].encode(errors="replace").decode()
+            raise InvalidRequest(shown, f"Unknown form field: use {', '.join(known)}")
 
 
 def _check_head(request: Request, max_bytes: int) -> None:
@@ -118,7 +138,8 @@ async def each_file(
     """Hand over the parts named ``file`` of a multipart body one by one, as each has arrived.
 
     Raises:
-        InvalidRequest: not multipart, or more than 1,000 files; what came before was handed over.
+        InvalidRequest: not multipart, more than 1,000 files, or a part of another name; what had
+            arrived before was handed over.
         StorageFull: no room to spool a file; what came before was handed over.
     """
 
@@ -134,6 +155,7 @@ async def few_files(
     *,
     most: int,
     max_bytes: int,
+    fields: Collection[str] = (),
 ) -> None:
     """Hand over the parts named ``file`` of a multipart body a few at a time.
 
@@ -142,6 +164,7 @@ async def few_files(
         take: is given those that have arrived, in their order, at least one.
         most: how many of them at the most.
         max_bytes: of a file.
+        fields: the names that other parts may have.
 
     Raises:
         InvalidRequest: as ``each_file`` does.
@@ -149,14 +172,15 @@ async def few_files(
     """
     _check_kind(request)
     setattr(request.state, STREAMS_BODY, True)
-    fields: dict[str, str] = {}
+    sent: dict[str, str] = {}
 
     async def hand_over() -> None:
         # The parser has taken in all that was given to it: files among its items are whole.
         items, parser.items = parser.items, []
         files = [value for _, value in items if isinstance(value, UploadFile)]
         try:
-            for few in _parted(_arrived(items, fields, max_bytes), most):
+            _check_names(items, fields)
+            for few in _parted(_arrived(items, sent, max_bytes), most):
                 await take(few)
         finally:
             for file in files:

@@ -8,7 +8,7 @@ from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.document_answers import UploadAnswer
 from api.envelope import Envelope, Shape, Text
 from api.errors import error_responses
-from api.intake import Intake, chosen, files_body
+from api.intake import FORM_FIELDS, Intake, chosen, files_body
 from api.routing import Router
 from api.services import Services
 from api.uploads import one_file
@@ -80,7 +80,7 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes) as form:
+    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else documents.parse_attributes(sent)

@@ -34,6 +34,7 @@ _FORM: dict[str, Any] = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
                 }
             }
         },

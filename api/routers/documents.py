@@ -17,7 +17,7 @@ from api.dependencies import (
 from api.document_answers import DocumentAnswer, UploadAnswer, answer, read_answer
 from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
 from api.errors import error_body, error_responses
-from api.intake import Intake, files_body
+from api.intake import FORM_FIELDS, Intake, files_body
 from api.routing import Router
 from api.uploads import SentFile, few_files, one_file
 from core.accounts.access import Action
@@ -142,7 +142,7 @@ async def upload_document(
     other bytes become its next revision, and what was indexed before is found until that is.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes) as form:
+    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
 
@@ -166,7 +166,7 @@ async def upload_documents(
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request, taken in a few at a time as they arrive.
 
-    Form fields hold for the files that come after them. What became of each file is in the
+    Form fields hold for the files that come after them; an unknown one ends the request. What became of each file is in the
     answer; one that is refused does not stop the others.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
@@ -182,7 +182,9 @@ async def upload_documents(
                 item.document = told
             items.append(item)
 
-    await few_files(request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes)
+    await few_files(
+        request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
+    )
     if not items:
         raise InvalidRequest("file", "Send at least one part named file, with a file name")
     return Envelope(data=BatchAnswer(items=items))

@@ -51,6 +51,7 @@ _FILE_BODY = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
                 }
             }
         },

@@ -29,6 +29,7 @@ _FORM: dict[str, Any] = {
     "type": "object",
     "required": ["file"],
     "properties": {"file": {"type": "array", "items": _FILE}},
+    "additionalProperties": False,
 }
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 

@@ -38,6 +38,7 @@ _FILE_BODY = {
                 "schema": {
                     "type": "object",
                     "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
                 }
             }
         },

@@ -56,6 +56,7 @@ _FILE_BODY = {
                         "file": {"type": "string", "format": "binary"},
                         "name": {"type": "string", "maxLength": NAME_LENGTH},
                     },
+                    "additionalProperties": False,
                 }
             }
         },
@@ -175,7 +176,8 @@ async def import_knowledge_base(
     embedded anew. A form field ``name`` gives it another name.
     """
     settings = await services.live.now()
-    async with one_file(request, max_bytes=settings.max_import_bytes) as form:
+    limit = settings.max_import_bytes
+    async with one_file(request, max_bytes=limit, fields=("name",)) as form:
         name = form.fields.get("name") or None
         if name is not None and len(name) > NAME_LENGTH:
             raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters")
@@ -189,7 +191,7 @@ async def import_knowledge_base(
             name=name,
         )
         stored = await documents.store_upload(
-            services.store, read_blocks(form.file), max_bytes=settings.max_import_bytes
+            services.store, read_blocks(form.file), max_bytes=limit
         )
     try:
         cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
