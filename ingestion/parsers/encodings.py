@@ -53,7 +53,7 @@ class Decoded:
 
     Attributes:
         text: The text; control characters are still in it.
-        encoding: Name of the Python codec.
+        encoding: Name of the Python codec, as ``codecs.lookup`` spells it.
         confidence: 0 to 1.
     """
 
@@ -92,17 +92,17 @@ _CANDIDATES = (
     ("utf-16-le", letters.SIMPLIFIED, _Script.IDEOGRAPHS),
     ("utf-16-be", letters.SIMPLIFIED, _Script.IDEOGRAPHS),
     ("cp1252", letters.WESTERN, _Script.ACCENTS),
-    ("latin-1", letters.WESTERN, _Script.ACCENTS),
-    ("mac_roman", letters.WESTERN, _Script.ACCENTS),
+    ("iso8859-1", letters.WESTERN, _Script.ACCENTS),
+    ("mac-roman", letters.WESTERN, _Script.ACCENTS),
     ("cp1250", letters.CENTRAL, _Script.ACCENTS),
-    ("iso8859_2", letters.CENTRAL, _Script.ACCENTS),
+    ("iso8859-2", letters.CENTRAL, _Script.ACCENTS),
     ("cp1254", letters.TURKISH, _Script.ACCENTS),
     ("cp1251", letters.CYRILLIC, _Script.ALPHABET),
-    ("koi8_r", letters.CYRILLIC, _Script.ALPHABET),
-    ("koi8_u", letters.CYRILLIC, _Script.ALPHABET),
+    ("koi8-r", letters.CYRILLIC, _Script.ALPHABET),
+    ("koi8-u", letters.CYRILLIC, _Script.ALPHABET),
     ("cp866", letters.CYRILLIC, _Script.ALPHABET),
-    ("iso8859_5", letters.CYRILLIC, _Script.ALPHABET),
-    ("mac_cyrillic", letters.CYRILLIC, _Script.ALPHABET),
+    ("iso8859-5", letters.CYRILLIC, _Script.ALPHABET),
+    ("mac-cyrillic", letters.CYRILLIC, _Script.ALPHABET),
     ("cp1253", letters.GREEK, _Script.ALPHABET),
     ("cp1255", letters.HEBREW, _Script.ALPHABET),
     ("cp1256", letters.ARABIC, _Script.ALPHABET),
@@ -118,8 +118,7 @@ _chosen: ContextVar[str | None] = ContextVar("chosen", default=None)
 @cache
 def choosable() -> frozenset[str]:
     """The codecs that a person may choose for a text, by Python's names."""
-    names = (*_UNICODE, "iso2022_jp", *(codec for codec, _, _ in _CANDIDATES))
-    return frozenset(codecs.lookup(name).name for name in names)
+    return frozenset((*_UNICODE, "iso2022_jp", *(codec for codec, _, _ in _CANDIDATES)))
 
 
 def chosen_codec(label: str) -> str | None:
@@ -204,7 +203,7 @@ def _declared(data: bytes, declared: str | None) -> Decoded | None:
     if declared is None:
         return None
     try:
-        return Decoded(data.decode(declared), declared, 0.95)
+        return Decoded(data.decode(declared), codecs.lookup(declared).name, 0.95)
     except (UnicodeDecodeError, LookupError):
         return None
 

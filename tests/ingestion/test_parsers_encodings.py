@@ -62,6 +62,18 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "codec"), CASES)
+def test_encoding_is_named_as_it_is_chosen(text, codec):
+    named = decode(text.encode(codec)).encoding
+    assert named == chosen_codec(named) or named == "utf-8-sig"
+
+
+def test_declared_encoding_is_named_alike():
+    data = RUSSIAN.encode("koi8-r")
+    assert decode(data, declared="koi8_r") == decode(data, declared="KOI8-R")
+    assert decode(data, declared="koi8_r").encoding == "koi8-r"
+
+
+@pytest.mark.parametrize(("text", "codec"), CASES)
 def test_text_comes_back_without_warning_when_it_is_long_enough(text, codec):
     decoded = decode(text.encode(codec))
     assert decoded.text == text
