@@ -20,7 +20,7 @@ from ingestion import reindex
 from ingestion.endings import LeaseLost, end_badly, fail_untried, is_outage
 from ingestion.holding import hold
 from ingestion.parsers.elements import Parsed
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.encodings import nothing_read
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
 from ingestion.points import Origin, points_of
@@ -213,7 +213,9 @@ def _split(
         pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
     except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself
         return error
-    return _Split(taken, parsed, pieces) if pieces else ParseFailure(FailureReason.EMPTY_TEXT)
+    if not pieces:
+        return nothing_read(parsed.warnings, taken.document.chosen_encoding)
+    return _Split(taken, parsed, pieces)
 
 
 async def _end(bench: Workbench, bundle: Sequence[Taken], ends: Sequence[_End]) -> None:

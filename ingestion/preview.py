@@ -11,6 +11,7 @@ from core.errors import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.elements import Parsed
+from ingestion.parsers.encodings import nothing_read
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
@@ -126,7 +127,7 @@ class SplitPreviewer:
             raise parsed
         preview = await on_stoppable_thread(partial(_cut, request, parsed))
         if not preview.total:
-            raise ParseFailure(FailureReason.EMPTY_TEXT)
+            raise nothing_read(parsed.warnings, request.encoding)
         return preview
 
 

@@ -6,11 +6,12 @@ It speaks ``messages`` on its standard input and output and is started by ``chil
 import gc
 import os
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 from ingestion.parsers import jail, recognition
 from ingestion.parsers.elements import Parsed
-from ingestion.parsers.encodings import reading_as
+from ingestion.parsers.encodings import choosable, fits, reading_as
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.messages import (
     HEADER,
@@ -27,6 +28,8 @@ from ingestion.parsers.recognition import Recognition
 # Of the time of a parse: what uses up so much of it was not held up by others, and is not tried
 # again. What runs into its time without may have been.
 _PROCESSOR_SHARE = 0.9
+# What JSON or XML seems to be that is read in another encoding than its own.
+_OF_WRONG_TEXT = frozenset({FailureReason.CORRUPT_FILE, FailureReason.EMPTY_TEXT})
 
 
 def main() -> None:
@@ -69,7 +72,7 @@ def _outcome(request: Request) -> Parsed | ParseFailure:
         with reading_as(request.encoding):
             return parse(request.path, request.limits)
     except ParseFailure as failure:
-        return failure
+        return _laid_to_choice(failure, request.path, request.encoding)
     except MemoryError:
         return ParseFailure(FailureReason.PARSE_MEMORY)
     except RecursionError:
@@ -77,6 +80,13 @@ def _outcome(request: Request) -> Parsed | ParseFailure:
     # The edge of a process: a defect in a parser is this document's failure, not the worker's.
     except Exception as error:  # noqa: BLE001
         return ParseFailure(FailureReason.PARSER_CRASHED, type(error).__name__)
+
+
+def _laid_to_choice(failure: ParseFailure, path: Path, codec: str | None) -> ParseFailure:
+    """The failure, or that the file is no text in the encoding that somebody chose for it."""
+    if failure.reason not in _OF_WRONG_TEXT or codec not in choosable() or fits(path, codec):
+        return failure
+    return ParseFailure(FailureReason.WRONG_ENCODING)
 
 
 if __name__ == "__main__":

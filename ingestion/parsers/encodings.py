@@ -3,17 +3,20 @@
 import codecs
 import math
 import re
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 
 from ingestion.parsers import letters
+from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.unicode_forms import byte_order_mark, control_share, wide_form
 
 _SAMPLE = 16_384
+_BLOCK = 65_536
 _SURE = 0.6
 _MOST_CONTROLS = 0.05
 _HIGH = re.compile(rb"[\x80-\xff]")
@@ -80,7 +83,8 @@ _ODD = {
     _Script.ALPHABET: re.compile(r"[A-Za-z][^\W\x00-\x7f]|[^\W\x00-\x7f][A-Za-z]"),
     _Script.ACCENTS: re.compile(r"[^\W\x00-\x7f]{3}"),
 }
-# From likely to unlikely in a Chinese and English product: each place costs one bit.
+# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
+# ``chosen_codec`` names them.
 _CANDIDATES = (
     ("gb18030", letters.SIMPLIFIED, _Script.IDEOGRAPHS),
     ("gb18030", letters.TRADITIONAL, _Script.IDEOGRAPHS),
@@ -141,6 +145,29 @@ def reading_as(codec: str | None) -> Generator[None]:
         yield
     finally:
         _chosen.reset(token)
+
+
+def fits(path: Path, codec: str) -> bool:
+    """Whether all bytes of a file are text in an encoding."""
+    try:
+        with path.open("rb") as file:
+            for _ in codecs.iterdecode(iter(partial(file.read, _BLOCK), b""), codec):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def nothing_read(warnings: Collection[str], chosen: str | None) -> ParseFailure:
+    """Why a text has nothing that could be found.
+
+    Args:
+        warnings: Of its reading.
+        chosen: The codec that somebody chose for it, if any.
+    """
+    # What did not fit the choice is left as signs that stand for nothing.
+    is_wrong = chosen is not None and "encoding" in warnings
+    return ParseFailure(FailureReason.WRONG_ENCODING if is_wrong else FailureReason.EMPTY_TEXT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class FailureReason(StrEnum):
     TOO_COMPLEX = "too_complex"
     TOO_MANY_PAGES = "too_many_pages"
     UNSAFE_XML = "unsafe_xml"
+    WRONG_ENCODING = "wrong_encoding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,12 @@ _WORDS = {
         "Save the document anew with its own program and upload the new copy",
         "文件包含不允许的 XML 声明（DOCTYPE 或实体）",
         "请用原程序重新保存文档后上传新的副本",
+    ),
+    FailureReason.WRONG_ENCODING: _Words(
+        "The file is no valid text in the encoding that was chosen",
+        "Choose another encoding for the document, or auto to have it found out",
+        "按所选编码，文件不是有效的文本",
+        "请为文档选择其他编码，或选择 auto 自动识别",
     ),
 }
 _RETRYABLE = frozenset({FailureReason.PARSER_CRASHED, FailureReason.PARSE_TIMEOUT})

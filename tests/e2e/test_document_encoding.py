@@ -94,6 +94,34 @@ def test_bytes_that_do_not_fit_the_choice_are_a_warning(user: Api, kb: str):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [("recipe.txt", TEXT, "utf-8"), ("recipe.json", f'{{"name": "{TEXT}"}}', "utf-32")],
+)
+def test_choice_that_no_word_fits_is_the_reason(
+    user: Api, kb: str, name: str, content: str, encoding: str
+):
+    document_id = user.ingest(kb, name, content.encode("koi8-r"))
+    check_success(choose(user, kb, document_id, encoding))
+    row = user.wait(kb, document_id)
+    assert (row["status"], row["failure"]["reason"]) == ("failed", "wrong_encoding")
+    assert "another encoding" in row["failure"]["next_action"]
+    assert "auto" in row["failure"]["next_action_zh"]
+    path = f"/knowledge-bases/{kb}/split-preview"
+    details = user.refused(
+        ErrorCode.UNREADABLE_FILE, "POST", path, params={"document_id": document_id}
+    )
+    assert details["reason"] == "wrong_encoding"
+    check_success(choose(user, kb, document_id, "koi8-r"))
+    assert user.wait(kb, document_id)["status"] == "completed"
+
+
+def test_recognised_encoding_has_the_name_of_the_chosen_one(user: Api, kb: str):
+    # Long enough to be recognised.
+    document_id = user.ingest(kb, "soup.txt", (MORE * 3).encode("koi8-r"))
+    assert user.document(kb, document_id)["encoding"] == "koi8-r"
+
+
 def test_choice_travels_with_the_knowledge_base(user: Api, kb: str):
     document_id = garbled(user, kb)
     choose(user, kb, document_id, "koi8-r")
