@@ -96,4 +96,6 @@ def is_beyond(entries: Sequence[ZipInfo], limits: Limits) -> bool:
 
 def beyond(limits: Limits) -> ArchiveLimits:
     """The error that names the bounds."""
-    return ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes)
+    return ArchiveLimits(
+        max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MOST_RATIO
+    )

@@ -184,7 +184,7 @@ def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
 ):
     before = server.files
     details = check_error(send(someone, kb, name, BOMBS[name]()), ErrorCode.ARCHIVE_LIMITS)
-    assert details == {"max_files": 2_000, "max_bytes": 200 * 2**20}
+    assert details == {"max_files": 2_000, "max_bytes": 200 * 2**20, "max_ratio": 100}
     assert server.files <= before
     assert someone.ingest(kb, "ok.md", GUIDE)
 

@@ -22,7 +22,7 @@ def check(content: bytes) -> None:
 def test_bomb_is_refused_by_its_directory(name: str):
     with pytest.raises(ArchiveLimits) as caught:
         check(TABLE[name].make())
-    assert caught.value.details == {"max_files": 2_000, "max_bytes": 200 * 2**20}
+    assert caught.value.details == {"max_files": 2_000, "max_bytes": 200 * 2**20, "max_ratio": 100}
 
 
 def test_many_parts_that_are_small_each_are_too_much_together():
