@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cli.messages import PATH_MISSING, REASON_HIDDEN, REASON_UNREADABLE, Message
+from cli.messages import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
 from cli.problems import CommandFailed
 from core.errors import AgentexError, InvalidRequest, TextRecognitionMissing
 from ingestion.archives import document_name as joined_name
@@ -94,7 +94,8 @@ class Found:
 def find_files(arguments: Sequence[str]) -> Found:
     """Find what the arguments name: files, folders with all below them, glob patterns.
 
-    Hidden files below a folder and files that no parser reads are left out.
+    Hidden files below a folder, links that lead out of it and files that no parser reads are left
+    out.
 
     Raises:
         CommandFailed: an argument names nothing.
@@ -122,13 +123,36 @@ def _expand(argument: str) -> list[Path]:
 
 
 def _add_folder(top: Path, found: Found) -> None:
+    real_top = top.resolve()
     for folder, folders, names in os.walk(top):
         hidden = sorted(name for name in (*folders, *names) if name.startswith("."))
         found.left_out += [LeftOut(Path(folder, name), REASON_HIDDEN) for name in hidden]
         folders[:] = sorted(set(folders) - set(hidden))
+        # Links to folders are not walked through; those within the folder need it not.
+        found.left_out += [
+            LeftOut(path, reason)
+            for path in (Path(folder, name) for name in folders)
+            if (reason := _objection_to_link(path, real_top)) is not None
+        ]
         for name in sorted(set(names) - set(hidden)):
             path = Path(folder, name)
+            reason = _objection_to_link(path, real_top)
+            if reason is not None:
+                found.left_out.append(LeftOut(path, reason))
+                continue
             found.add(path, path.relative_to(top).as_posix(), asked_for=False)
+
+
+def _objection_to_link(path: Path, real_top: Path) -> Message | None:
+    """Why a link is not followed: a folder from elsewhere must not name files of its reader's."""
+    if not path.is_symlink():
+        return None
+    try:
+        is_within = path.resolve().is_relative_to(real_top)
+    except (OSError, RuntimeError):
+        # One that leads to itself.
+        return REASON_UNREADABLE
+    return None if is_within else REASON_LEADS_OUT
 
 
 def _objection(path: Path, name: str) -> Message | None:

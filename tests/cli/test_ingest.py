@@ -190,6 +190,44 @@ def test_a_file_named_by_the_person_fails_where_in_a_folder_it_is_skipped(
     assert "song.mp3" in said.out
 
 
+def test_links_that_lead_out_of_a_folder_are_left_out_and_named(
+    agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret words")
+    (manual / "link.md").symlink_to(outside / "secret.md")
+    (manual / "part" / "folder").symlink_to(outside)
+    (manual / "inner.md").symlink_to("part/deep/c.txt")
+    (manual / "again").symlink_to("part")
+    (manual / "loop.md").symlink_to("loop.md")
+    said = agentex("ingest", str(manual), "--kb", "docs", "--json")
+    assert said.code == 0
+    reasons = {
+        Path(file["path"]).name: file["reason"]
+        for file in said.json["files"]
+        if file["status"] == "skipped"
+    }
+    leads_out = "a link that leads out of the folder"
+    assert (reasons["link.md"], reasons["folder"]) == (leads_out, leads_out)
+    assert reasons["loop.md"] == "can't be read"
+    assert not {"inner.md", "again"} & set(reasons)
+    # What a link within the folder leads to is there once, under either name.
+    assert len(names(server)) == len(NAMES)
+    assert not any("secret" in name or "link" in name for name in names(server))
+
+
+def test_links_that_are_named_are_followed(
+    agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path
+):
+    (tmp_path / "real.md").write_text("words")
+    link, folder = tmp_path / "link.md", tmp_path / "linked"
+    link.symlink_to(tmp_path / "real.md")
+    folder.symlink_to(manual)
+    assert agentex("ingest", str(link), str(folder), "--kb", "Docs").code == 0
+    assert names(server) == {"link.md", *NAMES}
+
+
 def test_a_hidden_file_is_sent_when_named(
     agentex: Agentex, server: Contract, base: str, manual: Path
 ):
