@@ -36,7 +36,9 @@ async def send_archives(
             if refusal.code // 100 not in ABOUT_THE_FILE:
                 raise
             reason = refusal.explain(choices.language)
-            found.left_out.append(LeftOut(archive.path, Message(reason, reason), archive.asked_for))
+            found.left_out.append(
+                LeftOut(archive.path, _as_said(reason, reason), archive.asked_for)
+            )
         else:
             for member in members:
                 _sort(archive, member, items, found)
@@ -52,5 +54,11 @@ def _sort(archive: LocalFile, member: ArchiveMemberRecord, items: list[Item], fo
     elif member.error is not None:
         why = member.error.details.get("reason")
         more = f" ({why})" if why else ""
-        reason = Message(f"{member.error.message}{more}", f"{member.error.message_zh}{more}")
+        error = member.error
+        reason = _as_said(f"{error.message}{more}", f"{error.message_zh}{more}")
         found.left_out.append(LeftOut(path, reason))
+
+
+def _as_said(en: str, zh: str) -> Message:
+    """The server's words: braces in them are no placeholders."""
+    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in (en, zh)))

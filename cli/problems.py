@@ -45,6 +45,11 @@ class CommandFailed(Exception):
         return self._hint.render(language, **self._values)
 
 
+# Details that say what to do, in both languages.
+_ADVICE = {Language.EN: "next_action", Language.ZH: "next_action_zh"}
+_NO_FACTS = {"field", *_ADVICE.values()}
+
+
 class ServerRefused(Exception):
     """The server answered with an error envelope.
 
@@ -59,15 +64,19 @@ class ServerRefused(Exception):
         self.code, self.message, self.details = code, message, dict(details)
 
     def explain(self, language: Language) -> str:
-        """The server's sentence, which came in the asked-for language, and the field it names."""
-        del language
+        """The server's sentence, which came in the asked-for language, its facts and its advice."""
+        advice = self.details.get(_ADVICE[language])
+        said = self._said()
+        return f"{said}\n{advice}" if advice else said
+
+    def _said(self) -> str:
         field, error = self.details.get("field"), self.details.get("error")
         if error:
             return f"{self.message} ({field}: {error})" if field else f"{self.message} ({error})"
         facts = [
             f"{name}: {value}"
             for name, value in self.details.items()
-            if name != "field" and isinstance(value, str | int | float) and value != ""
+            if name not in _NO_FACTS and isinstance(value, str | int | float) and value != ""
         ]
         return f"{self.message} ({', '.join(facts)})" if facts else self.message
 

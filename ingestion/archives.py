@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from io import SEEK_END
 from lzma import LZMAError
 from typing import IO
 from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
@@ -17,7 +18,7 @@ from zlib import error as DeflateError
 
 from anyio import to_thread
 
-from core.errors import AgentexError, ArchiveMemberRefused, CorruptArchive
+from core.errors import AgentexError, ArchiveMemberRefused, CorruptArchive, EmptyFile
 from ingestion.parsers.archive_bounds import (
     ERRNO_OF_DAMAGE,
     MOST_RATIO,
@@ -26,7 +27,13 @@ from ingestion.parsers.archive_bounds import (
     check_end,
     is_beyond,
 )
-from ingestion.parsers.detect import HEAD_BYTES, MediaType, detect
+from ingestion.parsers.detect import (
+    HEAD_BYTES,
+    MediaType,
+    check_archive_name,
+    check_archive_parts,
+    detect,
+)
 from ingestion.parsers.encodings import decode
 from ingestion.parsers.limits import Limits
 
@@ -119,6 +126,9 @@ async def open_archive(file: IO[bytes], name: str, limits: Limits) -> Archive:
         limits: bounds of ``archive_entries`` and ``archive_bytes``.
 
     Raises:
+        EmptyFile: it has no bytes.
+        UnsupportedFileType: by its name it is a document: an Office file or an e-book.
+        FileTypeMismatch: by its members it is one.
         ArchiveLimits: too many members, too much data, or a ratio that only a bomb has.
         CorruptArchive: it can't be read.
         OSError: the disk that it lies on can't be read.
@@ -139,9 +149,13 @@ def document_name(parts: Sequence[str]) -> str:
 
 
 def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
+    if not file.seek(0, SEEK_END):
+        raise EmptyFile(field="file")
+    check_archive_name(name)
     with _damage_is(CorruptArchive(), UnicodeDecodeError, ValueError):
         check_end(file, limits)
         content = ZipFile(file)
+        check_archive_parts(name, content)
     entries = [entry for entry in content.infolist() if not entry.is_dir()]
     _check_sizes(entries, limits)
     paths = _paths(entries)

@@ -58,6 +58,9 @@ class ArchiveAnswer(Shape):
     openapi_extra=files_body(many=False),
     responses=error_responses(
         ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.FILE_TYPE_MISMATCH,
         ErrorCode.INVALID_FILE_NAME,
         ErrorCode.ARCHIVE_LIMITS,
         ErrorCode.CORRUPT_ARCHIVE,
@@ -77,7 +80,8 @@ async def upload_archive(
     """Upload a zip file; each member that can be read becomes a document of its own.
 
     Good members go in and bad ones are named, each with its reason. Uploading the same archive
-    again changes nothing, so that a broken upload can be repeated.
+    again changes nothing, so that a broken upload can be repeated. Office files and e-books, which
+    are zip files inside, are refused: they are documents themselves.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
     async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:

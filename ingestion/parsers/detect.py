@@ -5,6 +5,7 @@ Pure and light: the API calls it before it accepts an upload, no parser library 
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from zipfile import ZipFile
 
 from core.errors import (
     EmptyFile,
@@ -65,7 +66,21 @@ _MARKS = {
     "ods": b"opendocument.spreadsheet",
     "epub": b"application/epub+zip",
 }
+# The part that all Office Open XML has, and the one that says what OpenDocument and e-books are.
+_OFFICE_PART, _KIND_PART = "[Content_Types].xml", "mimetype"
+_LONGEST_KIND = 100
+_ENCRYPTED = 0x1
 _MOST_CONTROLS = 0.05
+_AS_ARCHIVE = {
+    "next_action": "Upload a zip file to POST /api/v1/knowledge-bases/{kb_id}/documents/archive: "
+    "each file in it becomes a document",
+    "next_action_zh": "zip 压缩包请上传到 POST /api/v1/knowledge-bases/{kb_id}/documents/archive："
+    "其中每个文件会成为一个文档",
+}
+_AS_DOCUMENT = {
+    "next_action": "Upload it as a document to POST /api/v1/knowledge-bases/{kb_id}/documents",
+    "next_action_zh": "请作为文档上传到 POST /api/v1/knowledge-bases/{kb_id}/documents",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +115,8 @@ def detect(name: str, head: bytes, size: int) -> MediaType:
     if size == 0 or (size <= len(head) and _is_blank(head)):
         raise EmptyFile
     if form is None:
-        raise UnsupportedFileType(extension=suffix, supported=sorted(_BY_SUFFIX))
+        hint = _AS_ARCHIVE if suffix == ".zip" else {}
+        raise UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
     if form.content == "pdf" and b"%PDF-".startswith(head):
         raise EmptyFile
     content = _content(head)
@@ -109,6 +125,45 @@ def detect(name: str, head: bytes, size: int) -> MediaType:
     else:
         _check_binary(form, content, head)
     return MediaType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
+
+
+def check_archive_name(name: str) -> None:
+    """Refuse by its name what is a document itself, though a zip container.
+
+    Raises:
+        UnsupportedFileType: It is an Office document or an e-book.
+    """
+    suffix = _suffix(name)
+    form = _BY_SUFFIX.get(suffix)
+    if form is not None and form.content == "zip":
+        raise UnsupportedFileType(extension=suffix, **_AS_DOCUMENT)
+
+
+def check_archive_parts(name: str, archive: ZipFile) -> None:
+    """Refuse by its parts what is a document itself, whatever its name.
+
+    Raises:
+        FileTypeMismatch: It is an Office document or an e-book.
+        BadZipFile: It is damaged; ``zipfile`` raises others, too.
+    """
+    kind = _kind_of(archive)
+    if kind is not None:
+        raise FileTypeMismatch(extension=_suffix(name), detected=kind, **_AS_DOCUMENT)
+
+
+def _kind_of(archive: ZipFile) -> str | None:
+    parts = archive.NameToInfo
+    said = parts.get(_KIND_PART)
+    if said is not None and not said.flag_bits & _ENCRYPTED:
+        with archive.open(said) as part:
+            text = part.read(_LONGEST_KIND)
+        if text.startswith(b"application/"):
+            return next((kind for kind, mark in _MARKS.items() if mark in text), None)
+    if _OFFICE_PART not in parts:
+        return None
+    # Papers of somebody may lie in a folder of such a name: the other part tells them apart.
+    folders = {f"{path.split('/')[0]}/".encode() for path in parts}
+    return next((kind for kind, mark in _MARKS.items() if mark in folders), None)
 
 
 def _suffix(name: str) -> str:

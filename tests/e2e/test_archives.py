@@ -197,6 +197,58 @@ def test_file_that_is_no_whole_archive_is_refused(someone: Api, kb: str, content
     check_error(send(someone, kb, "a.zip", content), ErrorCode.CORRUPT_ARCHIVE)
 
 
+def test_empty_file_is_refused_as_such(someone: Api, kb: str):
+    check_error(send(someone, kb, "a.zip", b""), ErrorCode.EMPTY_FILE)
+
+
+def office(part: str) -> bytes:
+    return zipped({"[Content_Types].xml": "<Types/>", "_rels/.rels": "<r/>", part: "<x/>"})
+
+
+OFFICE = {
+    "docx": office("word/document.xml"),
+    "xlsx": office("xl/workbook.xml"),
+    "pptx": office("ppt/presentation.xml"),
+    "odt": MADE["report.odt"],
+    "odp": MADE["talk.odp"],
+    "ods": MADE["list.ods"],
+    "epub": MADE["book.epub"],
+}
+
+
+@one_shape
+@pytest.mark.parametrize("kind", OFFICE)
+def test_document_that_is_a_zip_file_inside_is_no_archive(someone: Api, kb: str, kind: str):
+    content = OFFICE[kind]
+    named = check_error(send(someone, kb, f"a.{kind}", content), ErrorCode.UNSUPPORTED_FILE_TYPE)
+    assert named["extension"] == f".{kind}"
+    renamed = check_error(send(someone, kb, "a.zip", content), ErrorCode.FILE_TYPE_MISMATCH)
+    assert renamed["detected"] == kind
+    for details in (named, renamed):
+        assert details["next_action"].endswith("/documents")
+        assert details["next_action_zh"]
+    assert someone.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
+
+
+@one_shape
+def test_archive_of_office_files_and_of_folders_named_like_their_parts_is_one(
+    someone: Api, kb: str
+):
+    parts = {"word/a.md": GUIDE, "xl/b.md": GUIDE, "mimetype": "text", "c.odt": MADE["report.odt"]}
+    answer = check_success(send(someone, kb, "a.zip", zipped(parts)))
+    assert (answer["taken_in"], list(refusals(answer))) == (3, ["mimetype"])
+
+
+@one_shape
+def test_archive_sent_as_a_document_is_told_where_to_go(someone: Api, kb: str):
+    response = someone.send_file(kb, "a.zip", zipped({"a.md": GUIDE}))
+    details = check_error(response, ErrorCode.UNSUPPORTED_FILE_TYPE)
+    assert "/documents/archive" in details["next_action"]
+    assert "/documents/archive" in details["next_action_zh"]
+    other = check_error(someone.send_file(kb, "a.7z", b"7z"), ErrorCode.UNSUPPORTED_FILE_TYPE)
+    assert "next_action" not in other
+
+
 def test_names_of_a_chinese_windows_are_read(someone: Api, kb: str):
     names = ["说明文档/第一章 总则.md", "说明文档/第二章 用户管理办法.md"]
     answer = check_success(send(someone, kb, "旧.zip", without_mark(names)))
@@ -231,6 +283,20 @@ def test_command_line_ingests_an_archive(
     files = {file["path"]: file for file in answer["files"]}
     assert files[f"{path}/part/guide.md"]["name"] == "Papers.zip › part › guide.md"
     assert "not supported" in files[f"{path}/run.exe"]["reason"]
+
+
+def test_command_line_says_what_to_do_with_a_document_named_as_an_archive(
+    server: Server, someone: Api, kb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "a.zip"
+    path.write_bytes(OFFICE["docx"])
+    with commands_of("ingest", server, someone, tmp_path, monkeypatch) as ingest:
+        said = ingest(str(path), "--kb", kb, "--json")
+    [file] = json.loads(said.stdout)["files"]
+    assert "detected: docx" in file["reason"]
+    assert "Upload it as a document" in file["reason"]
+    # In one language, not in both.
+    assert "请" not in file["reason"]
 
 
 def test_metadata_of_an_archive_is_that_of_each_document(someone: Api, kb: str):
