@@ -58,9 +58,10 @@ def ingest(
     """Upload files and wait until they can be searched.
 
     Folders are searched to the bottom; hidden files, links that lead out of
-    the folder and kinds of files that can't be read are left out. A file below a named folder becomes a document
-    named like "part › page.html". Of a zip file each member that can be read
-    becomes a document named like "papers.zip › part › page.html".
+    the folder and kinds of files that can't be read are left out. A file below
+    a named folder becomes a document named like "part › page.html". Of a zip
+    file each member that can be read becomes a document named like
+    "papers.zip › part › page.html".
 
     What is already there with the same name and content is not sent again, so
     the same command goes on after an interruption. A changed file replaces the

@@ -166,8 +166,8 @@ async def upload_documents(
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request, taken in a few at a time as they arrive.
 
-    Form fields hold for the files that come after them; an unknown one ends the request. What became of each file is in the
-    answer; one that is refused does not stop the others.
+    Form fields hold for the files that come after them; an unknown one ends the request. What
+    became of each file is in the answer; one that is refused does not stop the others.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
     items: list[BatchItem] = []
