@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from api.known_documents import KnownDocuments
 from core.accounts.sharing import subjects_of
 from core.database.clock import settled_until
 from core.database.engine import Database
@@ -34,11 +35,21 @@ _Shared = frozenset[tuple[str | None, str | None]]
 
 @dataclass(frozen=True)
 class _Look:
-    """A knowledge base as it was found, how far it is, and with whom it is shared."""
+    """A knowledge base as it was found, how far it is, with whom it is shared, and what happened.
+
+    ``rows`` are documents that changed, ``gone`` the ids of others that are erased already.
+    """
 
     base: KnowledgeBase | None = None
     progress: Progress | None = None
     shared: _Shared = frozenset()
+    rows: Sequence[Document] = ()
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> int:
+        """The number of its documents."""
+        return sum(self.progress.counts.values()) if self.progress else 0
 
 
 @dataclass(eq=False)
@@ -50,6 +61,8 @@ class Follower:
         progress: how far all of it is: ``ProgressView`` knows how much of that is for whom.
         shared: with whom it is shared.
         changed: documents that changed since, by id.
+        gone: ids of documents that are erased, of whose deletion nothing was read.
+        shown: ids of documents that they saw elsewhere, to be told of their end as well.
         news: set when there is something to tell.
         closed: whether the process stops.
     """
@@ -58,6 +71,8 @@ class Follower:
     progress: Progress
     shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
+    gone: set[str] = field(default_factory=set[str])
+    shown: set[str] = field(default_factory=set[str])
     news: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
 
@@ -67,6 +82,18 @@ class Follower:
         changed = list(self.changed.values())
         self.changed.clear()
         return changed
+
+    def take_gone(self) -> frozenset[str]:
+        """What is gone since the last call."""
+        gone = frozenset(self.gone)
+        self.gone.clear()
+        return gone
+
+    def take_shown(self) -> frozenset[str]:
+        """What they saw elsewhere since the last call."""
+        shown = frozenset(self.shown)
+        self.shown.clear()
+        return shown
 
 
 class _Feed:
@@ -82,6 +109,7 @@ class _Feed:
         self._id = knowledge_base_id
         self.followers: set[Follower] = set()
         self._seen: dict[str, datetime] = {}
+        self._known = KnownDocuments()
         # Where the next look begins: a moment, and the last id of that moment that was read.
         self._since, self._after_id = _BEGINNING, ""
         self._heard = time.monotonic()
@@ -93,14 +121,19 @@ class _Feed:
         if newest is not None:
             self._since = min(newest - _MARGIN, settled)
             self._note(await self._read_changed(session), settled)
+            await self._known.begin(session, self._id)
 
-    async def look(self) -> tuple[_Look, Sequence[Document]]:
-        """The knowledge base as it is, and what changed since the last look."""
+    async def look(self) -> _Look:
+        """The knowledge base as it is, and what happened since the last look."""
         async with self._database.reading() as session:
             settled = await settled_until(session)
             found = await _read(session, self._id)
             rows = await self._read_changed(session)
-        return found, self._note(rows, settled)
+            for follower in self.followers:
+                self._known.add(follower.take_shown())
+            gone = await self._known.gone(session, found.total, rows)
+        self._known.note(found.total, rows, gone)
+        return replace(found, rows=self._note(rows, settled), gone=gone)
 
     async def _read_changed(self, session: AsyncSession) -> list[Document]:
         # One statement can change any number of documents at one moment.
@@ -141,7 +174,7 @@ class _Feed:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
-                found, rows = await self.look()
+                found = await self.look()
             except AgentexError as error:
                 log.warning("progress.not_read", cause=type(error).__name__)
                 continue
@@ -150,7 +183,7 @@ class _Feed:
                 log.exception("progress.look_crashed")
                 continue
             for follower in self.followers:
-                _tell(follower, found, rows)
+                _tell(follower, found)
 
 
 async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
@@ -161,12 +194,13 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
     return _Look(base, progress, await subjects_of(session, base))
 
 
-def _tell(follower: Follower, found: _Look, rows: Sequence[Document]) -> None:
-    news = bool(rows) or found.progress != follower.progress
+def _tell(follower: Follower, found: _Look) -> None:
+    news = bool(found.rows or found.gone) or found.progress != follower.progress
     follower.base, follower.shared = found.base, found.shared
     if found.progress is not None:
         follower.progress = found.progress
-    follower.changed.update((row.id, row) for row in rows)
+    follower.changed.update((row.id, row) for row in found.rows)
+    follower.gone |= found.gone
     if news or found.base is None:
         follower.news.set()
 

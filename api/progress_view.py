@@ -8,7 +8,7 @@ from core.database.engine import Database
 from kb_service import documents
 from kb_service.documents import Progress
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import Reader, hidden_in
+from kb_service.readers import Reader, hidden_in, readable_of
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,17 @@ class ProgressView:
         base = self._follower.base
         if base is None or not self._follower.news.is_set():
             return News()
-        rows = self._follower.take()
+        rows, gone = self._follower.take(), self._follower.take_gone()
         before, was = self._hidden, self.progress
         self._hidden, self.progress = await self._look(base, rows)
-        changed = [row for row in rows if row.deleted_at is None and row.id not in self._hidden]
+        changed = [
+            row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone
+        ]
         shown = {row.id for row in changed}
         # Of what was hidden all the while not even the end is told.
-        removed = [row.id for row in rows if row.id not in shown and row.id not in before]
+        ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])
+        removed = [id_ for id_ in ended if id_ not in before]
+        self._hidden -= gone
         is_silent = not changed and not removed and self._hidden and was == self.progress
         return News() if is_silent else News(base, changed, removed)
 
@@ -71,6 +75,10 @@ class ProgressView:
             return frozenset(), self._follower.progress
         async with self._database.reading() as session:
             hidden = await hidden_in(session, [base.id], self._reader)
+            # What is erased by now is in no list: it stays hidden until its end is known.
+            doubtful = self._hidden.union(row.id for row in rows if row.restricted) - hidden
+            if doubtful:
+                hidden |= doubtful - await readable_of(session, self._reader, doubtful)
             if not hidden:
                 return hidden, self._follower.progress
             return hidden, await documents.summarise(session, self._reader, base)

@@ -36,16 +36,22 @@ View = Depends(requires(Permission.KB_VIEW))
 _CHECK_SECONDS = 10.0
 _WAIT_SECONDS = 1.0
 _MOST_SHOWN = 100
-UntilQuiet = Annotated[
-    bool, Query(description="End the stream when nothing waits or is in work any more.")
-]
+_EVENTS = (
+    "Events: snapshot; then with each change document, removed (the id of a document that was "
+    "deleted or is not for the caller any more) and progress; end"
+)
+_UNTIL_QUIET = (
+    "End the stream when nothing waits or is in work any more, or when the knowledge base is paused: "
+    "what waits there waits for a person."
+)
+UntilQuiet = Annotated[bool, Query(description=_UNTIL_QUIET)]
 
 
 class ProgressAnswer(Shape):
     """How far a knowledge base is: documents by status, percent of them that need no more work.
 
-    ``eta_seconds`` is the time until none waits or is in work, at the pace of the last minute;
-    null while nobody can tell.
+    ``eta_seconds`` is the time until none waits or is in work, at the pace of those of about their
+    size in the last minute; null while nobody can tell and where all that is open is paused.
     """
 
     total: int
@@ -108,7 +114,7 @@ async def read_progress(
     response_class=EventStream,
     responses={
         **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
-        200: {"content": {EVENT_STREAM: {}}, "description": "snapshot, progress, document, end"},
+        200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
     },
 )
 async def stream_progress(
@@ -149,7 +155,9 @@ async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[byt
             return
         view = ProgressView(services.database, looking.principal, follower)
         await view.begin(follower.base)
-        yield _frame("snapshot", await _snapshot(looking, follower.base, view))
+        snapshot = await _snapshot(looking, follower.base, view)
+        follower.shown.update(row.id for row in snapshot.documents)
+        yield _frame("snapshot", snapshot)
         clock = asyncio.get_running_loop().time
         checked, seen_by = clock(), _seen_by(follower)
         while True:

@@ -1,6 +1,6 @@
 """Documents as callers read them: one, or a page of a knowledge base's."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -76,6 +76,26 @@ async def last_change(session: AsyncSession, knowledge_base_id: str) -> datetime
     newest = func.max(col(Document.updated_at))
     query = select(newest).where(Document.knowledge_base_id == knowledge_base_id)
     return (await session.exec(query)).one()
+
+
+async def newest_ids(session: AsyncSession, knowledge_base_id: str, *, limit: int) -> Sequence[str]:
+    """The documents of a knowledge base, restricted ones too, what changed last first."""
+    query = (
+        select(Document.id)
+        .where(
+            Document.knowledge_base_id == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+        )
+        .order_by(col(Document.updated_at).desc(), col(Document.id).desc())
+        .limit(limit)
+    )
+    return (await session.exec(query)).all()
+
+
+async def ids_there(session: AsyncSession, document_ids: Collection[str]) -> frozenset[str]:
+    """Those of these documents that are not erased; deleted ones may be among them."""
+    query = select(Document.id).where(col(Document.id).in_(document_ids))
+    return frozenset((await session.exec(query)).all())
 
 
 async def changed_since(

@@ -8,13 +8,16 @@ from sqlalchemy import insert, update
 from sqlmodel import col, select
 
 from api.progress_feed import Follower, ProgressFeeds
+from api.progress_view import ProgressView
 from core.database.clock import database_now
 from core.database.engine import Database
 from core.database.types import new_id, utc_now
 from core.database.unit_of_work import unit_of_work
 from kb_service import documents
 from kb_service.models import Document
-from tests.fixtures.bare_rows import add_document, add_knowledge_base
+from kb_service.narrowing import mark_narrowed
+from kb_service.readers import Person
+from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
 MANY = 1200
@@ -130,3 +133,93 @@ async def test_changes_are_told_whatever_this_machines_clock_shows(
         assert follower is not None
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
         assert set((await told(follower, 2)).values()) == {"paused"}
+
+
+async def erase(database: Database, *ids: str) -> None:
+    """Remove documents so soon that nobody reads that they were deleted."""
+    async with unit_of_work(database) as work:
+        await documents.delete_rows(work.session, ids, 1000)
+
+
+async def gone(follower: Follower, count: int) -> set[str]:
+    """The documents that are gone, once they are so many."""
+    found: set[str] = set()
+    with anyio.fail_after(30):
+        while len(found) < count:
+            await follower.news.wait()
+            follower.take()
+            found |= follower.take_gone()
+    return found
+
+
+async def ids_of(database: Database, kb_id: str) -> list[str]:
+    async with database.reading() as session:
+        return [*await documents.newest_ids(session, kb_id, limit=MANY)]
+
+
+async def test_document_that_is_erased_before_anybody_looked_is_told(database: Database):
+    kb_id = await fill(database, 3)
+    first, second, third = await ids_of(database, kb_id)
+    async with ProgressFeeds(database).follow(kb_id) as follower:
+        assert follower is not None
+        await erase(database, first)
+        assert await gone(follower, 1) == {first}
+        # The number of documents stays the same.
+        new = await add_document(database, knowledge_base_id=kb_id, name="new.md")
+        await erase(database, second)
+        assert await gone(follower, 1) == {second}
+        await erase(database, third, new)
+        assert await gone(follower, 2) == {third, new}
+
+
+async def test_of_more_documents_than_are_remembered_the_ones_shown_are_told(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("api.known_documents._MOST_KNOWN", 3)
+    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    kb_id = await fill(database, 6)
+    *_, changed, shown = await ids_of(database, kb_id)
+    async with ProgressFeeds(database).follow(kb_id) as follower:
+        assert follower is not None
+        await touch(database, col(Document.id) == changed, status="paused")
+        await told(follower, 1)
+        follower.shown.add(shown)
+        await anyio.sleep(0.2)
+        await erase(database, changed, shown)
+        assert await gone(follower, 2) == {changed, shown}
+
+
+async def test_end_of_a_document_is_told_to_those_who_read_it(database: Database):
+    kb_id = await fill(database, 3)
+    secret, open_, other = await ids_of(database, kb_id)
+    async with unit_of_work(database) as work:
+        stranger = Person((await add_user(work)).id)
+        await mark_narrowed(work, kb_id)
+    await touch(database, col(Document.id) == secret, restricted=True)
+    async with ProgressFeeds(database).follow(kb_id) as follower:
+        assert follower is not None
+        assert follower.base is not None
+        owner = ProgressView(database, Person(follower.base.owner_id), follower)
+        view = ProgressView(database, stranger, follower)
+        await view.begin(follower.base)
+        await erase(database, secret)
+        # Something else is news first, when it is in no list any more.
+        follower.news.set()
+        assert not (await view.take()).removed
+        assert await _removed(view, follower, other, database) == [other]
+        await erase(database, open_)
+        await follower.news.wait()
+        assert (await owner.take()).removed == [open_]
+
+
+async def _removed(
+    view: ProgressView, follower: Follower, document_id: str, database: Database
+) -> list[str]:
+    """All that a view tells as removed until this document, which is erased now, is told."""
+    await erase(database, document_id)
+    found: list[str] = []
+    with anyio.fail_after(30):
+        while document_id not in found:
+            await follower.news.wait()
+            found += (await view.take()).removed
+    return found

@@ -104,6 +104,18 @@ def test_stream_begins_with_a_snapshot_and_tells_each_change(user: Api, kb: str)
         eventually(lambda: stream.named("end") == [{"reason": "access"}], seconds=60)
 
 
+def test_stream_tells_of_each_document_that_is_deleted(user: Api, kb: str):
+    ids = [user.ingest(kb, f"{number}.md", SHORT + str(number)) for number in range(6)]
+    with streaming(user, f"/knowledge-bases/{kb}/progress/stream") as stream:
+        eventually(lambda: stream.named("snapshot"))
+        for document_id in ids:
+            user.delete(f"/knowledge-bases/{kb}/documents/{document_id}")
+            removed = {"id": document_id}
+            eventually(lambda: removed in stream.named("removed"), seconds=30)  # noqa: B023 - called within the round
+        assert [one["id"] for one in stream.named("removed")] == ids
+        eventually(lambda: stream.named("progress")[-1]["total"] == 0)
+
+
 def test_stream_that_is_to_end_when_all_is_quiet_does(user: Api, kb: str):
     ids = [user.upload(kb, f"{number}.md", SHORT + str(number)) for number in range(3)]
     path = f"/knowledge-bases/{kb}/progress?until_quiet=true"
@@ -112,6 +124,20 @@ def test_stream_that_is_to_end_when_all_is_quiet_does(user: Api, kb: str):
     assert stream.events[0][0] == "snapshot"
     assert stream.events[-1] == ("end", {"reason": "quiet"})
     assert all(user.document(kb, document_id)["status"] == "completed" for document_id in ids)
+
+
+def test_stream_that_is_to_end_when_all_is_quiet_does_where_all_is_paused(user: Api, kb: str):
+    user.post(f"/knowledge-bases/{kb}/pause")
+    user.upload(kb, "waiting.md", SHORT)
+    path = f"/knowledge-bases/{kb}/progress/stream?until_quiet=true"
+    with streaming(user, path) as stream:
+        eventually(lambda: stream.ended, seconds=30)
+    (snapshot,) = stream.named("snapshot")
+    assert (snapshot["progress"]["paused"], snapshot["progress"]["counts"]) == (
+        True,
+        {"pending": 1},
+    )
+    assert stream.events[-1] == ("end", {"reason": "quiet"})
 
 
 def test_many_may_look_at_once_and_the_api_goes_on(user: Api, kb: str, server: Server):
