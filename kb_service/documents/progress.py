@@ -4,16 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, case, func
+from sqlalchemy import ColumnElement, and_, func, or_
 from sqlalchemy import select as select_columns
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.database.types import utc_now
+from kb_service.documents.pace import Backlog, Work, seconds_left
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.readers import Reader, readable, sees_all
 
 _PACE_WINDOW = timedelta(seconds=60)
+_MOST_LOOKED_AT = 500
 _OPEN = (DocumentStatus.PENDING, DocumentStatus.PROCESSING)
 
 _NOTHING = {
@@ -96,8 +98,8 @@ class Progress:
     Args:
         counts: documents by status; a status that none has is left out.
         percent: of all its documents that need no more work, in percent.
-        eta_seconds: until none waits or is in work, at the pace of the last minute; None when
-            nobody can tell.
+        eta_seconds: until none waits or is in work, at the pace of the last minute's documents;
+            None when nobody can tell, and where all that is open is paused.
         paused: whether the knowledge base is.
         changed_at: when one of its documents changed last.
     """
@@ -116,77 +118,98 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Group:
-    """The documents of one status; ``recent`` are those that were completed lately."""
+    """The documents of one status."""
 
     status: str
     count: int
     progress: int
     size: int
-    recent_size: int
-    recent_since: datetime | None
     changed_at: datetime
 
 
-_NONE = _Group("", 0, 0, 0, 0, None, datetime.min.replace(tzinfo=UTC))
+_NONE = _Group("", 0, 0, 0, datetime.min.replace(tzinfo=UTC))
 
 
 async def summarise(
     session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
 ) -> Progress:
-    """How far what somebody reads of a knowledge base is, in one statement."""
-    now = utc_now()
-    mine = [] if sees_all(knowledge_base, reader) else [readable(reader)]
-    groups = await _groups(session, knowledge_base.id, now - _PACE_WINDOW, mine)
+    """How far what somebody reads of a knowledge base is."""
+    conditions = [
+        col(Document.knowledge_base_id) == knowledge_base.id,
+        col(Document.deleted_at).is_(None),
+        *([] if sees_all(knowledge_base, reader) else [readable(reader)]),
+    ]
+    groups = await _groups(session, conditions)
     total = sum(group.count for group in groups.values())
     in_work = groups.get(DocumentStatus.PROCESSING, _NONE)
-    open_bytes = in_work.size + groups.get(DocumentStatus.PENDING, _NONE).size
-    unfinished = sum(groups.get(one, _NONE).count for one in (*_OPEN, DocumentStatus.PAUSED))
-    done = groups.get(DocumentStatus.COMPLETED, _NONE)
-    pace = _pace(now, done.recent_size, done.recent_since)
+    waiting = groups.get(DocumentStatus.PENDING, _NONE)
+    is_open = bool(in_work.count or waiting.count)
+    unfinished = in_work.count + waiting.count + groups.get(DocumentStatus.PAUSED, _NONE).count
+    eta = None if unfinished else 0
+    if is_open and not knowledge_base.paused:
+        left = seconds_left(*await _work(session, conditions, in_work, waiting))
+        eta = None if left is None else round(left)
     return Progress(
         counts={group.status: group.count for group in groups.values()},
         percent=(100 * (total - unfinished) + in_work.progress) // total if total else 100,
-        eta_seconds=round(open_bytes / pace) if pace else None if open_bytes else 0,
+        eta_seconds=eta,
         paused=knowledge_base.paused,
         changed_at=max((group.changed_at for group in groups.values()), default=None),
     )
 
 
 async def _groups(
-    session: AsyncSession,
-    knowledge_base_id: str,
-    recently: datetime,
-    conditions: Sequence[ColumnElement[bool]],
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]]
 ) -> dict[str, _Group]:
-    is_recent = col(Document.completed_at) >= recently
-    bytes_ = col(Document.file_size)
     query = (
         select_columns(
             col(Document.status),
             func.count(),
             func.sum(col(Document.progress)),
-            func.sum(bytes_),
-            func.sum(case((is_recent, bytes_), else_=0)),
-            func.min(case((is_recent, col(Document.started_at)))),
+            func.sum(col(Document.file_size)),
             func.max(col(Document.updated_at)),
         )
-        .where(
-            col(Document.knowledge_base_id) == knowledge_base_id,
-            col(Document.deleted_at).is_(None),
-            *conditions,
-        )
+        .where(*conditions)
         .group_by(col(Document.status))
     )
     rows = (await (await session.connection()).execute(query)).all()
     return {
-        status: _Group(status, count, int(progress), int(size), int(recent), since, changed)
-        for status, count, progress, size, recent, since, changed in rows
+        status: _Group(status, count, int(progress), int(size), changed)
+        for status, count, progress, size, changed in rows
     }
 
 
-def _pace(now: datetime, finished_bytes: int, since: datetime | None) -> float:
-    """Bytes a second, lately."""
-    if since is None or not finished_bytes:
-        return 0.0
-    window = min(_PACE_WINDOW, max(now - since, timedelta(seconds=1)))
-    return finished_bytes / window.total_seconds()
+async def _work(
+    session: AsyncSession,
+    conditions: Sequence[ColumnElement[bool]],
+    in_work: _Group,
+    waiting: _Group,
+) -> tuple[list[Work], Backlog]:
+    """What was done lately of a knowledge base's documents, and what is open beside it."""
+    now = utc_now()
+    status, size = col(Document.status), col(Document.file_size)
+    since, until = col(Document.started_at), col(Document.completed_at)
+    is_measured = and_(
+        status == DocumentStatus.PROCESSING.value,
+        col(Document.stage) == DocumentStage.EMBEDDING.value,
+        col(Document.progress).between(1, 99),
+    )
+    is_recent = and_(status == DocumentStatus.COMPLETED.value, until >= now - _PACE_WINDOW)
+    query = (
+        select_columns(status, size, col(Document.progress), since, until)
+        .where(*conditions, since.is_not(None), or_(is_measured, is_recent))
+        # Those in work first: none of them may be left out.
+        .order_by(status.desc(), until.desc())
+        .limit(_MOST_LOOKED_AT)
+    )
+    rows = (await (await session.connection()).execute(query)).all()
+    done: list[Work] = []
+    count, open_size = in_work.count + waiting.count, in_work.size + waiting.size
+    for state, bytes_, progress, began, ended in rows:
+        if state == DocumentStatus.COMPLETED:
+            done.append(Work(bytes_, 100, began, ended))
+        else:
+            done.append(Work(bytes_, progress, began, now))
+            count, open_size = count - 1, open_size - bytes_
+    # Between the two statements one more may have been taken up.
+    return done, Backlog(max(0, count), max(0, open_size))
