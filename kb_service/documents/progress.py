@@ -42,6 +42,13 @@ KNOWLEDGE_BASE_PAUSED = {
     "next_action": "Resume the knowledge base when it should go on",
     "next_action_zh": "需要继续时请恢复该知识库的处理",
 }
+CANCELLED = {
+    "reason": "cancelled",
+    "message": "The processing of the document was cancelled",
+    "message_zh": "文档的处理已被取消",
+    "next_action": "Retry it, or upload the file again",
+    "next_action_zh": "请重试该文档，或重新上传文件",
+}
 
 
 def why_waiting(document: Document, *, base_paused: bool) -> Mapping[str, str] | None:
@@ -49,6 +56,8 @@ def why_waiting(document: Document, *, base_paused: bool) -> Mapping[str, str] |
     match DocumentStatus(document.status):
         case DocumentStatus.PAUSED:
             return PAUSED
+        case DocumentStatus.CANCELLED:
+            return CANCELLED
         case DocumentStatus.PENDING:
             return KNOWLEDGE_BASE_PAUSED if base_paused else document.failure or QUEUED
         case _:

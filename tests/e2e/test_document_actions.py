@@ -75,11 +75,14 @@ def test_cancelled_first_upload_leaves_nothing_searchable(user: Api, kb: str, se
     at_work(user, kb, document_id)
     row = act(user, kb, document_id, "cancel")
     assert (row["status"], row["searchable"]) == ("cancelled", False)
+    assert (row["waiting"]["reason"], row["failure"]) == ("cancelled", None)
+    assert all(row["waiting"].values())
     assert user.search(kb, "sentence") == []
     eventually(lambda: server.points(document_id=document_id) == 0, what="no point is left")
     assert act(user, kb, document_id, "cancel")["status"] == "cancelled"
     again = act(user, kb, document_id, "retry")
     assert (again["status"], again["revision"]) == ("pending", 2)
+    assert again["waiting"]["reason"] == "queued"
     assert user.wait(kb, document_id, seconds=120)["status"] == "completed"
     check_consistent(server, kb)
 
