@@ -216,9 +216,9 @@ async def _work(
     count, open_size = in_work.count + waiting.count, in_work.size + waiting.size
     for state, bytes_, progress, began, ended in rows:
         if state == DocumentStatus.COMPLETED:
-            done.append(Work(bytes_, 100, began, ended))
+            done.append(Work(bytes_, 100, began or now, ended or now))
         else:
-            done.append(Work(bytes_, progress, began, now))
+            done.append(Work(bytes_, progress, began or now, now))
             count, open_size = count - 1, open_size - bytes_
     # Between the two statements one more may have been taken up.
     return done, Backlog(max(0, count), max(0, open_size))
