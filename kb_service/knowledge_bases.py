@@ -1,6 +1,6 @@
 """Knowledge bases: who may see which, and their settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -47,7 +47,8 @@ class KnowledgeBaseDraft:
     """What a caller may set; None leaves a field as it is, or at its default on creation.
 
     Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are the choices
-    of ``RetrievalOptions`` that searches make where a request leaves them open.
+    of ``RetrievalOptions`` that searches make where a request leaves them open: those that it
+    does not name stay as they are, and None takes one back.
     """
 
     name: str | None = None
@@ -146,7 +147,7 @@ async def create(
         splitter=splitting.splitter,
         chunk_size=splitting.chunk_size,
         chunk_overlap=splitting.chunk_overlap,
-        retrieval=draft.retrieval or {},
+        retrieval=_merged({}, draft.retrieval or {}),
         is_public=bool(draft.is_public),
         enabled=draft.enabled is not False,
     )
@@ -332,7 +333,7 @@ async def change(
     if draft.description is not None:
         knowledge_base.description = draft.description
     if draft.retrieval is not None:
-        knowledge_base.retrieval = draft.retrieval
+        knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
         note_public(work, knowledge_base, ACTS)
@@ -341,6 +342,11 @@ async def change(
     knowledge_base.updated_at = utc_now()
     work.session.add(knowledge_base)
     return knowledge_base
+
+
+def _merged(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**present, **wanted}
+    return {name: value for name, value in both.items() if value is not None}
 
 
 def _chosen(new: _Value | None, present: _Value) -> _Value:

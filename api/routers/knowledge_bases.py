@@ -75,14 +75,15 @@ class ChangeBody(Body):
     chunk_size: int | None = Field(default=None, description="Tokens per chunk, 32 to 2000")
     chunk_overlap: int | None = Field(default=None, description="Tokens, at most half a chunk")
     retrieval: RetrievalOptions | None = Field(
-        default=None, description="What searches do where a request does not say; replaced whole"
+        default=None,
+        description="What searches do where a request does not say; a null resets a choice",
     )
     is_public: bool | None = None
     enabled: bool | None = None
 
     def draft(self) -> KnowledgeBaseDraft:
         """The same in the domain's terms."""
-        retrieval = None if self.retrieval is None else self.retrieval.given()
+        retrieval = None if self.retrieval is None else self.retrieval.said()
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 
 

@@ -58,6 +58,10 @@ class RetrievalOptions(Exact):
         names = RetrievalOptions.model_fields.keys()
         return self.model_dump(mode="json", include=set(names), exclude_none=True)
 
+    def said(self) -> dict[str, Any]:
+        """What the caller wrote, JSON-ready: a None takes a choice back, what is absent stays."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
 
 class RetrievalRequest(BaseModel):
     """A retrieval with every choice made: run again on the same data, it gives the same answer.

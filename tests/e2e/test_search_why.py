@@ -64,10 +64,24 @@ def test_knowledge_base_sets_what_a_search_leaves_open(user: Api, kb: str):
     user.put(f"/knowledge-bases/{kb}", {"retrieval": {"score_threshold": 1}})
     assert user.search(kb, "harbour of dogs") == []
     assert user.get(f"/knowledge-bases/{kb}")["retrieval"]["score_threshold"] == 1
-    user.put(f"/knowledge-bases/{kb}", {"retrieval": {}})
+    user.put(f"/knowledge-bases/{kb}", {"retrieval": {"top_k": None, "score_threshold": None}})
     assert len(user.search(kb, "cat dog train")) == 3
     created = user.post("/knowledge-bases", {"name": unique(), "retrieval": {"neighbours": 2}})
     assert created["retrieval"]["neighbours"] == 2
+
+
+def test_search_defaults_that_are_left_out_stay(user: Api):
+    kb = user.create_kb(retrieval={"top_k": 3, "score_threshold": 0.2, "rerank": None})
+
+    def change(**retrieval: object) -> dict[str, object]:
+        answer = user.put(f"/knowledge-bases/{kb}", {"retrieval": retrieval})
+        return {name: value for name, value in answer["retrieval"].items() if value is not None}
+
+    both = {"top_k": 3, "score_threshold": 0.2}
+    assert change(neighbours=1) == {**both, "neighbours": 1}
+    assert change() == {**both, "neighbours": 1}
+    assert change(top_k=None, neighbours=0) == {"score_threshold": 0.2, "neighbours": 0}
+    assert user.put(f"/knowledge-bases/{kb}", {"retrieval": None})["retrieval"]["neighbours"] == 0
 
 
 @one_shape
