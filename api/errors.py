@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.envelope import ErrorBody
+from api.validation_problems import field_of, words_of
 from core.errors import AgentexError, ErrorCode, RejectedRunInput
 from core.logging import get_logger
 
@@ -86,16 +87,16 @@ def _answer_known(request: Request, error: Exception) -> JSONResponse:
 
 
 def _answer_invalid(request: Request, error: Exception) -> JSONResponse:
-    problems = cast(Sequence[dict[str, object]], cast(RequestValidationError, error).errors())
-    first = problems[0]
+    invalid = cast(RequestValidationError, error)
+    first = cast(Sequence[dict[str, object]], invalid.errors())[0]
     if first["type"] == "json_invalid":
         return error_response(ErrorCode.MALFORMED_JSON, language=_language(request))
-    location = cast(tuple[str | int, ...], first["loc"])
-    field = ".".join(str(part) for part in location[1:]) or str(location[0])
+    (place, *_) = cast(tuple[str | int, ...], first["loc"])
+    field = field_of(first, invalid.body)
     code = ErrorCode.INVALID_REQUEST
-    if location[0] == "query" and field in {"page", "page_size", "sort_by", "sort_order"}:
+    if place == "query" and field in {"page", "page_size", "sort_by", "sort_order"}:
         code = ErrorCode.INVALID_PAGINATION
-    details: dict[str, object] = {"field": field, "error": str(first["msg"])}
+    details: dict[str, object] = {"field": field, "error": words_of(first)}
     return error_response(code, details, language=_language(request))
 
 

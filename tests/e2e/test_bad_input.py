@@ -56,6 +56,40 @@ def test_body_of_another_type_or_shape_is_refused(someone: Api):
         someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
 
 
+LOW, HIGH = "must not be empty", "Input should have at most {} characters"
+KB = "/knowledge-bases/none"
+
+
+@one_shape
+@pytest.mark.parametrize(
+    ("path", "body", "field", "error"),
+    [
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": {}}}},
+         "filters.metadata.year", "needs one of gt, gte, lt, lte"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": {"bool": 1}}}},
+         "filters.metadata.year.bool", "Extra inputs are not permitted"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": [[1]]}}},
+         "filters.metadata.year", "Input should be an object"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"": 1}}}, "filters.metadata", LOW),
+        (f"{KB}/search", {"query": "x", "filters": {"name": ""}}, "filters.name", LOW),
+        (f"{KB}/search", {"query": "a\x00"}, "query", "must not contain the character NUL"),
+        (f"{KB}/search", {"queries": "x"}, "query", "Field required"),
+        (f"{KB}/search?page=1", [], "body", "Input should be an object"),
+        (f"{KB}/documents/bulk", {"action": "retry"}, "body", "send either document_ids or status"),
+        (f"{KB}/documents/bulk", {"action": "retry", "document_ids": []}, "document_ids", LOW),
+        (f"{KB}/documents/bulk", {"action": "retry", "document_ids": ["a", "b" * 65]},
+         "document_ids.1", HIGH.format(64)),
+        ("/users/me/api-keys", {"name": ""}, "name", LOW),
+        ("/knowledge-bases", {"name": "x" * 201}, "name", HIGH.format(200)),
+    ],
+)  # fmt: skip
+def test_refusal_names_the_field_and_the_rule_as_the_request_spells_them(
+    someone: Api, path: str, body: object, field: str, error: str
+):
+    details = someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+    assert details == {"field": field, "error": error}
+
+
 @one_shape
 def test_packed_body_is_not_unpacked(someone: Api):
     headers = {**JSON, "Content-Encoding": "gzip"}
