@@ -129,13 +129,7 @@ def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord
 def explain_failure(document: DocumentRecord, language: Language) -> str:
     """Why a document failed or rests and what helps, in a language."""
     failure = document.failure or document.waiting
-    if failure is None:
-        return document.status
-    pair, stop = (failure.message, failure.next_action), ". "
-    if language is Language.ZH and failure.message_zh:
-        pair, stop = (failure.message_zh, failure.next_action_zh), "。"
-    sentences = [part.rstrip(" .。") for part in pair if part]
-    return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or failure.reason
+    return document.status if failure is None else failure.explain(language)
 
 
 @client_command(app)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from cli.messages import Language, Message
+from cli.records import FailureRecord
 from core.errors import AgentexError, ErrorCode
 
 # A server that drains or does not answer: try again later, nothing is wrong with the request.
@@ -64,7 +65,13 @@ class ServerRefused(Exception):
         self.code, self.message, self.details = code, message, dict(details)
 
     def explain(self, language: Language) -> str:
-        """The server's sentence, which came in the asked-for language, its facts and its advice."""
+        """The server's sentence, which came in the asked-for language, its facts and its advice.
+
+        A file that can't be read is told as a failed document is.
+        """
+        failure = _failure_in(self.details)
+        if failure is not None:
+            return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
         said = self._said()
         return f"{said}\n{advice}" if advice else said
@@ -79,6 +86,15 @@ class ServerRefused(Exception):
             if name not in _NO_FACTS and isinstance(value, str | int | float) and value != ""
         ]
         return f"{self.message} ({', '.join(facts)})" if facts else self.message
+
+
+def _failure_in(details: Mapping[str, JsonValue]) -> FailureRecord | None:
+    if not details.get("message") or not details.get("message_zh"):
+        return None
+    try:
+        return FailureRecord.model_validate(details)
+    except ValidationError:
+        return None
 
 
 Problem = CommandFailed | ServerRefused

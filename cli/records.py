@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from cli.messages import Language
+
 JsonObject = dict[str, JsonValue]
 
 
@@ -71,6 +73,14 @@ class FailureRecord(Record):
     next_action: str = ""
     message_zh: str = ""
     next_action_zh: str = ""
+
+    def explain(self, language: Language) -> str:
+        """What is wrong and what helps, in a language."""
+        pair, stop = (self.message, self.next_action), ". "
+        if language is Language.ZH and self.message_zh:
+            pair, stop = (self.message_zh, self.next_action_zh), "。"
+        sentences = [part.rstrip(" .。") for part in pair if part]
+        return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or self.reason
 
 
 # Why a document waits whose knowledge base a person has paused.

@@ -46,7 +46,12 @@ def test_what_can_not_be_cut_is_said(kb: str, tmp_path: Path):
     broken.write_bytes(b"%PDF-1.7\n1 0 obj\n<<")
     said = preview(kb, broken)
     assert said.code != 0
-    assert "No text can be read from this file" in said.err
+    assert "The file is damaged or incomplete. Open the file" in " ".join(said.err.split())
+    assert "corrupt_file" not in said.err
+    zh = "".join(preview(kb, broken, "--lang", "zh").err.split())
+    assert "文件已损坏或不完整。请用原程序打开并重新保存文件，然后上传新的副本。" in zh
+    assert "corrupt_file" not in zh
+    assert preview(kb, broken, "--json").json["details"]["reason"] == "corrupt_file"
     assert "by_moon" not in preview(kb, broken, "--splitter", "by_moon").out
     assert "splitter: Use one of" in preview(kb, broken, "--splitter", "by_moon").err
     missing = preview(kb, tmp_path / "missing.md")
