@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
-from cli import messages
+from cli import ingest_messages, messages
 from cli.client import ApiClient
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.files import Found, LeftOut, find_files
@@ -32,6 +32,7 @@ _COUNTS = {
     State.WAITING: messages.COUNT_OPEN,
     State.UPLOADING: messages.COUNT_OPEN,
 }
+_OUTCOMES = {"replaced": ingest_messages.REPLACED, "retried": ingest_messages.RETRIED}
 
 
 def ingest(
@@ -165,9 +166,10 @@ class Report:
             if counts[label]:
                 self._output.print(f"  {counts[label]:>6} {self._output.render(label)}")
         self._show_reasons()
-        replaced = sum(item.outcome == "replaced" for item in self._items)
-        if replaced:
-            say(messages.REPLACED, count=replaced)
+        outcomes = Counter(item.outcome for item in self._items)
+        for outcome, words in _OUTCOMES.items():
+            if outcomes[outcome]:
+                say(words, count=outcomes[outcome])
         if interrupted:
             say(messages.INTERRUPTED)
         elif counts[messages.COUNT_COMPLETED] and self._output.screen.is_terminal:

@@ -178,9 +178,6 @@ COUNT_SKIPPED = Message("skipped", "已跳过")
 COUNT_FAILED = Message("failed", "失败")
 COUNT_OPEN = Message("not done yet", "未完成")
 AND_MORE = Message("and {count} more", "另有 {count} 个")
-REPLACED = Message(
-    "{count} documents were replaced by their new versions.", "已用新版本替换 {count} 个文档。"
-)
 INTERRUPTED = Message(
     "Interrupted. The same command goes on where it stopped.", "已中断。再次运行同一命令即可继续。"
 )

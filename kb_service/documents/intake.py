@@ -33,11 +33,16 @@ class OnConflict(StrEnum):
 
 
 class UploadOutcome(StrEnum):
-    """What became of an upload."""
+    """What became of an upload.
+
+    ``RETRIED``: the same bytes over a document that failed or was cancelled; it is processed once
+    more.
+    """
 
     CREATED = "created"
     UNCHANGED = "unchanged"
     REPLACED = "replaced"
+    RETRIED = "retried"
 
 
 @dataclass(frozen=True)
@@ -205,12 +210,14 @@ class _Desk:
     def _replaced(self, present: Document, upload: Upload) -> Intake:
         given_up = 0 if _keeps_its_file(present) else present.file_size
         self._spend(upload.file.size - given_up)
+        is_same = present.sha256 == upload.file.sha256
+        outcome = UploadOutcome.RETRIED if is_same else UploadOutcome.REPLACED
         spare = _replace_file(present, upload)
         # New bytes are to be found soon, also while a re-index makes the old ones anew.
         present.generation = self.turn.generation
         present.updated_at = self.now
         begin_revision(self.work, present)
-        return Intake(present, UploadOutcome.REPLACED, spare)
+        return Intake(present, outcome, spare)
 
     def _spend(self, bytes_: int) -> None:
         if self.allowance is not None:

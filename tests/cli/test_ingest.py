@@ -95,8 +95,13 @@ def test_ingest_sends_a_failed_document_again_in_place_of_the_old(
 ):
     server.fails = {"a.md"}
     agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
+    again = agentex("ingest", str(manual / "a.md"), "--kb", "Docs", "--lang", "zh")
+    assert "已重试 1 个此前失败或已取消的文档。" in again.out
     server.fails = set()
-    assert agentex("ingest", str(manual / "a.md"), "--kb", "Docs").code == 0
+    said = agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
+    assert said.code == 0
+    assert "1 documents that had failed or been cancelled were tried again." in said.out
+    assert "replaced" not in said.out
     assert [document["status"] for document in server.documents.values()] == ["completed"]
 
 

@@ -102,7 +102,7 @@ def test_same_bytes_start_a_failed_document_anew(user: Api, kb: str, server: Ser
     answer = user.put_file(kb, "a.pdf", content)
     assert (answer["id"], answer["outcome"], answer["status"]) == (
         document_id,
-        "replaced",
+        "retried",
         "pending",
     )
     assert user.wait(kb, document_id)["status"] == "failed"

@@ -149,8 +149,10 @@ class AnyOrder(RuleBasedStateMachine):
             self.ids.append(row.id)
         else:
             # The same bytes set going again what was cancelled.
-            same = before == (row.id, version) and row.id not in self.cancelled
-            assert outcome is (UploadOutcome.UNCHANGED if same else UploadOutcome.REPLACED)
+            again = row.id in self.cancelled
+            same = UploadOutcome.RETRIED if again else UploadOutcome.UNCHANGED
+            is_same = before == (row.id, version)
+            assert outcome is (same if is_same else UploadOutcome.REPLACED)
         self.cancelled.discard(row.id)
         self.wanted[name] = (row.id, version)
 

@@ -1,0 +1,11 @@
+"""What ``agentex ingest`` says became of documents that were there, in English and Chinese."""
+
+from cli.messages import Message
+
+REPLACED = Message(
+    "{count} documents were replaced by their new versions.", "已用新版本替换 {count} 个文档。"
+)
+RETRIED = Message(
+    "{count} documents that had failed or been cancelled were tried again.",
+    "已重试 {count} 个此前失败或已取消的文档。",
+)
