@@ -16,6 +16,8 @@ from cli.records import Hit, JsonObject, Reason, SearchAnswer
 from cli.search_filters import read_filters
 from core.errors import InvalidRequest
 
+_LEGS = ("dense", "sparse")
+
 KnowledgeBasesOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,7 +116,7 @@ async def _explain_absence(
         )
     if not answer.dense_used:
         output.say(search_messages.LEG_UNUSED)
-    for leg, position in (("dense", answer.dense), ("sparse", answer.sparse)):
+    for leg, position in zip(_LEGS, (answer.dense, answer.sparse), strict=True):
         if position is None:
             if leg == "sparse" or answer.dense_used:
                 output.say(messages.LEG_NONE, leg=leg)
@@ -170,6 +172,9 @@ def _show(output: Output, number: int, hit: Hit) -> None:
         for text in part.strip().splitlines():
             output.print(f"   {text}", style)
     for leg, value in (hit.legs or {}).items():
+        # Of the other figures, one that is empty was not made: without a reranker no relevance.
+        if value is None and leg not in _LEGS:
+            continue
         output.print(f"   {_explain(output, leg, value)}", "dim")
     output.print("")
 

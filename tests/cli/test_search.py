@@ -21,6 +21,7 @@ def test_search_explains_each_leg_when_asked(agentex: Agentex):
     assert "dense: rank 1, score 0.5" in said.out
     assert "sparse: not found" in said.out
     assert "fused: 0.25" in said.out
+    assert "relevance" not in said.out, "no reranker judged it"
 
 
 def test_search_asks_one_knowledge_base_several_or_all(agentex: Agentex, server: Contract):
