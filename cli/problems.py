@@ -78,6 +78,8 @@ class ServerRefused(Exception):
 
     def _said(self) -> str:
         field, error = self.details.get("field"), self.details.get("error")
+        if language is Language.ZH:
+            error = self.details.get("error_zh") or error
         if error:
             return f"{self.message} ({field}: {error})" if field else f"{self.message} ({error})"
         facts = [

@@ -53,6 +53,7 @@ class BulkItem(Shape):
     document_id: str
     outcome: ActionOutcome
     error: str | None
+    error_zh: str | None
 
 
 class BulkAnswer(Shape):
@@ -114,21 +115,23 @@ async def act_on_documents(
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     ids, more = await _wanted(work, principal, base, body)
     outcomes = await documents.act_on_many(work, principal, body.action, base.id, ids)
-    refusal = documents.ACTIONS[body.action].refusal
-    items = [
-        BulkItem(
-            document_id=id_,
-            outcome=outcome,
-            error=refusal if outcome is ActionOutcome.REFUSED else None,
-        )
-        for id_, outcome in outcomes.items()
-    ]
+    items = [_item(body.action, id_, outcome) for id_, outcome in outcomes.items()]
     counts = {
         outcome.value: count
         for outcome in ActionOutcome
         if (count := sum(one is outcome for one in outcomes.values()))
     }
     return Envelope(data=BulkAnswer(items=items, counts=counts, more=more))
+
+
+def _item(name: ActionName, document_id: str, outcome: ActionOutcome) -> BulkItem:
+    is_refused, action = outcome is ActionOutcome.REFUSED, documents.ACTIONS[name]
+    return BulkItem(
+        document_id=document_id,
+        outcome=outcome,
+        error=action.refusal if is_refused else None,
+        error_zh=action.refusal_zh if is_refused else None,
+    )
 
 
 async def _wanted(

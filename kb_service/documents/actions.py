@@ -63,12 +63,14 @@ class DocumentAction:
         begins: statuses that it can be done in.
         settled: statuses in which it is done already, so that doing it again changes nothing.
         refusal: what a caller hears in any other status.
+        refusal_zh: the same in Chinese.
     """
 
     apply: Callable[[UnitOfWork, Document], None]
     begins: frozenset[DocumentStatus]
     settled: frozenset[DocumentStatus] = frozenset()
     refusal: str = ""
+    refusal_zh: str = ""
 
 
 class ActionName(StrEnum):
@@ -88,23 +90,27 @@ ACTIONS: dict[ActionName, DocumentAction] = {
         begins=_AT_WORK,
         settled=frozenset({DocumentStatus.PAUSED}),
         refusal="Only a document that waits or is processed can be paused",
+        refusal_zh="只有等待处理或正在处理的文档可以暂停",
     ),
     ActionName.RESUME: DocumentAction(
         _resume,
         begins=frozenset({DocumentStatus.PAUSED}),
         settled=_AT_WORK,
         refusal="Only a paused document can be resumed",
+        refusal_zh="只有已暂停的文档可以恢复处理",
     ),
     ActionName.CANCEL: DocumentAction(
         _cancel,
         begins=_AT_WORK | {DocumentStatus.PAUSED},
         settled=frozenset({DocumentStatus.CANCELLED}),
         refusal="Only a document that waits, is processed or is paused can be cancelled",
+        refusal_zh="只有等待处理、正在处理或已暂停的文档可以取消处理",
     ),
     ActionName.RETRY: DocumentAction(
         begin_revision,
         begins=frozenset({DocumentStatus.FAILED, DocumentStatus.CANCELLED}),
         refusal="Only a failed or cancelled document can be retried",
+        refusal_zh="只有失败或已取消的文档可以重试",
     ),
 }
 
@@ -146,7 +152,8 @@ async def act(
     if not rows:
         raise DocumentNotFound
     if await perform(work, name, rows[0]) is ActionOutcome.REFUSED:
-        raise Conflict(field="status", error=ACTIONS[name].refusal)
+        action = ACTIONS[name]
+        raise Conflict(field="status", error=action.refusal, error_zh=action.refusal_zh)
     return rows[0]
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from cli import messages
-from cli.messages import Message
+from cli.messages import Language, Message
+from cli.problems import ServerRefused
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -91,3 +92,10 @@ def test_each_message_has_the_same_placeholders_in_both_languages(name: str, mes
     assert fields(message.en) == fields(message.zh), name
     assert message.en, json.dumps(name)
     assert message.zh
+
+
+def test_a_reason_that_came_in_chinese_is_told_in_chinese():
+    details = {"field": "status", "error": "Only a paused document", "error_zh": "只有已暂停的文档"}
+    refusal = ServerRefused(40901, "资源冲突", details)
+    assert refusal.explain(Language.ZH) == "资源冲突 (status: 只有已暂停的文档)"
+    assert refusal.explain(Language.EN) == "资源冲突 (status: Only a paused document)"

@@ -107,7 +107,10 @@ def test_cancelled_replacement_keeps_what_was_searchable(user: Api, kb: str, ser
 def test_what_a_status_does_not_allow_is_refused(user: Api, kb: str, action: str, status: str):
     document_id = user.ingest(kb, "a.md", SHORT)
     path = f"/knowledge-bases/{kb}/documents/{document_id}/{action}"
-    assert user.refused(ErrorCode.CONFLICT, "POST", path)["field"] == "status"
+    details = user.refused(ErrorCode.CONFLICT, "POST", path)
+    assert details["field"] == "status"
+    assert details["error"].startswith("Only a ")
+    assert details["error_zh"].startswith("只有")
     assert user.document(kb, document_id)["status"] == status
 
 
@@ -125,7 +128,12 @@ def test_many_at_once_says_for_each_what_happened(user: Api, kb: str):
         "nobody": "not_found",
     }
     assert answer["counts"] == {"done": 1, "refused": 1, "not_found": 2}
-    assert [item["error"] for item in answer["items"] if item["error"]]
+    words = {item["document_id"]: (item["error"], item["error_zh"]) for item in answer["items"]}
+    assert words.pop(good) == (
+        "Only a failed or cancelled document can be retried",
+        "只有失败或已取消的文档可以重试",
+    )
+    assert set(words.values()) == {(None, None)}
     assert user.wait(kb, bad)["revision"] == 2
 
 
