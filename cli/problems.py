@@ -73,10 +73,10 @@ class ServerRefused(Exception):
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        said = self._said()
+        said = self._said(language)
         return f"{said}\n{advice}" if advice else said
 
-    def _said(self) -> str:
+    def _said(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")
         if language is Language.ZH:
             error = self.details.get("error_zh") or error

@@ -7,7 +7,7 @@ from sqlalchemy import Text, cast
 from sqlmodel import col, or_, select
 
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, EmbeddingModelNotServed, EmbeddingsUnavailable, ErrorCode
+from core.errors import AgentexError, ErrorCode
 from core.logging import get_logger
 from ingestion.workbench import Workbench
 from kb_service import generations, questions, reindexing
@@ -16,6 +16,7 @@ from kb_service.models import KnowledgeBase
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
 from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.unsearched import MODEL_ERRORS
 from kb_service.vector_index.protocol import index_scope
 
 log = get_logger(__name__)
@@ -74,7 +75,7 @@ async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuesti
     searcher = Searcher(bench.database, bench.spaces, max_query_characters=longest)
     try:
         present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
-    except (EmbeddingsUnavailable, EmbeddingModelNotServed) as error:
+    except MODEL_ERRORS as error:
         if not _leaves_its_model(row):
             raise
         # What can't be searched can't be lost, and to leave this model is the remedy.

@@ -9,15 +9,15 @@ from kb_service.models import KnowledgeBase
 MOST_LOSS = 0.02
 """Recall at 5 that new settings may lose and still come into force without a person's word."""
 
+_NO_USABLE_ANSWER = {
+    "reason": "embeddings_unavailable",
+    "message": "The saved questions were not compared: the endpoint of the embedding model "
+    "before gave no usable answer",
+    "next_action": "Nothing: what can't be searched can't be lost",
+    "message_zh": "未能对比已保存的问题：原嵌入模型的服务没有给出可用的结果",
+    "next_action_zh": "无需操作：无法搜索的内容不会因此丢失",
+}
 _MISSING = {
-    ErrorCode.EMBEDDINGS_UNAVAILABLE: {
-        "reason": "embeddings_unavailable",
-        "message": "The saved questions were not compared: the endpoint of the embedding model "
-        "before gave no usable answer",
-        "next_action": "Nothing: what can't be searched can't be lost",
-        "message_zh": "未能对比已保存的问题：原嵌入模型的服务没有给出可用的结果",
-        "next_action_zh": "无需操作：无法搜索的内容不会因此丢失",
-    },
     ErrorCode.EMBEDDING_MODEL_NOT_SERVED: {
         "reason": "embedding_model_not_served",
         "message": "The saved questions were not compared: the embedding model before is not "
@@ -59,12 +59,11 @@ def note_recall(
         knowledge_base: locked.
         number: the generation that was measured.
         recall: the figures of both generations; None: they can't be compared.
-        missing: then what asking the settings before ended with, ``EMBEDDINGS_UNAVAILABLE`` or
-            ``EMBEDDING_MODEL_NOT_SERVED``.
+        missing: then what asking the settings before ended with.
     """
     target = knowledge_base.target
     if target is not None and target["generation"] == number:
-        words = None if missing is None else _MISSING[missing]
+        words = None if missing is None else _MISSING.get(missing, _NO_USABLE_ANSWER)
         knowledge_base.target = {**target, "recall": recall, "recall_missing": words}
         work.session.add(knowledge_base)
 

@@ -225,7 +225,7 @@ def test_status_tells_what_a_re_index_waits_for(user: Api, dying: EmbeddingServe
     waiting = eventually(
         lambda: state(user, kb_id)["waiting"], seconds=90, what="the status says why"
     )
-    assert waiting["reason"] == "service_unavailable"
+    assert waiting["reason"] == "embedding_endpoint_unavailable"
     assert waiting["message"] != waiting["message_zh"] != ""
     assert state(user, kb_id)["state"] == "running"
     dying.is_down = False
