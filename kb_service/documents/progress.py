@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_
+from sqlalchemy import ColumnElement, and_, case, func, or_
 from sqlalchemy import select as select_columns
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -170,11 +170,13 @@ async def summarise(
 async def _groups(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]]
 ) -> dict[str, _Group]:
+    # What is read page by page says so, too, and begins anew with the next stage.
+    is_embedded = col(Document.stage).in_((DocumentStage.EMBEDDING.value, DocumentStage.DONE.value))
     query = (
         select_columns(
             col(Document.status),
             func.count(),
-            func.sum(col(Document.progress)),
+            func.sum(case((is_embedded, col(Document.progress)), else_=0)),
             func.sum(col(Document.file_size)),
             func.max(col(Document.updated_at)),
         )

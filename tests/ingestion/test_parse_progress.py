@@ -12,6 +12,8 @@ from ingestion.parsers.progress import followed, told_to
 from ingestion.taking import take
 from ingestion.workbench import Workbench
 from kb_service import documents
+from kb_service.models import KnowledgeBase
+from kb_service.readers import EVERYTHING
 from tests.fixtures.stored import reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -55,6 +57,10 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     row = await reread(bench.database, document.id)
     assert (row.stage, row.progress) == ("parsing", 40)
     assert documents.eta_seconds(row) is not None
+    async with bench.database.reading() as session:
+        base = await session.get_one(KnowledgeBase, row.knowledge_base_id)
+        # It begins anew with the next stage: of the knowledge base, nothing is done by that.
+        assert (await documents.summarise(session, EVERYTHING, base)).percent == 0
 
     async def is_down(*_: object, **__: object) -> bool:
         raise VectorIndexUnavailable
