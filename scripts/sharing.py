@@ -1,8 +1,10 @@
-"""A pytest plugin: two processes share the test files, one from the front, one from the back.
+"""A pytest plugin: processes share the test files, one from the front, one from the back, one between.
 
-They take whole files until none is left, so that both end at about the same time whatever is
+They take whole files until none is left, so that all end at about the same time whatever is
 added, and what a file needs for all its tests is made once. What starts servers stands at the
-ends, so that neither starts those of the other: HTTP in front; faults and indexing behind.
+ends, so that nobody starts those of another: HTTP in front; faults and indexing behind. Much of
+what stands there is waiting for servers, which leaves a third process time for what stands
+between, where most of it is computing.
 """
 
 import contextlib
@@ -19,38 +21,38 @@ _BETWEEN = 1
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that name the meeting place and the end to begin at."""
     group = parser.getgroup("sharing the test files with another process")
-    group.addoption("--share", metavar="FOLDER", help="empty at the start; both must name it")
-    group.addoption("--share-from", choices=("front", "back"), default="front")
+    group.addoption("--share", metavar="FOLDER", help="empty at the start; all must name it")
+    group.addoption("--share-from", choices=("front", "back", "middle"), default="front")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Let the two read the files from different ends.
+    """Let them read the files from different ends.
 
     Reading them takes each half a minute, most of it to compile them with their assertions. When
     they meet, each finds what the other one has compiled.
     """
     report = yield
-    if isinstance(collector, pytest.Dir) and _is_backward(collector.config):
+    if isinstance(collector, pytest.Dir) and _begins_at(collector.config) == "back":
         report.result = report.result and report.result[::-1]
     return report
 
 
-def _is_backward(config: pytest.Config) -> bool:
-    return config.getoption("share") is not None and config.getoption("share_from") == "back"
+def _begins_at(config: pytest.Config) -> str | None:
+    return config.getoption("share_from") if config.getoption("share") is not None else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run the files that the other process has not taken, as pytest's own loop would."""
+    """Run the files that no other process has taken, as pytest's own loop would."""
     folder: str | None = session.config.getoption("share")
     if folder is None or session.testsfailed or session.config.option.collectonly:
-        # What can't be collected fails both.
+        # What can't be collected fails all.
         return None
-    backward = _is_backward(session.config)
-    items = _taken(_files(session.items, backward=backward), Path(folder))
+    start = _begins_at(session.config)
+    items = _taken(_files(session.items, start), Path(folder))
     item = next(items, None)
     while item is not None:
         # Which fixtures end with a test follows from the one after it.
@@ -64,13 +66,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-def _files(items: list[pytest.Item], *, backward: bool) -> list[list[pytest.Item]]:
+def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item]]:
     """The tests of each file, in the order in which this process asks for them."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    # Whoever goes backward has read them so.
-    paths = sorted(files, key=_rank, reverse=backward)
+    if start == "middle":
+        # Those at the ends are left to who has their servers.
+        paths = [path for path in files if _rank(path) == _BETWEEN]
+    else:
+        # Whoever goes backward has read them so.
+        paths = sorted(files, key=_rank, reverse=start == "back")
     return [files[path] for path in paths]
 
 
@@ -80,7 +86,7 @@ def _rank(path: Path) -> int:
 
 def _taken(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
     for file in files:
-        # The two may be in a different order, so none ends at the first that is not free.
+        # Each has an order of its own, so none ends at the first that is not free.
         with contextlib.suppress(FileExistsError):
             (folder / hashlib.sha256(bytes(file[0].path)).hexdigest()).touch(exist_ok=False)
             yield from file

@@ -1,8 +1,8 @@
 """Runs the tests: ``python -m scripts.suite [PYTEST ARGUMENTS]``.
 
-Without arguments, and where there are two cores, two pytest processes share the suite
-(``scripts/sharing.py``): most of a test's time is one core at work. Each has Redis, PostgreSQL and
-servers of its own. Their lines come as they are said; what they have to say at the end comes one
+Without arguments, and where there are two cores, three pytest processes share the suite
+(``scripts/sharing.py``): most of a test's time is one core at work, and a quarter of two processes'
+time is spent on waiting. Each has Redis, PostgreSQL and servers of its own. Their lines come as they are said; what they have to say at the end comes one
 after the other.
 """
 
@@ -40,23 +40,24 @@ def main() -> int:
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "compiled"))
         share = str(Path(folder, "taken"))
         Path(share).mkdir()
-        return run_side_by_side({"1": _part("1", share, "front"), "2": _part("2", share, "back")})
+        parts = {"1": "front", "2": "back", "3": "middle"}
+        return run_side_by_side({name: _part(name, share, start) for name, start in parts.items()})
 
 
-def _part(name: str, folder: str, end: str) -> list[str]:
+def _part(name: str, folder: str, start: str) -> list[str]:
     color = "yes" if sys.stdout.isatty() else "no"
     options = (f"--color={color}", "-o", f"cache_dir=.pytest_cache/{name}")
-    return [*_WITH_SERVICES, *_PYTEST, *options, *sharing(folder, end)]
+    return [*_WITH_SERVICES, *_PYTEST, *options, *sharing(folder, start)]
 
 
-def sharing(folder: str, end: str) -> tuple[str, ...]:
-    """The options of a pytest process that shares its files with another one.
+def sharing(folder: str, start: str) -> tuple[str, ...]:
+    """The options of a pytest process that shares its files with others.
 
     Args:
-        folder: where both note what they have taken; empty.
-        end: ``front`` or ``back``, of the list of files.
+        folder: where all note what they have taken; empty.
+        start: ``front`` or ``back`` of the list of files, or its ``middle``, where it stays.
     """
-    return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={end}")
+    return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={start}")
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""What ``make test`` does: two pytest processes side by side, one outcome."""
+"""What ``make test`` does: pytest processes side by side, one outcome."""
 
 import json
 import os
@@ -164,3 +164,25 @@ def test_files_are_shared_until_both_meet_and_each_is_run_once(tmp_path: Path):
     assert runs == ["test_e", "test_d", "test_c", "first", "test_b"], out
     assert out.splitlines()[-1].startswith("front: 3 passed"), out
     assert "back: 6 passed" in out.splitlines()[-1]
+
+
+def test_third_process_takes_what_stands_between_and_leaves_the_ends(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    meeting.mkdir()
+    for part in ("core", "e2e", "faults", "skills"):
+        (folder / part).mkdir(parents=True)
+        (folder / part / f"test_{part}.py").write_text(GOOD)
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider", "-v")
+    pytest_alone = [sys.executable, "-m", "pytest", *alone, "-p", "no:randomly", str(folder)]
+
+    def runs(start: str) -> str:
+        command = [*pytest_alone, *sharing(str(meeting), start)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    ran = {start: runs(start) for start in ("middle", "front", "back")}
+    passed = {
+        start: [part for part in ("core", "e2e", "faults", "skills") if f"test_{part}.py::" in out]
+        for start, out in ran.items()
+    }
+    # One after the other here: the first to come after it finds only the ends.
+    assert passed == {"middle": ["core", "skills"], "front": ["e2e", "faults"], "back": []}
