@@ -31,11 +31,11 @@ def test_malformed_json_is_401_before_authentication_and_40002_after(
     path = "/knowledge-bases"
     options: dict[str, Any] = {"content": content, "headers": JSON}
     server.api().refused(ErrorCode.NOT_AUTHENTICATED, "POST", path, **options)
-    before = server.count("knowledge_base")
+    before = server.count("knowledge_base", owner_id=someone.user_id)
     answer = someone.request("POST", path, **options)
     expected = ErrorCode.MALFORMED_JSON if content else ErrorCode.INVALID_REQUEST
     check_error(answer, expected)
-    assert server.count("knowledge_base") == before
+    assert server.count("knowledge_base", owner_id=someone.user_id) == before
 
 
 @one_shape
