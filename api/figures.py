@@ -97,7 +97,7 @@ class SystemFigures:
 
     async def _count(self) -> Figures:
         # Whatever may take long is asked before a connection of the database is held.
-        points = await _known(self._points)
+        points = await _known(self._spaces.count)
         vector_bytes = await _known(lambda: self._vector_bytes(points))
         depth = await _known(lambda: queue_depth(self._redis))
         workers = await _known(lambda: living_workers(self._redis))
@@ -131,9 +131,6 @@ class SystemFigures:
         file = Path(self._database.engine.url.database or "")
         parts = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
         return await anyio.to_thread.run_sync(lambda: sum(map(_size, parts)))
-
-    async def _points(self) -> int:
-        return sum([await space.index.count() for space in self._spaces.values()])
 
     async def _vector_bytes(self, points: int | None) -> int | None:
         if self._settings.qdrant_url is None:

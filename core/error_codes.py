@@ -364,6 +364,11 @@ class ErrorCode(IntEnum):
         "The embedding endpoint gave no usable answer",
         "嵌入服务没有给出可用的结果",
     )
+    EMBEDDING_MODEL_UNUSABLE = (
+        50208,
+        "The engine could not load this knowledge base's embedding model",
+        "引擎未能加载该知识库的嵌入模型",
+    )
     RERANKER_UNAVAILABLE = 50230, "The reranker did not answer", "重排序服务未响应"
     MCP_UNAVAILABLE = 50290, "The MCP server can't be used", "MCP 服务器不可用"
     MCP_RESULT_TOO_LARGE = 50291, "The MCP server's answer is too large", "MCP 服务器的响应过大"

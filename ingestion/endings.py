@@ -6,20 +6,14 @@ from datetime import timedelta
 from core.database.clock import database_now
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
-    EmbeddingModelNotServed,
-    EmbeddingsRefused,
-    EmbeddingsUnavailable,
-    ErrorCode,
-    InvalidVector,
-)
+from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVector
 from core.logging import get_logger
 from ingestion.parsers.failure import ParseFailure
 from ingestion.workbench import Workbench
 from kb_service import documents, leases
 from kb_service.leases import Lease
 from kb_service.models import Document, DocumentStatus
+from kb_service.outages import outage_of
 
 log = get_logger(__name__)
 
@@ -29,31 +23,6 @@ _OUTAGE_TRIES = 100
 _LONGEST_PAUSE = timedelta(seconds=60)
 _SET_ASIDE = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
 
-_OUTAGE = {
-    "reason": "service_unavailable",
-    "message": "A part of the server is not available at the moment",
-    "next_action": "Nothing: the document is tried again by itself",
-    "message_zh": "服务器的某个部分暂时不可用",
-    "next_action_zh": "无需操作：系统会自动重试",
-}
-_MODEL_NOT_CONFIGURED = {
-    "reason": "embedding_model_not_configured",
-    "message": "The embedding model {model} is not configured on the server any more",
-    "next_action": "Ask your operator to configure {model} again in AGENTEX_EMBEDDING_MODELS, "
-    "or re-index the knowledge base with another model",
-    "message_zh": "服务器不再配置嵌入模型 {model}",
-    "next_action_zh": "请联系管理员在 AGENTEX_EMBEDDING_MODELS 中重新配置 {model}，"
-    "或换用其他模型为知识库重建索引",
-}
-_ENDPOINT_UNAVAILABLE = {
-    "reason": "embedding_endpoint_unavailable",
-    "message": "The endpoint of the embedding model {model} gives no usable answer",
-    "next_action": "The document is tried again by itself; if this lasts, ask your operator to "
-    "check the endpoint",
-    "message_zh": "嵌入模型 {model} 的接口没有给出可用的结果",
-    "next_action_zh": "系统会自动重试；若持续如此，请联系管理员检查该接口",
-}
-_OUTAGES = {words["reason"] for words in (_OUTAGE, _MODEL_NOT_CONFIGURED, _ENDPOINT_UNAVAILABLE)}
 POISON = {
     "reason": "poison",
     "message": "Processing stopped the worker several times",
@@ -180,10 +149,8 @@ async def clear_document(bench: Workbench, document_id: str) -> None:
 
 
 async def _remove_points(bench: Workbench, document_id: str, revisions: list[int]) -> None:
-    if not revisions:
-        return
-    for space in bench.spaces.values():
-        await space.index.delete_documents([document_id], revisions=revisions)
+    if revisions:
+        await bench.spaces.delete_documents([document_id], revisions=revisions)
 
 
 async def fail_untried(bench: Workbench, lease: Lease) -> bool:
@@ -240,21 +207,8 @@ async def _end_parse_failure(bench: Workbench, lease: Lease, failure: ParseFailu
 
 
 def _tries(document: Document) -> int:
-    """How often in a row a missing service stopped this document."""
-    failure = document.failure or {}
-    return int(failure.get("tries", "0")) if failure.get("reason") in _OUTAGES else 0
-
-
-def _words_of_outage(error: Exception) -> dict[str, str]:
-    """What is away, in words for the document's owner."""
-    match error:
-        case EmbeddingModelNotServed():
-            words = _MODEL_NOT_CONFIGURED
-        case EmbeddingsUnavailable():
-            words = _ENDPOINT_UNAVAILABLE
-        case _:
-            return _OUTAGE
-    return {key: text.format(model=error.details["model"]) for key, text in words.items()}
+    """How often in a row something that is away stopped this document."""
+    return int((document.failure or {}).get("tries", "0"))
 
 
 async def _wait_for_service(
@@ -262,7 +216,7 @@ async def _wait_for_service(
 ) -> bool:
     tries = _tries(document) + 1
     log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
-    words = {**_words_of_outage(error), "tries": str(tries)}
+    words = {**outage_of(error).words, "tries": str(tries)}
     if tries >= _OUTAGE_TRIES:
         return await fail(bench, lease, words)
     pause = min(timedelta(seconds=2 ** min(tries, 6)), _LONGEST_PAUSE)

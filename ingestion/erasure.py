@@ -40,8 +40,7 @@ async def erase_document(bench: Workbench, document_id: str) -> None:
             return
         condemned += await _condemned(bench, *_beside(document_id), limit=_DOCUMENTS_AT_ONCE - 1)
         ids = [each.document_id for each in condemned]
-        for space in bench.spaces.values():
-            await space.index.delete_documents(ids)
+        await bench.spaces.delete_documents(ids)
         await _erase_files_and_rows(bench, condemned[:1])
         for start in range(1, len(condemned), _BESIDE_AT_ONCE):
             await _try_erase_beside(bench, condemned[start : start + _BESIDE_AT_ONCE])
@@ -79,9 +78,8 @@ async def erase_knowledge_base(bench: Workbench, knowledge_base_id: str) -> None
     # Before their points go: nobody writes any more of those that are free now.
     mine = col(Document.knowledge_base_id) == knowledge_base_id
     condemned = await _condemned(bench, mine)
-    for space in bench.spaces.values():
-        for number in range(1, row.last_generation + 1):
-            await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
+    for number in range(1, row.last_generation + 1):
+        await bench.spaces.delete_knowledge_base(index_scope(knowledge_base_id, number))
     for start in range(0, len(condemned), _DOCUMENTS_AT_ONCE):
         await _erase_files_and_rows(bench, condemned[start : start + _DOCUMENTS_AT_ONCE])
     async with unit_of_work(bench.database) as work:

@@ -246,8 +246,7 @@ async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
     """Remove the points and files that the new revision made superfluous."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
-        for space in bench.spaces.values():
-            await space.index.delete_documents([document.id], revisions=gone)
+        await bench.spaces.delete_documents([document.id], revisions=gone)
     if not flip.is_shadow:
         for key in document.superseded_keys:
             await bench.store.delete(key)

@@ -1,6 +1,7 @@
 """Brings the queue, the index and the files back in line with SQL, whatever was lost."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sqlalchemy import case
@@ -10,7 +11,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from core.database.clock import database_now
 from core.database.types import is_id, utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.endings import WORKER_LOST, clear_document
 from ingestion.workbench import Workbench
@@ -122,9 +123,11 @@ class OrphanSweep:
         Returns:
             How many documents' points and how many files were removed.
         """
-        indexed = [
-            (space.index, await space.index.documents()) for space in self._bench.spaces.values()
-        ]
+        indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
+        for space in self._bench.spaces.values():
+            # One that the engine could not open waits for its sweep; the others don't.
+            with suppress(EmbeddingModelUnusable):
+                indexed.append((space.index, await space.index.documents()))
         stored = set(await self._bench.store.keys())
         async with self._bench.database.reading() as session:
             shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}

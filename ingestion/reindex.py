@@ -1,5 +1,6 @@
 """Lets re-indexes go on, cuts them over when they are done, and clears away what they left."""
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -7,16 +8,16 @@ from sqlalchemy import Text, cast
 from sqlmodel import col, or_, select
 
 from core.database.unit_of_work import unit_of_work
-from core.errors import AgentexError, ErrorCode
+from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.workbench import Workbench
 from kb_service import generations, questions, reindexing
 from kb_service.evaluation.measure import SavedQuestion, asking, evaluate, saved
 from kb_service.models import KnowledgeBase
+from kb_service.outages import MODEL_ERRORS, Outage, outage_of_model
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
 from kb_service.retrieval.search import Searcher
-from kb_service.retrieval.unsearched import MODEL_ERRORS
 from kb_service.vector_index.protocol import index_scope
 
 log = get_logger(__name__)
@@ -79,7 +80,9 @@ async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuesti
         if not _leaves_its_model(row):
             raise
         # What can't be searched can't be lost, and to leave this model is the remedy.
-        await _note(bench, row, None, missing=error.code)
+        missing = outage_of_model(error, row.embedding_model)
+        log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
+        await _note(bench, row, None, missing=missing)
         return
     target = (await evaluate(asking(searcher, EVERYTHING, row, shadow=True), asked)).quality
     figures = {"questions": len(asked), "present": vars(present), "target": vars(target)}
@@ -96,11 +99,9 @@ async def _note(
     row: KnowledgeBase,
     recall: dict[str, Any] | None,
     *,
-    missing: ErrorCode | None = None,
+    missing: Outage | None = None,
 ) -> None:
     number = (row.target or {}).get("generation", 0)
-    if missing is not None:
-        log.warning("reindex.not_compared", knowledge_base_id=row.id, code=int(missing))
     async with unit_of_work(bench.database) as work:
         locked = await reindexing.lock(work.session, row.id)
         if locked is not None:
@@ -130,9 +131,10 @@ async def _close_way_back(bench: Workbench, row: KnowledgeBase) -> KnowledgeBase
 
 async def _clear(bench: Workbench, knowledge_base_id: str, number: int, model: str) -> None:
     space = bench.spaces.get(model)
-    # The points of a model that is not served any more are out of reach.
+    # The points of a model that is not served any more, or not loaded, are out of reach.
     if space is not None:
-        await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
+        with suppress(EmbeddingModelUnusable):
+            await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
     more = True
     while more:
         async with unit_of_work(bench.database) as work:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from core.errors import (
     AgentexError,
+    EmbeddingModelUnusable,
     EngineUnavailable,
     ErrorCode,
     InvalidRequest,
@@ -41,6 +42,7 @@ _LIFE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05
 
 _ERRORS: tuple[type[AgentexError], ...] = (
+    EmbeddingModelUnusable,
     EngineUnavailable,
     InvalidVector,
     RequestTooLarge,

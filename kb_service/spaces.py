@@ -1,12 +1,13 @@
 """Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
 
-from core.errors import EmbeddingModelNotServed
+from core.errors import EmbeddingModelNotServed, EmbeddingModelUnusable
 from core.settings import Settings
 from kb_service.embeddings.catalogue import EmbeddingModel, served
 from kb_service.embeddings.open import counter_of, open_encoder, open_endpoint_encoder
@@ -98,6 +99,43 @@ class Spaces(Mapping[str, EmbeddingSpace]):
         if space is None:
             raise EmbeddingModelNotServed(model=model, served=list(self))
         return space
+
+    async def count(self) -> int:
+        """The points of all indexes but of those that the engine could not open.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        total = 0
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                total += await space.index.count()
+        return total
+
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
+    ) -> None:
+        """Delete points of documents in every index; see ``VectorIndex.delete_documents``.
+
+        One that the engine could not open must not keep anybody's documents from going: when it
+        can be opened again, the sweep takes away what no row knows.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                await space.index.delete_documents(document_ids, revisions=revisions)
+
+    async def delete_knowledge_base(self, scope: str) -> None:
+        """Delete all points of an index scope in every index, likewise.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                await space.index.delete_knowledge_base(scope)
 
     async def close(self) -> None:
         """Close every index and the HTTP client; the engine's client is its maker's to close."""

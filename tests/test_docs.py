@@ -34,7 +34,13 @@ NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_RED
 PIPELINE_REASONS = {
     "poison",
     "service_unavailable",
+    "engine_unavailable",
+    "vector_index_unavailable",
+    "object_store_unavailable",
+    "database_unavailable",
+    "storage_full",
     "embedding_model_not_configured",
+    "embedding_model_not_loaded",
     "embedding_endpoint_unavailable",
     "embedding_model_misfit",
     "embedding_refused",

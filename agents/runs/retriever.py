@@ -68,6 +68,7 @@ class KnowledgeBaseRetriever:
             VectorIndexUnavailable: the index did not answer.
             EngineUnavailable: the encoder did not answer.
             EmbeddingModelNotServed: none can be searched: the model is not there any more.
+            EmbeddingModelUnusable: none can be searched: the engine could not load the model.
             EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
             DatabaseUnavailable: the database did not answer.
         """

@@ -75,8 +75,8 @@ async def _engine(services: Services) -> str:
 
 
 async def _vector_index(services: Services) -> str:
-    counts = [await space.index.count() for space in services.spaces.values()]
-    return "; ".join([f"{sum(counts)} points", *(await _remarks(services))])
+    points = await services.spaces.count()
+    return "; ".join([f"{points} points", *(await _remarks(services))])
 
 
 async def _remarks(services: Services) -> list[str]:

@@ -58,6 +58,12 @@ class EmbeddingModelNotServed(AgentexError):
     code = ErrorCode.EMBEDDING_MODEL_NOT_SERVED
 
 
+class EmbeddingModelUnusable(AgentexError):
+    """The engine runs, but could not load a model or open its index; the details say why."""
+
+    code = ErrorCode.EMBEDDING_MODEL_UNUSABLE
+
+
 class RerankerUnavailable(AgentexError):
     """The rerank endpoint did not answer, or not in its protocol; searches go on without it."""
 

@@ -11,7 +11,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
-from core.errors import EngineUnavailable
+from core.errors import EmbeddingModelUnusable
 from kb_service.embeddings.catalogue import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
@@ -32,7 +32,7 @@ class TorchEncoder:
         downloads: whether a model named, not lying in a folder, may be fetched.
 
     Raises:
-        EngineUnavailable: it can't be loaded, or its vectors have another length.
+        EmbeddingModelUnusable: it can't be loaded, or its vectors have another length.
     """
 
     # Nobody knows how large the model is.
@@ -46,7 +46,7 @@ class TorchEncoder:
         self._transformer = _load(model, bf16=bf16, downloads=downloads)
         dimension = self._transformer.get_embedding_dimension()
         if dimension != model.dimension:
-            raise EngineUnavailable(
+            raise EmbeddingModelUnusable(
                 reason=f"{model.name} makes {dimension} numbers, the settings say {model.dimension}"
             )
         self._tokenizer = _unbounded(self._transformer)
@@ -125,5 +125,6 @@ def _load(model: EmbeddingModel, *, bf16: bool, downloads: bool) -> SentenceTran
         )
     # Whatever is wrong with somebody's model must not end the engine that runs another one.
     except Exception as error:
-        raise EngineUnavailable(reason=f"{model.name} can't be loaded from {place}") from error
+        reason = f"{model.name} can't be loaded from {place}"
+        raise EmbeddingModelUnusable(reason=reason) from error
     return transformer.eval()

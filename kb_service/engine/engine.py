@@ -239,10 +239,7 @@ class Engine:
     def _encoders(self) -> list[EncoderHealth]:
         if self._holdings is None:
             return []
-        failures = {
-            model: str(error.details.get("reason"))
-            for model, error in self._holdings.failures.items()
-        }
+        failures = self._holdings.failures
         return [
             EncoderHealth(
                 model=model,

@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass, field
 
-from core.errors import AgentexError, InvalidRequest, VectorIndexUnavailable
+from core.errors import AgentexError, EmbeddingModelUnusable, InvalidRequest, VectorIndexUnavailable
 from kb_service.embeddings.local import LocalEncoder
 from kb_service.vector_index.home import ShardHome
 from kb_service.vector_index.shard import Shard
 
 # All of them are compared with a question in five milliseconds.
 _POINTS_SCANNED_AT_ONCE = 50_000
+_REMEDY = {
+    "next_action": "Ask your operator to mend the model or its entry in AGENTEX_EMBEDDING_MODELS "
+    "and to restart the server, or re-index the knowledge base with another model",
+    "next_action_zh": "请联系管理员修复该模型或其在 AGENTEX_EMBEDDING_MODELS 中的配置并重启服务器，"
+    "或换用其他模型为知识库重建索引",
+}
 
 
 @dataclass(frozen=True)
@@ -25,30 +31,31 @@ class Holdings:
     encoders: dict[str, LocalEncoder]
     shards: dict[str, Shard]
     homes: dict[str, ShardHome] = field(default_factory=dict[str, ShardHome])
-    failures: dict[str, AgentexError] = field(default_factory=dict[str, AgentexError])
+    failures: dict[str, str] = field(default_factory=dict[str, str])
 
     def encoder(self, model: str) -> LocalEncoder:
         """The encoder of a model.
 
         Raises:
-            EngineUnavailable: it could not be loaded.
+            EmbeddingModelUnusable: it could not be loaded.
             InvalidRequest: the engine runs none of this name.
         """
         encoder = self.encoders.get(model)
         if encoder is None:
-            raise self.failures.get(model, InvalidRequest("model", "the engine runs another model"))
+            raise self._failure(model) or InvalidRequest("model", "the engine runs another model")
         return encoder
 
     def shard(self, model: str) -> Shard:
         """The shard of a model.
 
         Raises:
-            VectorIndexUnavailable: it could not be opened, or the engine keeps none of this name.
+            EmbeddingModelUnusable: it could not be opened.
+            VectorIndexUnavailable: the engine keeps none of this name.
         """
         shard = self.shards.get(model)
         if shard is None:
             reason = "the engine keeps no vectors of this model"
-            raise self.failures.get(model, VectorIndexUnavailable(reason=reason))
+            raise self._failure(model) or VectorIndexUnavailable(reason=reason)
         return shard
 
     def answers_soon(self, model: str) -> bool:
@@ -62,3 +69,10 @@ class Holdings:
         """Flush and close every shard."""
         for shard in self.shards.values():
             shard.close()
+
+    def _failure(self, model: str) -> AgentexError | None:
+        """What who asks for a model that was left out is told; the others can be used."""
+        reason = self.failures.get(model)
+        if reason is None:
+            return None
+        return EmbeddingModelUnusable(model=model, reason=reason, **_REMEDY)

@@ -3,8 +3,9 @@
 import gc
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
-from core.errors import AgentexError
+from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT, EmbeddingModel, served
@@ -72,6 +73,10 @@ def _load_encoder(holdings: Holdings, settings: Settings, model: EmbeddingModel)
 
 
 def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
+    folder = model.source.path if model.source is not None else None
+    if folder is not None and not _holds_model(folder.expanduser()):
+        reason = f"{model.name} can't be loaded from {folder}: no model lies there"
+        raise EmbeddingModelUnusable(reason=reason)
     # Imported by name, only where a model needs it: torch takes seconds and 300 MB.
     module = import_module("kb_service.embeddings.sentence_transformer")
     return module.TorchEncoder(
@@ -82,6 +87,11 @@ def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
     )
 
 
+def _holds_model(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("modules.json", "config.json"))
+
+
 def _leave_out(holdings: Holdings, model: EmbeddingModel, error: AgentexError) -> None:
-    _log.error("engine.model_left_out", model=model.name, reason=error.details.get("reason"))
-    holdings.failures.setdefault(model.name, error)
+    reason = str(error.details.get("reason"))
+    _log.error("engine.model_left_out", model=model.name, reason=reason)
+    holdings.failures.setdefault(model.name, reason)

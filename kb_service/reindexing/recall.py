@@ -3,30 +3,11 @@
 from typing import Any
 
 from core.database.unit_of_work import UnitOfWork
-from core.errors import ErrorCode
 from kb_service.models import KnowledgeBase
+from kb_service.outages import Outage
 
 MOST_LOSS = 0.02
 """Recall at 5 that new settings may lose and still come into force without a person's word."""
-
-_NO_USABLE_ANSWER = {
-    "reason": "embeddings_unavailable",
-    "message": "The saved questions were not compared: the endpoint of the embedding model "
-    "before gave no usable answer",
-    "next_action": "Nothing: what can't be searched can't be lost",
-    "message_zh": "未能对比已保存的问题：原嵌入模型的服务没有给出可用的结果",
-    "next_action_zh": "无需操作：无法搜索的内容不会因此丢失",
-}
-_MISSING = {
-    ErrorCode.EMBEDDING_MODEL_NOT_SERVED: {
-        "reason": "embedding_model_not_served",
-        "message": "The saved questions were not compared: the embedding model before is not "
-        "configured on the server any more",
-        "next_action": "Nothing: what can't be searched can't be lost",
-        "message_zh": "未能对比已保存的问题：服务器已不再配置原嵌入模型",
-        "next_action_zh": "无需操作：无法搜索的内容不会因此丢失",
-    },
-}
 
 
 def is_measured(knowledge_base: KnowledgeBase) -> bool:
@@ -50,7 +31,7 @@ def note_recall(
     number: int,
     recall: dict[str, Any] | None,
     *,
-    missing: ErrorCode | None = None,
+    missing: Outage | None = None,
 ) -> None:
     """Keep what was measured, or why nothing could be, if the re-index is still the one that was.
 
@@ -59,13 +40,23 @@ def note_recall(
         knowledge_base: locked.
         number: the generation that was measured.
         recall: the figures of both generations; None: they can't be compared.
-        missing: then what asking the settings before ended with.
+        missing: then what is wrong with the embedding model of the settings before.
     """
     target = knowledge_base.target
     if target is not None and target["generation"] == number:
-        words = None if missing is None else _MISSING.get(missing, _NO_USABLE_ANSWER)
+        words = None if missing is None else _not_compared(missing).words
         knowledge_base.target = {**target, "recall": recall, "recall_missing": words}
         work.session.add(knowledge_base)
+
+
+def _not_compared(outage: Outage) -> Outage:
+    return Outage(
+        outage.reason,
+        f"The saved questions were not compared. {outage.message}",
+        f"未能对比已保存的问题。{outage.message_zh}",
+        "Nothing: what can't be searched can't be lost",
+        "无需操作：无法搜索的内容不会因此丢失",
+    )
 
 
 def measured(options: dict[str, Any] | None) -> dict[str, Any]:

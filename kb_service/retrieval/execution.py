@@ -13,6 +13,7 @@ from core.database.reads import Reads
 from core.errors import AgentexError, RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase
+from kb_service.outages import MODEL_ERRORS
 from kb_service.retrieval.candidates import (
     Answer,
     Candidates,
@@ -33,7 +34,7 @@ from kb_service.retrieval.rerank import RERANK_DEPTH, RankedHit, rerank, unreran
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import Dropped, SearchResult
-from kb_service.retrieval.unsearched import MODEL_ERRORS, Unsearched
+from kb_service.retrieval.unsearched import Unsearched
 from kb_service.retrieval.vouching import Scope, matching_documents
 from kb_service.spaces import Spaces
 from kb_service.vector_index.protocol import index_scope

@@ -99,6 +99,7 @@ class Searcher:
             VectorIndexUnavailable: the index did not answer: never an empty result instead.
             EngineUnavailable: the encoder did not answer.
             EmbeddingModelNotServed: none can be searched: the model is not there any more.
+            EmbeddingModelUnusable: none can be searched: the engine could not load the model.
             EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
             EmbeddingsRefused: none can be searched: the endpoint does not take the query.
             InvalidVector: none can be searched: the model's vectors are not those of the settings.

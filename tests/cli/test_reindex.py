@@ -105,5 +105,5 @@ def test_what_a_re_index_waits_for_and_could_not_compare_is_said(
     run_here("kb", "reindex", kb_id, "--model", "words")
     eventually(lambda: state(owner, kb_id)["waiting"], seconds=90, what="the status says why")
     said = run_here("kb", "reindex", kb_id, "status")
-    assert "The endpoint of the embedding model words gives no usable answer" in said.out
+    assert "The endpoint of the embedding model words gave no usable answer" in said.out
     owner.post(f"/knowledge-bases/{kb_id}/reindex/cancel")

@@ -163,3 +163,42 @@ def test_document_that_waits_for_the_endpoint_says_so(user: Api, away: Switch):
     assert "words" in document["failure"]["message_zh"]
     away(False)
     assert user.wait(kb_id, document_id)["status"] == "completed"
+
+
+def test_model_that_the_engine_could_not_load_stops_only_its_own_knowledge_bases(
+    modelled: Server, user: Api, agentex: Command
+):
+    lost = user.create_kb(name=unique("Library"), embedding_model="lost")
+    document_id = user.upload(lost, "zebra.md", ZEBRA)
+    local = user.create_kb()
+    user.ingest(local, "lion.md", LION)
+    for body in ({}, {"filters": {"name": "*.md"}}, {"knowledge_base_ids": [lost, local]}):
+        answer = user.post("/search", {"query": "who sleeps", **body})
+        assert {hit["document_name"] for hit in answer["results"]} == {"lion.md"}
+        if "filters" in body:
+            continue
+        (warning,) = answer["warnings"]
+        assert warning["code"] == "embedding_model_not_loaded"
+        for words in (warning["message"], warning["message_zh"]):
+            assert user.get(f"/knowledge-bases/{lost}")["name"] in words
+            assert "lost" in words
+    # Alone, it says what is wrong.
+    details = user.refused(
+        ErrorCode.EMBEDDING_MODEL_UNUSABLE,
+        "POST",
+        f"/knowledge-bases/{lost}/search",
+        json={"query": "who sleeps"},
+    )
+    assert details["model"] == "lost"
+    assert "can't be loaded" in details["reason"]
+    said = agentex("who sleeps", "--kb", lost, "--lang", "zh")
+    assert said.exit_code == 1
+    assert "引擎未能加载该知识库的嵌入模型" in said.output
+    assert "请联系管理员" in said.output
+    # What waits for it says so, and the server as a whole is ready.
+    path = f"/knowledge-bases/{lost}/documents/{document_id}"
+    eventually(lambda: user.get(path)["failure"], what="the first try")
+    assert user.get(path)["failure"]["reason"] == "embedding_model_not_loaded"
+    assert "lost" in user.get(path)["failure"]["message"]
+    assert modelled.is_ready()
+    user.delete(f"/knowledge-bases/{lost}")

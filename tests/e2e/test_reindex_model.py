@@ -211,7 +211,7 @@ def test_knowledge_base_with_questions_leaves_a_model_that_does_not_answer(
     user.post(path_of(kb_id), {"embedding_model": DEFAULT.name})
     over = await_state(user, kb_id, "none")
     assert (over["present"]["embedding_model"], over["recall"]) == (DEFAULT.name, None)
-    assert over["recall_missing"]["reason"] == "embeddings_unavailable"
+    assert over["recall_missing"]["reason"] == "embedding_endpoint_unavailable"
     assert "not compared" in over["recall_missing"]["message"]
     assert "未能对比" in over["recall_missing"]["message_zh"]
     assert user.search(kb_id, "zebra 1", top_k=1)[0]["document_name"] == "zebra.md"

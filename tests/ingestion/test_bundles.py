@@ -193,7 +193,7 @@ async def test_all_wait_for_a_part_that_is_away(bench: Workbench):
     await work_on(broken, await take(broken, small[0]))
     for row in await rows(bench, small):
         assert (row.status, row.attempt, row.lease_owner) == ("pending", 0, None)
-        assert (row.failure or {})["reason"] == "service_unavailable"
+        assert (row.failure or {})["reason"] == "engine_unavailable"
         await edit(bench.database, row.id, retry_at=None)
         await ingest(bench, row.id)
         await check_whole(bench, row.id)

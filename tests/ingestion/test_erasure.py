@@ -24,6 +24,7 @@ from kb_service.object_storage.protocol import ObjectStore
 from kb_service.readers import EVERYTHING
 from kb_service.spaces import Spaces
 from kb_service.vector_index.edge import EdgeVectorIndex
+from tests.fixtures.bench import beside_unopened
 from tests.fixtures.stored import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -178,6 +179,19 @@ async def test_index_that_is_down_keeps_the_row_for_the_next_time(bench: Workben
         await erase_document(replace(bench, spaces=spaces), document.id)
     assert await bench.store.keys() == [document.storage_key]
     await erase_document(bench, document.id)
+    assert await count(bench, Document) == await bench.spaces.default.index.count() == 0
+
+
+async def test_index_that_could_not_be_opened_keeps_nobodys_documents(bench: Workbench):
+    document, other = await indexed(bench), await indexed(bench)
+    broken = beside_unopened(bench)
+    await delete(bench, document.id)
+    await erase_document(broken, document.id)
+    async with unit_of_work(bench.database) as work:
+        row = await work.session.get_one(KnowledgeBase, other.knowledge_base_id)
+        await knowledge_bases.delete(work, row)
+    await erase_knowledge_base(broken, row.id)
+    assert await bench.store.keys() == []
     assert await count(bench, Document) == await bench.spaces.default.index.count() == 0
 
 

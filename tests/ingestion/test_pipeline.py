@@ -153,7 +153,7 @@ async def test_part_that_is_down_postpones_and_spends_no_try(bench: Workbench, t
         row = await reread(bench.database, document.id)
         assert row.failure is not None
         assert (row.status, row.attempt) == ("pending", 0)
-        assert row.failure["reason"] == "service_unavailable"
+        assert row.failure["reason"] == "vector_index_unavailable"
         assert row.retry_at is not None
         waits.append(row.retry_at - utc_now())
     assert waits == sorted(waits)
@@ -178,7 +178,7 @@ async def test_engine_that_is_down_postpones(bench: Workbench, unreachable: Engi
     await ingest(replace(bench, spaces=Spaces([space])), document.id)
     row = await reread(bench.database, document.id)
     assert row.failure is not None
-    assert (row.status, row.failure["reason"]) == ("pending", "service_unavailable")
+    assert (row.status, row.failure["reason"]) == ("pending", "engine_unavailable")
 
 
 @one_database

@@ -20,6 +20,7 @@ from ingestion.workbench import Workbench
 from kb_service import documents, knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
+from tests.fixtures.bench import beside_unopened
 from tests.fixtures.stored import blocks, edit, reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -213,6 +214,15 @@ async def test_points_without_a_document_are_removed_and_others_stay(bench: Work
     assert await bench.spaces.default.index.count(document_id="stranger") == 0
     assert await bench.spaces.default.index.count(document_id=known.id) == 1
     assert await sweep.run() == (0, 0)
+
+
+async def test_index_that_could_not_be_opened_stops_no_sweep(bench: Workbench):
+    await bench.spaces.default.index.upsert([point("stranger")])
+    lost = new_id()
+    await bench.store.write(lost, blocks(b"left by a crash"))
+    sweep = OrphanSweep(beside_unopened(bench))
+    assert await sweep.run() == (1, 0)
+    assert await sweep.run() == (0, 1)
 
 
 async def test_file_without_a_row_is_removed_at_the_second_sight(bench: Workbench):

@@ -86,7 +86,7 @@ async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
     assert (report.state, report.present.embedding_model) == (State.NONE, "second")
     assert report.recall is None
     assert report.recall_missing is not None
-    assert report.recall_missing["reason"] == "embedding_model_not_served"
+    assert report.recall_missing["reason"] == "embedding_model_not_configured"
     assert await seen(only_second, kb_id)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import numpy as np
 import pytest
 
-from core.errors import EngineUnavailable, VectorIndexUnavailable
+from core.errors import EmbeddingModelUnusable
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.minilm.files import WEIGHTS
@@ -38,9 +38,15 @@ def elsewhere(name: str, dimension: int) -> dict:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory) -> Iterator[tuple[RunningEngine, Settings]]:
-    empty = tmp_path_factory.mktemp("no-model")
+    empty, broken = (tmp_path_factory.mktemp(name) for name in ("no-model", "broken-model"))
+    (broken / "config.json").write_text("{}")
     models = json.dumps(
-        [entry("same-weights", WEIGHTS), entry("wide", WEIGHTS, 768), entry("broken", empty)]
+        [
+            entry("same-weights", WEIGHTS),
+            entry("wide", WEIGHTS, 768),
+            entry("broken", broken),
+            entry("empty", empty),
+        ]
     )
     folder = tmp_path_factory.mktemp("engine")
     with running_engine(folder, AGENTEX_EMBEDDING_MODELS=models) as running:
@@ -107,10 +113,17 @@ async def test_model_that_cannot_run_harms_no_other_and_says_why(spaces, client)
     assert problems[DEFAULT.name] is None
     assert problems["same-weights"] is None
     assert problems["wide"] == "wide makes 384 numbers, the settings say 768"
-    assert problems["broken"].startswith("broken can't be loaded from ")
-    for name in ("wide", "broken"):
-        with pytest.raises(EngineUnavailable):
+    for name in ("broken", "empty"):
+        assert problems[name].startswith(f"{name} can't be loaded from ")
+    # Torch is not asked about a folder that holds none.
+    assert problems["empty"].endswith("no model lies there")
+    for name in ("wide", "broken", "empty"):
+        with pytest.raises(EmbeddingModelUnusable) as caught:
             await spaces.of(name).encoder.embed_queries(["a"])
+        assert caught.value.details["model"] == name
+        assert caught.value.details["reason"] == problems[name]
+        assert "AGENTEX_EMBEDDING_MODELS" in str(caught.value.details["next_action"])
+        assert "AGENTEX_EMBEDDING_MODELS" in str(caught.value.details["next_action_zh"])
 
 
 async def test_index_of_another_length_is_refused_and_the_others_go_on(tmp_path):
@@ -125,10 +138,13 @@ async def test_index_of_another_length_is_refused_and_the_others_go_on(tmp_path)
             if dimension == 384:
                 assert await spaces.of("changed").index.count() == 0
             else:
-                with pytest.raises(VectorIndexUnavailable) as caught:
+                with pytest.raises(EmbeddingModelUnusable) as caught:
                     await spaces.of("changed").index.count()
                 assert "was indexed with 384 numbers" in str(caught.value.details["reason"])
                 assert await spaces.default.index.count() == 0
+                assert await spaces.count() == 0
+                await spaces.delete_documents(["gone"])
+                await spaces.delete_knowledge_base("gone")
             await spaces.close()
             await client.close()
             assert running.stop() == 0

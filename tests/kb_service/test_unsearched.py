@@ -9,6 +9,7 @@ from core.database.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     EmbeddingModelNotServed,
+    EmbeddingModelUnusable,
     EmbeddingsRefused,
     EmbeddingsUnavailable,
     EngineUnavailable,
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.anyio
 AWAY = EmbeddingsUnavailable(model="other", reason="the endpoint answered HTTP 503")
 EVERY_KIND = [
     (EmbeddingModelNotServed(model="other"), "embedding_model_not_configured"),
+    (EmbeddingModelUnusable(model="other"), "embedding_model_not_loaded"),
     (AWAY, "embedding_endpoint_unavailable"),
     (EmbeddingsRefused(model="other"), "embedding_refused"),
     (InvalidVector(model="other"), "embedding_model_misfit"),

@@ -1,0 +1,143 @@
+"""What is away when something can't be done, in words for a person: one table for all who tell it."""
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.errors import (
+    AgentexError,
+    EmbeddingModelNotServed,
+    EmbeddingModelUnusable,
+    EmbeddingsRefused,
+    EmbeddingsUnavailable,
+    ErrorCode,
+    InvalidVector,
+)
+
+MODEL_ERRORS = (
+    EmbeddingModelNotServed,
+    EmbeddingModelUnusable,
+    EmbeddingsRefused,
+    EmbeddingsUnavailable,
+    InvalidVector,
+)
+"""What is wrong with one embedding model alone: knowledge bases of the others can be used."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True)
+class Outage:
+    """What is wrong, as a fact, and what to do about it while something waits for it.
+
+    Args:
+        reason: the fact's code.
+        message: the fact.
+        message_zh: the same in Chinese.
+        next_action: for whoever waits.
+        next_action_zh: the same in Chinese.
+    """
+
+    reason: str
+    message: str
+    message_zh: str
+    next_action: str = "Nothing: it is tried again by itself"
+    next_action_zh: str = "无需操作：系统会自动重试"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What rows keep and answers give."""
+        return dict(vars(self))
+
+    def of_model(self, model: str) -> "Outage":
+        """The same with the model's name in its place."""
+        return Outage(**{key: text.format(model=model) for key, text in self.words.items()})
+
+
+_OF_MODELS: Mapping[ErrorCode, Outage] = {
+    ErrorCode.EMBEDDING_MODEL_NOT_SERVED: Outage(
+        "embedding_model_not_configured",
+        "The embedding model {model} is not configured on the server",
+        "服务器未配置嵌入模型 {model}",
+        "Ask your operator to configure {model} again in AGENTEX_EMBEDDING_MODELS, or re-index "
+        "the knowledge base with another model",
+        "请联系管理员在 AGENTEX_EMBEDDING_MODELS 中重新配置 {model}，或换用其他模型为知识库重建索引",
+    ),
+    ErrorCode.EMBEDDING_MODEL_UNUSABLE: Outage(
+        "embedding_model_not_loaded",
+        "The engine could not load the embedding model {model}",
+        "引擎未能加载嵌入模型 {model}",
+        "Ask your operator to mend {model} (agentex doctor says what is wrong), or re-index the "
+        "knowledge base with another model",
+        "请联系管理员修复 {model}（原因可用 agentex doctor 查看），或换用其他模型为知识库重建索引",
+    ),
+    ErrorCode.EMBEDDINGS_UNAVAILABLE: Outage(
+        "embedding_endpoint_unavailable",
+        "The endpoint of the embedding model {model} gave no usable answer",
+        "嵌入模型 {model} 的接口没有给出可用的结果",
+        "It is tried again by itself; if this lasts, ask your operator to check the endpoint",
+        "系统会自动重试；若持续如此，请联系管理员检查该接口",
+    ),
+    ErrorCode.EMBEDDINGS_REFUSED: Outage(
+        "embedding_refused",
+        "The endpoint of the embedding model {model} refused the text",
+        "嵌入模型 {model} 的接口拒绝了该文本",
+    ),
+    ErrorCode.INVALID_VECTOR: Outage(
+        "embedding_model_misfit",
+        "The embedding model {model} sends other vectors than the server's settings say",
+        "嵌入模型 {model} 返回的向量与服务器设置不符",
+        "Ask your operator to correct AGENTEX_EMBEDDING_MODELS",
+        "请联系管理员修正 AGENTEX_EMBEDDING_MODELS",
+    ),
+}
+_OF_PARTS: Mapping[ErrorCode, Outage] = {
+    ErrorCode.ENGINE_UNAVAILABLE: Outage(
+        "engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"
+    ),
+    ErrorCode.VECTOR_INDEX_UNAVAILABLE: Outage(
+        "vector_index_unavailable", "The vector index does not answer", "向量索引没有响应"
+    ),
+    ErrorCode.OBJECT_STORE_UNAVAILABLE: Outage(
+        "object_store_unavailable",
+        "The storage of the files does not answer",
+        "文件存储没有响应",
+    ),
+    ErrorCode.DATABASE_UNAVAILABLE: Outage(
+        "database_unavailable", "The database does not answer", "数据库没有响应"
+    ),
+    ErrorCode.STORAGE_FULL: Outage(
+        "storage_full",
+        "The server's storage is full",
+        "服务器存储空间不足",
+        "Ask your operator to make room; then it is tried again by itself",
+        "请联系管理员腾出空间，之后系统会自动重试",
+    ),
+}
+_SOMETHING = Outage(
+    "service_unavailable",
+    "A part of the server is not available at the moment",
+    "服务器的某个部分暂时不可用",
+)
+
+
+def outage_of_model(error: AgentexError, model: str) -> Outage:
+    """What is wrong with an embedding model.
+
+    Args:
+        error: one of ``MODEL_ERRORS``.
+        model: its name.
+    """
+    return _OF_MODELS[error.code].of_model(model)
+
+
+def outage_of(error: Exception) -> Outage:
+    """What is away that an error comes from."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return _OF_PARTS[ErrorCode.STORAGE_FULL]
+    if not isinstance(error, AgentexError):
+        return _SOMETHING
+    model = error.details.get("model")
+    if isinstance(error, MODEL_ERRORS) and isinstance(model, str):
+        return outage_of_model(error, model)
+    return _OF_PARTS.get(error.code, _SOMETHING)
