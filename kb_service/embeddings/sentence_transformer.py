@@ -115,7 +115,9 @@ def _unbounded(transformer: SentenceTransformer) -> Tokenizer | None:
 
 def _load(model: EmbeddingModel, *, bf16: bool, downloads: bool) -> SentenceTransformer:
     source = model.source
-    place = model.name if source is None else str(source.path or source.model or source.name)
+    place = model.name
+    if source is not None:
+        place = str(source.path.expanduser()) if source.path else source.model or source.name
     try:
         transformer = SentenceTransformer(
             place,

@@ -42,14 +42,20 @@ def engine(tmp_path_factory) -> Iterator[tuple[RunningEngine, Settings]]:
     (broken / "config.json").write_text("{}")
     models = json.dumps(
         [
-            entry("same-weights", WEIGHTS),
+            entry("same-weights", f"~/{WEIGHTS.name}"),
             entry("wide", WEIGHTS, 768),
             entry("broken", broken),
             entry("empty", empty),
         ]
     )
     folder = tmp_path_factory.mktemp("engine")
-    with running_engine(folder, AGENTEX_EMBEDDING_MODELS=models) as running:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        running_engine(
+            folder, AGENTEX_EMBEDDING_MODELS=models, HOME=str(WEIGHTS.parent)
+        ) as running,
+    ):
+        patch.setenv("HOME", str(WEIGHTS.parent))
         yield running, Settings(_env_file=None, data_dir=folder, embedding_models=models)
 
 
