@@ -134,9 +134,15 @@ async def _follow(
     if transfer.facts.embeds_anew:
         output.remark(messages.EMBEDS_ANEW, model=transfer.facts.embedding_model)
     if wait:
+        reasons: set[str] = set()
         with _drawn(output, messages.TRANSFERRING, total=100) as told:
             while transfer.status in _OPEN:
                 told(transfer.progress)
+                if transfer.failure is not None and transfer.failure.reason not in reasons:
+                    reasons.add(transfer.failure.reason)
+                    output.remark(
+                        messages.TRANSFER_WAITS, why=_explained(transfer, output.language)
+                    )
                 await asyncio.sleep(_POLL_SECONDS)
                 answer = await client.call("GET", f"/api/v1/transfers/{transfer.id}")
                 transfer = client.read(_Transfer, answer)

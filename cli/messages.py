@@ -236,6 +236,7 @@ EXPORTED = Message(
 )
 FILE_DIGEST = Message("sha256 {sha256}", "sha256 {sha256}")
 TRANSFERRING = Message("transferring", "传输中")
+TRANSFER_WAITS = Message("Waiting. {why}", "等待中。{why}")
 TRANSFERRED = Message(
     "The knowledge base {name} is there, with {count} documents.",
     "知识库 {name} 已就绪，共 {count} 个文档。",

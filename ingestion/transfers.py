@@ -15,6 +15,7 @@ from core.database.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AccountDisabled,
     AgentexError,
+    EmbeddingModelNotServed,
     ErrorCode,
     InvalidArchive,
     KnowledgeBaseNotFound,
@@ -27,6 +28,7 @@ from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
 from kb_service import knowledge_bases, questions, transfers
 from kb_service.models import KnowledgeBase, Transfer
+from kb_service.outages import outage_of
 from kb_service.portable.live import LiveSource, Stores
 from kb_service.portable.reading import Archive, limits_of
 from kb_service.portable.records import Content
@@ -39,12 +41,12 @@ log = get_logger(__name__)
 _OUTAGE_PAUSE = timedelta(seconds=5)
 _GRACE = timedelta(seconds=3)
 
-_OUTAGE = {
-    "reason": "service_unavailable",
-    "message": "A part of the server is not available at the moment",
-    "next_action": "Nothing: it is tried again by itself",
-    "message_zh": "服务器的某个部分暂时不可用",
-    "next_action_zh": "无需操作：系统会自动重试",
+# What is imported can't be re-indexed before it is there.
+_IMPORT_ANEW = {
+    "next_action": "Ask your operator to configure the model again in AGENTEX_EMBEDDING_MODELS, or "
+    "cancel this and import the file again: then its documents are embedded anew",
+    "next_action_zh": "请联系管理员在 AGENTEX_EMBEDDING_MODELS 中重新配置该模型，"
+    "或取消后重新导入文件，届时会重新嵌入文档",
 }
 _POISON = {
     "reason": "poison",
@@ -147,9 +149,9 @@ async def _end_badly(
         case _SourceGone() | KnowledgeBaseNotFound() | FileNotFoundError():
             await _fail(bench, row, lease, _SOURCE_GONE)
         case OSError():
-            await _postpone(bench, lease, error)
+            await _postpone(bench, row, lease, error)
         case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
-            await _postpone(bench, lease, error)
+            await _postpone(bench, row, lease, error)
         case _:
             log.error("transfer.crashed", transfer_id=row.id, exc_info=error)
             await _fail(bench, row, lease, _INTERNAL)
@@ -164,10 +166,15 @@ async def _fail(
     log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
 
 
-async def _postpone(bench: Workbench, lease: TransferLease, error: Exception) -> None:
+async def _postpone(
+    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
+    words = outage_of(error).words
+    if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
+        words |= _IMPORT_ANEW
     async with unit_of_work(bench.database) as work:
-        await transfers.postpone(work, lease, _OUTAGE, pause=_OUTAGE_PAUSE)
+        await transfers.postpone(work, lease, words, pause=_OUTAGE_PAUSE)
 
 
 async def _remove_file(bench: Workbench, row: Transfer) -> None:

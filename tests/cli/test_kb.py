@@ -1,5 +1,7 @@
 """Creating, listing, showing and deleting knowledge bases."""
 
+import pytest
+
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
 
@@ -89,3 +91,23 @@ def test_delete_asks_first_and_needs_yes_where_nobody_can_answer(
     assert len(server.bases) == 1
     assert agentex("kb", "delete", "Docs", "--yes").code == 0
     assert server.bases == {}
+
+
+def test_copy_that_waits_says_once_for_what(
+    agentex: Agentex, server: Contract, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("cli.kb_transfer._POLL_SECONDS", 0.01)
+    server.add_base("Docs")
+    failure = {
+        "reason": "object_store_unavailable",
+        "message": "The storage of the files does not answer",
+        "next_action": "Nothing: it is tried again by itself",
+        "message_zh": "文件存储没有响应",
+        "next_action_zh": "无需操作：系统会自动重试",
+    }
+    waiting = {"status": "pending", "failure": failure}
+    for words, languages in ((failure["message"], ()), (failure["message_zh"], ("--lang", "zh"))):
+        server.transfers = [{"status": "pending"}, waiting, waiting, {"status": "completed"}]
+        said = agentex("kb", "copy", "Docs", *languages)
+        assert said.code == 0
+        assert said.err.count(words) == 1

@@ -1,8 +1,9 @@
 """A knowledge base that travels: exact where it arrives, whole or not at all."""
 
+import errno
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,14 @@ from core.accounts.models import User
 from core.accounts.sharing import Wanted
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
-from core.errors import KnowledgeBaseNotFound, SettingsChanged, VectorIndexUnavailable
+from core.errors import (
+    EmbeddingModelUnusable,
+    EngineUnavailable,
+    KnowledgeBaseNotFound,
+    ObjectStoreUnavailable,
+    SettingsChanged,
+    VectorIndexUnavailable,
+)
 from ingestion.erasure import erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reconciler import OrphanSweep
@@ -238,7 +246,7 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
         cut = await finished(broken, transfer)
         assert (cut.status, cut.failure and cut.failure["reason"]) == (
             "pending",
-            "service_unavailable",
+            "vector_index_unavailable",
         )
         # What is not whole is not shown, and no sweep takes it for lost.
         await OrphanSweep(bench).run()
@@ -258,6 +266,73 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
         assert len(await chunks_of(bench, kb_id)) == len(
             await chunks_of(bench, cut.knowledge_base_id)
         )
+
+
+class Away:
+    """A store that answers nothing but an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, _: str) -> Any:
+        def fail(*_args: object, **_options: object) -> None:
+            raise self._error
+
+        return fail
+
+
+def without_model(bench: Workbench) -> Workbench:
+    """A worker whose settings do not name the built-in model."""
+    space = bench.spaces.default
+    return replace(bench, spaces=Spaces([replace(space, model=replace(space.model, name="x"))]))
+
+
+OUTAGES = [
+    (without_model, "embedding_model_not_configured", DEFAULT.name),
+    (
+        lambda bench: replace(bench, store=Away(ObjectStoreUnavailable())),
+        "object_store_unavailable",
+        "storage of the files",
+    ),
+    (
+        lambda bench: with_index(bench, Away(EmbeddingModelUnusable(model=DEFAULT.name))),
+        "embedding_model_not_loaded",
+        DEFAULT.name,
+    ),
+    (lambda bench: with_index(bench, Away(EngineUnavailable())), "engine_unavailable", "engine"),
+    (
+        lambda bench: replace(bench, store=Away(OSError(errno.ENOSPC, "no room"))),
+        "storage_full",
+        "full",
+    ),
+    (
+        lambda bench: replace(bench, store=Away(ConnectionResetError())),
+        "service_unavailable",
+        "part of the server",
+    ),
+]
+
+
+@one_database
+@pytest.mark.parametrize("kind", ["import", "copy"])
+@pytest.mark.parametrize(("broken", "reason", "named"), OUTAGES, ids=[row[1] for row in OUTAGES])
+async def test_transfer_that_waits_names_what_is_away(
+    bench: Workbench, kind: str, broken: Callable[[Workbench], Workbench], reason: str, named: str
+):
+    kb_id = await filled(bench)
+    if kind == "import":
+        transfer = await begin_import(bench, await export(bench, kb_id))
+    else:
+        transfer = await begin_copy(bench, kb_id)
+    waiting = await finished(broken(bench), transfer)
+    assert (waiting.status, waiting.attempt) == ("pending", 0)
+    assert waiting.failure is not None
+    assert waiting.failure["reason"] == reason
+    assert named in waiting.failure["message"]
+    assert all(waiting.failure[key] for key in ("message_zh", "next_action", "next_action_zh"))
+    # What is imported is not there yet to be re-indexed.
+    is_told_to_import_anew = "import the file again" in waiting.failure["next_action"]
+    assert is_told_to_import_anew == (kind == "import" and broken is without_model)
 
 
 async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(bench: Workbench):
