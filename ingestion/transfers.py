@@ -161,7 +161,10 @@ async def _fail(
     bench: Workbench, row: Transfer, lease: TransferLease, failure: dict[str, str]
 ) -> None:
     async with unit_of_work(bench.database, bench.queue.push) as work:
-        await transfers.fail(work, lease, failure)
+        is_ended = await transfers.fail(work, lease, failure)
+    if not is_ended:
+        log.info("transfer.abandoned", transfer_id=row.id)
+        return
     await _remove_file(bench, row)
     log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
 

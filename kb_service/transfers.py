@@ -218,11 +218,17 @@ async def complete(work: UnitOfWork, lease: TransferLease) -> None:
     await _release(work, lease, status=DocumentStatus.COMPLETED.value, progress=100, failure=None)
 
 
-async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) -> None:
-    """End a transfer for good, with a reason, and take away what it brought."""
-    if await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
-        row = await work.session.get_one(Transfer, lease.id)
-        await _delete_target(work, row)
+async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) -> bool:
+    """End a transfer for good, with a reason, and take away what it brought.
+
+    Returns:
+        False when the lease was lost: the transfer is another worker's, and so is its file.
+    """
+    if not await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
+        return False
+    row = await work.session.get_one(Transfer, lease.id)
+    await _delete_target(work, row)
+    return True
 
 
 async def postpone(

@@ -21,6 +21,7 @@ from core.errors import (
     EngineUnavailable,
     KnowledgeBaseNotFound,
     ObjectStoreUnavailable,
+    QuotaExceeded,
     SettingsChanged,
     VectorIndexUnavailable,
 )
@@ -333,6 +334,24 @@ async def test_transfer_that_waits_names_what_is_away(
     # What is imported is not there yet to be re-indexed.
     is_told_to_import_anew = "import the file again" in waiting.failure["next_action"]
     assert is_told_to_import_anew == (kind == "import" and broken is without_model)
+
+
+@one_database
+async def test_worker_that_fails_after_another_took_over_leaves_the_file(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    transfer = await begin_import(bench, await export(bench, await filled(bench)))
+
+    async def overtaken(*_: object) -> None:
+        async with unit_of_work(bench.database) as work:
+            row = await work.session.get_one(Transfer, transfer.id)
+            row.attempt, row.lease_owner, row.lease_until = 2, "worker-2", None
+        raise QuotaExceeded
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ingestion.transfers._transfer", overtaken)
+        assert (await finished(bench, transfer)).status == "processing"
+    assert (await finished(bench, transfer)).status == "completed"
 
 
 async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(bench: Workbench):
