@@ -14,7 +14,7 @@ from ingestion.workbench import Workbench
 from kb_service import generations, questions, reindexing
 from kb_service.evaluation.measure import SavedQuestion, asking, evaluate, saved
 from kb_service.models import KnowledgeBase
-from kb_service.outages import MODEL_ERRORS, Outage, outage_of_model
+from kb_service.outages import MODEL_ERRORS, Outage, outage_of, outage_of_model
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, State
 from kb_service.retrieval.search import Searcher
@@ -67,7 +67,11 @@ async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
         asked = saved(await questions.list_all(session, EVERYTHING, row))
     is_ready = row.target is not None and tally.state() is State.READY
     if is_ready and asked and not reindexing.is_measured(row):
-        await _measure(bench, row, asked)
+        try:
+            await _measure(bench, row, asked)
+        except AgentexError as error:
+            await _note_waiting(bench, row, outage_of(error))
+            raise
     await tend(bench, knowledge_base_id)
 
 
@@ -106,6 +110,14 @@ async def _note(
         locked = await reindexing.lock(work.session, row.id)
         if locked is not None:
             reindexing.note_recall(work, locked, number, recall, missing=missing)
+
+
+async def _note_waiting(bench: Workbench, row: KnowledgeBase, outage: Outage) -> None:
+    async with unit_of_work(bench.database) as work:
+        locked = await reindexing.lock(work.session, row.id)
+        if locked is not None:
+            number = (row.target or {}).get("generation", 0)
+            reindexing.note_waiting(work, locked, number, outage)
 
 
 async def tend(bench: Workbench, knowledge_base_id: str) -> None:

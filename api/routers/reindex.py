@@ -137,7 +137,8 @@ class ReindexAnswer(Shape):
     edited_chunks: int = Field(description="Chunks whose edits the new generation does not have")
     paused: bool
     waiting: Words | None = Field(
-        description="Why documents are not made anew yet: what the try ended with that is repeated"
+        description="Why documents are not made anew yet, or the saved questions not asked: what "
+        "the try ended with that is repeated"
     )
     recall: RecallAnswer | None = Field(
         description="Measured once all documents are done, and shown after the cut-over, too"

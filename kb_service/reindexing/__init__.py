@@ -17,7 +17,7 @@ from kb_service.reindexing.commands import (
 )
 from kb_service.reindexing.leftovers import delete_unshown_chunks, forget_retired
 from kb_service.reindexing.locking import lock
-from kb_service.reindexing.recall import is_held, is_measured, note_recall
+from kb_service.reindexing.recall import is_held, is_measured, note_recall, note_waiting
 from kb_service.reindexing.state import FailedDocument, Report, State, Tally, count, report
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "is_measured",
     "lock",
     "note_recall",
+    "note_waiting",
     "reindex_key",
     "report",
     "request",

@@ -49,6 +49,29 @@ def note_recall(
         work.session.add(knowledge_base)
 
 
+def note_waiting(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage
+) -> None:
+    """Keep what the measurement waits for, if the re-index is still the one that was.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+        number: the generation that was to be measured.
+        outage: what is away.
+    """
+    target = knowledge_base.target
+    if target is not None and target["generation"] == number:
+        knowledge_base.target = {**target, "waiting": outage.words}
+        work.session.add(knowledge_base)
+
+
+def waiting(knowledge_base: KnowledgeBase) -> dict[str, str] | None:
+    """What the measurement waits for; None once it was made, and before it was tried."""
+    target = knowledge_base.target or {}
+    return None if is_measured(knowledge_base) else target.get("waiting")
+
+
 def _not_compared(outage: Outage) -> Outage:
     return Outage(
         outage.reason,

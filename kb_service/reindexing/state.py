@@ -16,7 +16,7 @@ from kb_service import generations
 from kb_service.generations import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.readers import EVERYTHING, Reader, readable, sees_all
-from kb_service.reindexing.recall import is_held, measured
+from kb_service.reindexing.recall import is_held, measured, waiting
 
 # Of thousands, the last that were in hand say what all wait for.
 _LOOKED_AT = 50
@@ -168,7 +168,8 @@ class Report:
         kept_until: when the previous settings' chunks are removed.
         eta_seconds: time left at the speed so far; None while it can't be told.
         failures: the first documents that failed.
-        waiting: why one of its documents is tried again by itself, in both languages.
+        waiting: why one of its documents, or the measurement, is tried again by itself, in both
+            languages.
         is_paused: the knowledge base's processing is.
     """
 
@@ -208,6 +209,11 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
     state = State.NONE if aim is None else whole.state()
     if state is State.READY and is_held(knowledge_base):
         state = State.HELD
+    waits = None
+    if state is State.READY:
+        waits = waiting(knowledge_base)
+    elif tally.at_work:
+        waits = await _waiting(session, reader, knowledge_base)
     return Report(
         state=state,
         tally=tally,
@@ -220,7 +226,7 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
         kept_until=(knowledge_base.previous or {}).get("kept_until"),
         eta_seconds=_eta(tally, options.get("started_at")),
         failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),
-        waiting=await _waiting(session, reader, knowledge_base) if tally.at_work else None,
+        waiting=waits,
         is_paused=knowledge_base.paused,
     )
 

@@ -16,6 +16,7 @@ from core.errors import (
 from ingestion.reindex import tend, tend_all, work_on
 from ingestion.workbench import Workbench
 from kb_service import reindexing
+from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.readers import EVERYTHING
 from kb_service.reindexing import Cutover, Report, State
@@ -120,6 +121,8 @@ async def test_outage_of_the_engine_is_waited_for_before_the_measurement(
         await tend(bench, kb_id)
         report = await told_of(bench, kb_id)
         assert (report.state, report.recall_missing) == (State.READY, None)
+        assert report.waiting is not None
+        assert report.waiting["reason"] == "engine_unavailable"
     await work_on(bench, kb_id)
     report = await told_of(bench, kb_id)
     assert (report.state, report.recall is None) == (State.NONE, False)
@@ -131,11 +134,19 @@ async def test_model_that_is_kept_is_waited_for_before_the_measurement(
     kb_id = await new_base(bench, "okapi")
     await save_question(bench, kb_id)
     await reindexed(bench, kb_id)
-    break_encoder(monkeypatch, bench, EmbeddingsUnavailable())
-    with pytest.raises(EmbeddingsUnavailable):
-        await work_on(bench, kb_id)
+    with monkeypatch.context() as patch:
+        break_encoder(patch, bench, EmbeddingsUnavailable(model=DEFAULT.name))
+        with pytest.raises(EmbeddingsUnavailable):
+            await work_on(bench, kb_id)
     report = await told_of(bench, kb_id)
     assert (report.state, report.recall_missing) == (State.READY, None)
+    # Whoever looks is told why the new settings are not in force yet.
+    assert report.waiting is not None
+    assert report.waiting["reason"] == "embedding_endpoint_unavailable"
+    assert DEFAULT.name in report.waiting["message"]
+    await work_on(bench, kb_id)
+    report = await told_of(bench, kb_id)
+    assert (report.state, report.waiting) == (State.NONE, None)
 
 
 async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
