@@ -65,8 +65,9 @@ async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit
         chunks.require_version(place.chunk, edit.version)
     values: dict[str, Any] = {} if edit.enabled is None else {"enabled": edit.enabled}
     points: list[ChunkPoint] = []
-    space = spaces.of(place.knowledge_base.embedding_model)
+    model = place.knowledge_base.embedding_model
     if edit.content is not None and edit.content != place.chunk.content:
+        space = spaces.of(model)
         piece = await to_thread.run_sync(_piece, place, edit.content, space)
         points = await _points(space, place, piece)
         terms = await to_thread.run_sync(pack_terms, piece.text)
@@ -77,7 +78,7 @@ async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit
     async with unit_of_work(database) as work:
         row = await chunks.change(work, place, values)
         if points:
-            await _upsert(space, points)
+            await _upsert(spaces.of(model), points)
     log.info("chunk.changed", chunk_id=row.id, fields=sorted(values))
     return row
 

@@ -94,6 +94,14 @@ async def test_edit_that_the_index_does_not_take_changes_nothing(bench: Workbenc
     assert row.version == 2
 
 
+async def test_passage_is_switched_off_without_its_embedding_model(bench: Workbench):
+    place = await indexed(bench)
+    space = bench.spaces.default
+    others = Spaces([replace(space, model=replace(space.model, name="other"))])
+    row = await edit_chunk(bench.database, others, place, Edit(None, enabled=False))
+    assert not row.enabled
+
+
 async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(bench: Workbench):
     place = await indexed(bench)
     await edit_document(bench.database, place.document.id, active_revision=2)
