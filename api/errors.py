@@ -13,8 +13,17 @@ from api.envelope import ErrorBody
 from api.validation_problems import field_of, words_of
 from core.errors import AgentexError, ErrorCode, RejectedRunInput
 from core.logging import get_logger
+from kb_service.outages import MODEL_ERRORS
 
 log = get_logger(__name__)
+
+EMBEDDING_FAILURES = (
+    ErrorCode.VECTOR_INDEX_UNAVAILABLE,
+    ErrorCode.ENGINE_UNAVAILABLE,
+    *(error.code for error in MODEL_ERRORS),
+)
+"""What all may end with that needs an embedding model and its index."""
+
 
 _RETRY_SECONDS = {429: 2, 502: 2, 503: 2}
 _BY_STATUS = {

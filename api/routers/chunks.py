@@ -13,7 +13,7 @@ from api.dependencies import (
     requires,
 )
 from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
-from api.errors import error_responses
+from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.services import Services
 from core.accounts.access import Action, Principal
@@ -33,9 +33,7 @@ _CHANGES = error_responses(
     ErrorCode.READ_ONLY,
     *_MISSING,
     ErrorCode.CONFLICT,
-    ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-    ErrorCode.ENGINE_UNAVAILABLE,
-    ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+    *EMBEDDING_FAILURES,
 )
 
 

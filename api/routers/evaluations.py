@@ -19,7 +19,7 @@ from api.dependencies import (
     requires,
 )
 from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
-from api.errors import error_responses
+from api.errors import EMBEDDING_FAILURES, error_responses
 from api.event_stream import EventStream
 from api.framings import stream
 from api.negotiation import EVENT_STREAM
@@ -155,8 +155,7 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
             ErrorCode.READ_ONLY,
             ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
             ErrorCode.NO_QUESTIONS,
-            ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-            ErrorCode.ENGINE_UNAVAILABLE,
+            *EMBEDDING_FAILURES,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },

@@ -7,7 +7,7 @@ from fastapi import Depends
 
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.envelope import Envelope, Shape, Text
-from api.errors import error_responses
+from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.search_answers import ReasonAnswer, SearchAnswer, reason, reasons, search_answer
 from core.accounts.permissions import Permission
@@ -91,9 +91,7 @@ async def read_retrieval(
     dependencies=[View],
     responses=error_responses(
         ErrorCode.RETRIEVAL_NOT_FOUND,
-        ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-        ErrorCode.ENGINE_UNAVAILABLE,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+        *EMBEDDING_FAILURES,
     ),
 )
 async def replay_retrieval(

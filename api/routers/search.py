@@ -5,7 +5,7 @@ from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
-from api.errors import error_responses
+from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.search_answers import SearchAnswer, search_answer
 from core.accounts.access import Principal
@@ -22,9 +22,7 @@ _ERRORS = error_responses(
     ErrorCode.EMPTY_QUERY,
     ErrorCode.QUERY_TOO_LONG,
     ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-    ErrorCode.ENGINE_UNAVAILABLE,
-    ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+    *EMBEDDING_FAILURES,
 )
 
 

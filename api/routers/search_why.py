@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Envelope, Shape, Text
-from api.errors import error_responses
+from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routers.search import SearchBody
 from api.routing import Router
 from api.search_answers import Explanation, ReasonAnswer, explanation, reason
@@ -89,9 +89,7 @@ class WhyAnswer(Shape):
         ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
         ErrorCode.DOCUMENT_NOT_FOUND,
         ErrorCode.CHUNK_NOT_FOUND,
-        ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-        ErrorCode.ENGINE_UNAVAILABLE,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+        *EMBEDDING_FAILURES,
     ),
 )
 async def explain_absence(

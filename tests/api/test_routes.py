@@ -23,6 +23,7 @@ from api.routing import EVERYWHERE
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings
+from kb_service.outages import MODEL_ERRORS
 
 # The documented list: anything else is denied by default.
 DOCUMENTED_OPEN = {
@@ -228,3 +229,19 @@ def is_asynchronous(call: Any) -> bool:
     # An object that is called, such as what asks for a permission.
     own = getattr(type(call), "__call__", None)  # noqa: B004 - which function it is, not whether
     return any(map(iscoroutinefunction, (call, own))) or isasyncgenfunction(call)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "search",
+        "knowledge-bases/{kb_id}/search",
+        "knowledge-bases/{kb_id}/search/why",
+        "knowledge-bases/{kb_id}/evaluations",
+        "retrievals/{retrieval_id}/replay",
+    ],
+)
+def test_whatever_is_wrong_with_an_embedding_model_is_documented(path: str):
+    responses = create_app(Settings()).openapi()["paths"][f"/api/v1/{path}"]["post"]["responses"]
+    told = " ".join(answer.get("description", "") for answer in responses.values())
+    assert [error.code for error in MODEL_ERRORS if f"`{int(error.code)}`" not in told] == []
