@@ -1,6 +1,5 @@
 """Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
 
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from kb_service.embeddings.remote import RemoteEncoder
 from kb_service.engine_client import EngineClient
 from kb_service.text.tokens import TokenCounter
 from kb_service.vector_index.open import open_vector_index
-from kb_service.vector_index.protocol import Answered, Question, VectorIndex
+from kb_service.vector_index.protocol import VectorIndex
 from kb_service.vector_index.remote import RemoteVectorIndex
 
 
@@ -36,26 +35,12 @@ class EmbeddingSpace:
     index: VectorIndex
     counter: TokenCounter
 
-    async def ask(self, question: Question) -> Answered:
-        """Encode a question and ask both legs, at once where one process does both.
-
-        Raises:
-            EngineUnavailable: the encoder did not answer.
-            VectorIndexUnavailable: the index did not answer.
-        """
+    @property
+    def encoding_index(self) -> RemoteVectorIndex | None:
+        """The index, where one request both encodes a question and asks it; else None."""
         if isinstance(self.index, RemoteVectorIndex) and isinstance(self.encoder, RemoteEncoder):
-            return await self.index.search(question)
-        started = time.perf_counter()
-        dense = (await self.encoder.embed_queries([question.text]))[0]
-        encoded = time.perf_counter()
-        legs = await self.index.query(
-            kb_ids=question.kb_ids,
-            dense=dense,
-            sparse=question.sparse,
-            depth=question.depth,
-            among=question.among,
-        )
-        return Answered(legs, dense, encoded - started)
+            return self.index
+        return None
 
 
 class Spaces(Mapping[str, EmbeddingSpace]):

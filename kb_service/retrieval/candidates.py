@@ -1,5 +1,6 @@
 """From a query to fused candidates: both legs of one embedding space, vouched for by SQL."""
 
+import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.database.reads import Reads
+from core.errors import AgentexError
 from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
@@ -93,8 +95,23 @@ class Probe:
         self._query = query
         self._where = where
         self.watch = watch
+        self.companions: Sequence[Probe] = (self,)
         self._sparse = encode_query(query)
         self._dense: NDArray[np.float32] | None = None
+        self._failure: AgentexError | None = None
+
+    @property
+    def lacks_vector(self) -> bool:
+        """Whether the query is still to be encoded, by a request of its own."""
+        is_known = self._dense is not None or self._failure is not None
+        return not is_known and self.space.encoding_index is None
+
+    async def encode(self) -> None:
+        """Encode the query; what goes wrong is raised when the vector is needed."""
+        try:
+            (self._dense,) = await self.space.encoder.embed_queries([self._query])
+        except AgentexError as error:
+            self._failure = error
 
     async def ask(self, depth: int, documents: Sequence[str] | None = None) -> Answer:
         """The best hits of each leg.
@@ -102,18 +119,17 @@ class Probe:
         Args:
             depth: points asked of each leg.
             documents: only in these; None: in all.
+
+        Raises:
+            AgentexError: the encoder or the index gave no answer.
         """
+        if self.with_dense and self.lacks_vector:
+            # Whoever needs its vector late is seldom alone with that.
+            await encode_together(self.companions)
+        if self.with_dense and self._failure is not None:
+            raise self._failure
         started = time.perf_counter()
-        if self.with_dense and self._dense is None:
-            legs = await self._ask_first(depth, documents)
-        else:
-            legs = await self.space.index.query(
-                kb_ids=self._where.scopes,
-                dense=self._dense if self.with_dense else None,
-                sparse=self._sparse,
-                depth=depth,
-                among=Among(documents, self._where.hidden),
-            )
+        legs = await self._legs(depth, Among(documents, self._where.hidden))
         self.watch.add("index", started)
         return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
@@ -126,13 +142,30 @@ class Probe:
             sparse = _best([*sparse, *answer.legs.sparse])
         return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _ask_first(self, depth: int, documents: Sequence[str] | None) -> Legs:
-        among = Among(documents, self._where.hidden)
-        question = Question(self._query, self._sparse, self._where.scopes, depth, among)
-        answered = await self.space.ask(question)
-        self._dense = answered.dense
-        self.watch.shift("encode", answered.encoding_seconds, out_of="index")
-        return answered.legs
+    async def _legs(self, depth: int, among: Among) -> Legs:
+        encoding_index = self.space.encoding_index
+        if self.with_dense and self._dense is None and encoding_index is not None:
+            question = Question(self._query, self._sparse, self._where.scopes, depth, among)
+            answered = await encoding_index.search(question)
+            self._dense = answered.dense
+            self.watch.shift("encode", answered.encoding_seconds, out_of="index")
+            return answered.legs
+        return await self.space.index.query(
+            kb_ids=self._where.scopes,
+            dense=self._dense if self.with_dense else None,
+            sparse=self._sparse,
+            depth=depth,
+            among=among,
+        )
+
+
+async def encode_together(probes: Iterable[Probe]) -> None:
+    """Let all encoders have a query at the same time: those that are away are waited for once."""
+    waiting = [probe for probe in probes if probe.lacks_vector]
+    if waiting:
+        started = time.perf_counter()
+        await asyncio.gather(*(probe.encode() for probe in waiting))
+        waiting[0].watch.add("encode", started)
 
 
 def _best(hits: Sequence[ScoredChunk]) -> Leg:

@@ -22,6 +22,7 @@ from kb_service.retrieval.candidates import (
     Probe,
     Stopwatch,
     Where,
+    encode_together,
 )
 from kb_service.retrieval.context import with_context
 from kb_service.retrieval.features import FeatureCache
@@ -142,6 +143,8 @@ class Execution:
             except MODEL_ERRORS as error:
                 self._go_on_without(model, rows, error)
         self._check_any(self._parts)
+        for probe in self.probes:
+            probe.companions = self.probes
 
     @property
     def probes(self) -> list[Probe]:
@@ -174,16 +177,39 @@ class Execution:
         return await database.read(lambda reads: self._answer(reads, found, explain=explain))
 
     async def _ask(self) -> list[_Asked]:
+        await self._encode_ahead()
         if self._condition is not None:
             return [(part, None) for part in self._parts]
         asked: list[_Asked] = []
+        wordless: list[Probe] = []
         for part in self._parts:
             try:
-                asked.append((part, await part.probe.ask(DEPTH)))
+                answer = await part.probe.ask(DEPTH)
             except MODEL_ERRORS as error:
                 self._go_on_without(part.probe.space.model.name, part.scope.generations, error)
+                continue
+            asked.append((part, answer))
+            if not answer.legs.sparse:
+                wordless.append(part.probe)
         self._check_any(asked)
+        # They are asked by meaning after all.
+        await encode_together(wordless)
         return asked
+
+    async def _encode_ahead(self) -> None:
+        """Encode the query by the models that will be asked by meaning.
+
+        Here and not while the database is read: few can do that at a time, and all wait for them.
+        """
+        parts = [part for part in self._parts if part.probe.with_dense and part.probe.lacks_vector]
+        if parts and self._condition is not None:
+            # Where no document meets the filters, no model is worth waiting for.
+            parts = await self._means.database.read(
+                lambda reads: [
+                    part for part in parts if matching_documents(reads.connection, part.scope)
+                ]
+            )
+        await encode_together(part.probe for part in parts)
 
     def _go_on_without(self, model: str, ids: Container[str], error: AgentexError) -> None:
         """Leave out the knowledge bases of a model, and say so in the answer."""

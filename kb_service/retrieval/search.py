@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlmodel import col, select
@@ -9,6 +10,7 @@ from sqlmodel import col, select
 from core.database.engine import Database
 from core.errors import Conflict, EmptyQuery, QueryTooLong
 from kb_service.models import Chunk, KnowledgeBase
+from kb_service.outages import MODEL_ERRORS
 from kb_service.readers import EVERYTHING, Reader, hidden_documents
 from kb_service.retrieval.candidates import Moved
 from kb_service.retrieval.execution import Execution, Ground, Means
@@ -163,7 +165,9 @@ class Searcher:
                 chunk_overlap=0,
             )
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
-            await self.search(EVERYTHING, [nowhere], request, explain=True)
+            # One that is away has nothing to warm up; the next ones have.
+            with suppress(*MODEL_ERRORS):
+                await self.search(EVERYTHING, [nowhere], request, explain=True)
 
     def _checked(self, query: str) -> str:
         text = query.strip()

@@ -1,7 +1,8 @@
 """A search goes on without the knowledge bases whose embedding model is away, and says so."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -82,10 +83,10 @@ async def bases(bench: Workbench) -> list[KnowledgeBase]:
 
 
 async def fill(bench: Workbench, row: KnowledgeBase) -> None:
-    """Put a document into one of the second model, while that model can be used."""
+    """Put a document into one of another model, while that model can be used."""
     document = await upload(bench, b"# Zebra\n\nA zebra.", kb_id=row.id)
     space = bench.spaces.default
-    spaces = Spaces([replace(space, model=replace(space.model, name="other"))])
+    spaces = Spaces([replace(space, model=replace(space.model, name=row.embedding_model))])
     await ingest(replace(bench, spaces=spaces), document.id)
 
 
@@ -155,6 +156,102 @@ async def test_outage_of_the_servers_own_parts_is_not_hidden(
 ):
     with pytest.raises(type(error)):
         await find(spoilt(bench, error), bases)
+
+
+class Slow(Broken):
+    """An encoder that answers, with an error, when somebody lets it."""
+
+    def __init__(self, encoder: Encoder, release: asyncio.Event) -> None:
+        super().__init__(encoder, AWAY)
+        self.asked = asyncio.Event()
+        self._release = release
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        self.asked.set()
+        await self._release.wait()
+        return await super().embed_queries(texts)
+
+
+@dataclass(frozen=True)
+class Outages:
+    """A search where three more models hang until they are released."""
+
+    searcher: Searcher
+    rows: list[KnowledgeBase]
+    encoders: list[Slow]
+    release: asyncio.Event
+
+
+@pytest.fixture
+async def outages(bench: Workbench, bases: list[KnowledgeBase]) -> Outages:
+    release, space = asyncio.Event(), bench.spaces.default
+    encoders = [Slow(space.encoder, release) for _ in range(3)]
+    spaces, rows = [space], [bases[1]]
+    for number, encoder in enumerate(encoders):
+        name = f"slow{number}"
+        spaces.append(replace(space, model=replace(space.model, name=name), encoder=encoder))
+        rows.append(await base(bench, name))
+        await fill(bench, rows[-1])
+    searcher = Searcher(bench.database, Spaces(spaces), max_query_characters=99)
+    return Outages(searcher, rows, encoders, release)
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [
+        ("zebra", None),
+        ("zebra", Filters(name="*.md")),
+        ("河马", None),
+        ("河马", Filters(name="*.md")),
+    ],
+    ids=["all", "filtered", "found by no word", "filtered and found by no word"],
+)
+async def test_models_that_are_away_are_waited_for_at_the_same_time(
+    outages: Outages, query: str, filters: Filters | None
+):
+    search = asyncio.create_task(find(outages.searcher, outages.rows, query, filters))
+    async with asyncio.timeout(10):
+        # Asked one after another, the second would not hear of it before the first has answered.
+        for encoder in outages.encoders:
+            await encoder.asked.wait()
+        outages.release.set()
+        assert len((await search).warnings) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [("zebra", Filters(name="*.md")), ("河马", None)],
+    ids=["filtered", "found by no word"],
+)
+async def test_model_that_is_away_keeps_no_other_search_waiting(
+    outages: Outages, query: str, filters: Filters | None
+):
+    searches = [
+        asyncio.create_task(find(outages.searcher, outages.rows, query, filters)) for _ in range(12)
+    ]
+    async with asyncio.timeout(20):
+        await outages.encoders[0].asked.wait()
+        other = await find(outages.searcher, [outages.rows[0]])
+        assert [hit.chunk.knowledge_base_id for hit in other.passages] == [outages.rows[0].id]
+        assert not any(search.done() for search in searches)
+        outages.release.set()
+        for search in searches:
+            await search
+
+
+async def test_model_is_not_waited_for_whose_documents_the_filters_leave_out(outages: Outages):
+    (hit, *_) = (await find(outages.searcher, [outages.rows[0]])).passages
+    only = Filters(document_ids=(hit.chunk.document_id,))
+    async with asyncio.timeout(10):
+        result = await find(outages.searcher, outages.rows, filters=only)
+    assert {found.chunk.document_id for found in result.passages} == {hit.chunk.document_id}
+    assert list(result.warnings) == []
+
+
+async def test_model_that_is_away_keeps_no_other_from_being_warmed_up(
+    bench: Workbench, bases: list[KnowledgeBase]
+):
+    await spoilt(bench, AWAY).warm_up()
 
 
 def test_many_knowledge_bases_are_not_all_named():
