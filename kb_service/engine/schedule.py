@@ -14,6 +14,9 @@ from kb_service.engine.shares import Shares
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
+# Where many search without end, documents still get on; a search waits for one step, some
+# milliseconds, ten times a second.
+_LONGEST_PASSED_OVER_SECONDS = 0.1
 
 
 class Schedule:
@@ -25,7 +28,8 @@ class Schedule:
     job has come for some time: a unit under way can't be interrupted, so that who asks, and all
     that serves them, finds a processor free only if it was left free. The others take turns, one
     step or one unit each, so that neither a question nor a small document waits for a large one. A
-    job whose caller is gone is dropped at its next step.
+    job whose caller is gone is dropped at its next step. Where urgent jobs queue without end, a step
+    of a patient one is done between them now and then.
 
     Args:
         thread: runs every step; must have exactly one thread.
@@ -122,11 +126,16 @@ class Schedule:
             group.create_task(self._lanes.work())
 
     async def _serve_thread(self) -> None:
+        served = time.monotonic()
         while True:
-            if self._urgent:
+            if not self._patient:
+                served = time.monotonic()
+            is_starving = time.monotonic() - served > _LONGEST_PASSED_OVER_SECONDS
+            if self._urgent and not is_starving:
                 await self._advance(self._urgent.popleft(), whole=True)
             elif self._patient:
                 await self._advance(self._patient.take(), whole=False)
+                served = time.monotonic()
             else:
                 self._wake.clear()
                 await self._wake.wait()

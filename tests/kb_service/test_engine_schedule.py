@@ -162,6 +162,24 @@ async def test_ingestion_goes_on_under_questions_without_end():
     assert order.count("e") > 1
 
 
+async def test_ingestion_goes_on_where_many_ask_at_once_without_end():
+    order: list[str] = []
+    async with working_schedule() as schedule:
+
+        async def ask() -> None:
+            while True:
+                await schedule.run(steps(order, "e", 1), urgent=True)
+
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            asking = [group.create_task(ask()) for _ in range(4)]
+            await asyncio.sleep(0.1)
+            assert await schedule.run(steps(order, "i", 10), urgent=False) == "i"
+            for task in asking:
+                task.cancel()
+    # Questions still go first: by far most of the time is theirs.
+    assert order.count("e") > 10 * order.count("i")
+
+
 async def test_units_of_one_job_run_side_by_side_before_it_goes_on():
     both = threading.Barrier(2)
 
