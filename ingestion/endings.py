@@ -23,6 +23,12 @@ _OUTAGE_TRIES = 100
 _LONGEST_PAUSE = timedelta(seconds=60)
 _SET_ASIDE = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
 
+# What takes the place of an outage's next action in the end.
+_WAITS_NO_LONGER = {
+    "next_action": "The document was tried {tries} times and is not tried by itself any more: ask your "
+    "operator whether the server is well again, then retry it",
+    "next_action_zh": "文档已尝试 {tries} 次，系统不再自动重试：请向管理员确认服务已恢复，然后手动重试",
+}
 POISON = {
     "reason": "poison",
     "message": "Processing stopped the worker several times",
@@ -218,7 +224,8 @@ async def _wait_for_service(
     log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
     words = {**outage_of(error).words, "tries": str(tries)}
     if tries >= _OUTAGE_TRIES:
-        return await fail(bench, lease, words)
+        last = {key: text.format(tries=tries) for key, text in _WAITS_NO_LONGER.items()}
+        return await fail(bench, lease, {**words, **last})
     pause = min(timedelta(seconds=2 ** min(tries, 6)), _LONGEST_PAUSE)
     async with unit_of_work(bench.database) as work:
         return await leases.postpone(

@@ -11,6 +11,7 @@ from sqlmodel import col, select
 
 from core.database.types import utc_now
 from core.database.unit_of_work import unit_of_work
+from ingestion import endings
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service import documents
@@ -198,6 +199,25 @@ async def test_model_that_is_not_configured_any_more_postpones_and_is_named(benc
             assert "all-MiniLM-L6-v2" in row.failure[key]
         for key in ("next_action", "next_action_zh"):
             assert "AGENTEX_EMBEDDING_MODELS" in row.failure[key]
+
+
+@one_database
+async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
+    bench: Workbench, unreachable: EngineClient, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endings, "_OUTAGE_TRIES", 2)
+    document = await upload(bench, TEXT)
+    space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
+    for _ in range(2):
+        await edit(bench.database, document.id, retry_at=None)
+        await ingest(replace(bench, spaces=Spaces([space])), document.id)
+    row = await reread(bench.database, document.id)
+    assert row.failure is not None
+    assert (row.status, row.failure["reason"]) == ("failed", "service_unavailable")
+    assert "tried 2 times" in row.failure["next_action"]
+    assert "then retry it" in row.failure["next_action"]
+    assert "已尝试 2 次" in row.failure["next_action_zh"]
+    assert "手动重试" in row.failure["next_action_zh"]
 
 
 @one_database
