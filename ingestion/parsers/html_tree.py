@@ -13,14 +13,19 @@ def _names(text: str) -> frozenset[str]:
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # Elements that have no end tag, or that the next one of their kind ends.
-_UNNESTED = _names(
-    "area base br col embed hr img input link meta param source track wbr "
-    "p li dt dd tr td th thead tbody tfoot option optgroup a html head body"
-)
+_VOID = _names("area base br col embed hr img input link meta param source track wbr")
+_UNNESTED = _VOID | _names("p li dt dd tr td th thead tbody tfoot option optgroup a html head body")
 # Tree building walks the stack of open elements, and a tag's attributes for each new one:
 # without bounds, depth and number make it quadratic.
 _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 2_000
+
+# How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be
+# the title, and all that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
+_EMPTY = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?/>")
+_XML = re.compile(r"\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\s*=", re.IGNORECASE)
+_XML_HEAD = 4096
+_SHAPES = _names("animate circle ellipse image line path polygon polyline rect stop use")
 
 _DROPPED = _names(
     "script style template head svg iframe object video audio canvas button select textarea "
@@ -52,6 +57,7 @@ def build_tree(text: str) -> LexborHTMLParser:
         ParseFailure: ``too_complex`` for elements nested more than a thousand deep or with
             thousands of attributes.
     """
+    text = _with_end_tags(text)
     for tag in text.split(">"):
         if tag.count("=") > _MOST_ATTRIBUTES and _TAG.search(tag) is not None:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
@@ -63,6 +69,19 @@ def build_tree(text: str) -> LexborHTMLParser:
         if depth > _DEEPEST:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
     return LexborHTMLParser(text)
+
+
+def _with_end_tags(text: str) -> str:
+    """The text with an end tag for whatever is empty in XHTML, or in a drawing within a page."""
+    is_xml = _XML.search(text[:_XML_HEAD].lstrip("\ufeff")) is not None
+
+    def end(tag: re.Match[str]) -> str:
+        name = tag[1].lower()
+        if name in _VOID or not (is_xml or name in _SHAPES):
+            return tag[0]
+        return f"<{tag[1]}{tag[2] or ''}></{tag[1]}>"
+
+    return _EMPTY.sub(end, text)
 
 
 def is_content(node: LexborNode, *, navigation: bool) -> bool:

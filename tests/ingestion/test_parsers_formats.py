@@ -193,6 +193,27 @@ def test_html_layout_tables_give_their_blocks(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("empty", ["<title/>", '<script src="a.js"/>', '<style media="print" />'])
+def test_xhtml_goes_on_behind_what_is_empty(empty, tmp_path):
+    page = (
+        f'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head>{empty}</head>'
+        '<body><h1 id="t"/><div style="display:none"/><p>First 第一<br/>line</p>'
+        '<p><a id="p2"/>Second</p></body></html>'
+    )
+    assert [e.text for e in parse("text/html", tmp_path, page).elements] == [
+        "First 第一\nline",
+        "Second",
+    ]
+
+
+def test_page_of_many_drawings_or_anchors_is_not_deep(tmp_path):
+    icons = '<p>item</p><svg viewBox="0 0 1 1"><path d="M0 0"/><use href="#a" /></svg>' * 2_000
+    parsed = parse("text/html", tmp_path, icons)
+    assert len(parsed.elements) == 2_000
+    anchors = '<?xml version="1.0"?><html><body>' + '<p><span id="a"/>item</p>' * 2_000
+    assert len(parse("text/html", tmp_path, anchors).elements) == 2_000
+
+
 def test_html_note_set_as_table_does_not_open_a_section(tmp_path):
     page = (
         '<h2>Section</h2><div class="caution"><table><tr><td rowspan=2><img alt="[警告]"></td>'
