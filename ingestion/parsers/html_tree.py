@@ -27,9 +27,10 @@ _XML = re.compile(r"\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\s*=", re.IGNORECASE)
 _XML_HEAD = 4096
 _SHAPES = _names("animate circle ellipse image line path polygon polyline rect stop use")
 
+# Readings beside Chinese and Japanese characters would part the words that they stand at.
 _DROPPED = _names(
     "script style template head svg iframe object video audio canvas button select textarea "
-    "datalist noscript noframes annotation annotation-xml"
+    "datalist noscript noframes annotation annotation-xml rt rp rtc"
 )
 _NAVIGATION = _names(
     "navheader navfooter docnav toc breadcrumb breadcrumbs headerlink sphinxsidebar nav-panel "

@@ -214,6 +214,18 @@ def test_page_of_many_drawings_or_anchors_is_not_deep(tmp_path):
     assert len(parse("text/html", tmp_path, anchors).elements) == 2_000
 
 
+def test_readings_beside_characters_do_not_part_the_words(tmp_path):
+    page = "<p><ruby>春<rp>(</rp><rt>chūn</rt><rp>)</rp>眠<rt>mián</rt></ruby>不觉晓</p>"
+    assert parse("text/html", tmp_path, page).text == "春眠不觉晓"
+    ruby = "".join(
+        f"<w:r><w:ruby><w:rt><w:r><w:t>{reading}</w:t></w:r></w:rt>"
+        f"<w:rubyBase><w:r><w:t>{character}</w:t></w:r></w:rubyBase></w:ruby></w:r>"
+        for character, reading in (("春", "chūn"), ("眠", "mián"))
+    )
+    body = f"<w:p>{ruby}<w:r><w:t>不觉晓</w:t></w:r></w:p>"
+    assert parse(WORD, tmp_path, word_file(tmp_path / "a.docx", body)).text == "春眠不觉晓"
+
+
 def test_html_note_set_as_table_does_not_open_a_section(tmp_path):
     page = (
         '<h2>Section</h2><div class="caution"><table><tr><td rowspan=2><img alt="[警告]"></td>'
