@@ -18,6 +18,7 @@ class _Kind(Enum):
     DATE = 2
     TIME = 3
     MOMENT = 4
+    ELAPSED = 5
 
 
 # Built-in formats (ECMA-376 part 1, 18.8.30), those of Chinese, Japanese and Korean included.
@@ -26,10 +27,13 @@ _BUILT_IN: dict[int, _Kind] = {
     10: _Kind.PERCENT,
     22: _Kind.MOMENT,
     **dict.fromkeys((14, 15, 16, 17, *range(27, 32), 36, *range(50, 55), 57, 58), _Kind.DATE),
-    **dict.fromkeys((18, 19, 20, 21, *range(32, 36), 45, 46, 47, 55, 56), _Kind.TIME),
+    **dict.fromkeys((18, 19, 20, 21, *range(32, 36), 45, 47, 55, 56), _Kind.TIME),
+    46: _Kind.ELAPSED,
 }
 # What stands for itself in a format: quoted, escaped, in brackets, or a blank's width.
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|[_*].')
+# Hours, minutes or seconds that are counted on: a sum of working hours and the like.
+_ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no time zone
 _FIRST_DAY_1904 = datetime(1904, 1, 1)  # noqa: DTZ001
 _DAYS = 2_958_466  # the year 10000
@@ -64,7 +68,7 @@ class NumberFormats:
         return cls(kinds, is_1904=is_1904)
 
     def render(self, value: str, style: str) -> str:
-        """A number as text: dates and times in ISO 8601, at most 15 significant digits."""
+        """A number as text: dates and times in ISO 8601, sums of hours as such, at most 15 significant digits."""
         kind = self._kinds.get(style)
         if kind is None and value.isdigit():
             return value
@@ -78,6 +82,8 @@ class NumberFormats:
             return f"{number:.15g}"
         if kind == _Kind.PERCENT:
             return f"{number * 100:.12g}%"
+        if kind == _Kind.ELAPSED:
+            return _elapsed(number)
         return self._moment(number, kind) if 0 <= number < _DAYS else f"{number:.15g}"
 
     def _moment(self, days: float, kind: _Kind) -> str:
@@ -94,7 +100,17 @@ class NumberFormats:
         return moment.isoformat(" ", "minutes") if has_time else moment.date().isoformat()
 
 
+def _elapsed(days: float) -> str:
+    if abs(days) >= _DAYS:
+        return f"{days:.15g}"
+    minutes, seconds = divmod(round(abs(days) * 86_400), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{'-' if days < 0 else ''}{hours}:{minutes:02}:{seconds:02}"
+
+
 def _kind(code: str) -> _Kind:
+    if _ELAPSED.search(code.partition(";")[0]):
+        return _Kind.ELAPSED
     bare = _LITERAL.sub("", code.partition(";")[0]).lower()
     if "general" in bare:
         return _Kind.PLAIN

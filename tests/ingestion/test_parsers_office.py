@@ -93,9 +93,11 @@ def test_more_slides_or_sheets_than_pages_allowed_are_refused(tmp_path):
 
 STYLES = (
     '<numFmts><numFmt numFmtId="170" formatCode="[$-804]yyyy&quot;年&quot;m&quot;月&quot;d"/>'
-    '<numFmt numFmtId="171" formatCode="0.00&quot; days&quot;"/></numFmts><cellXfs>'
+    '<numFmt numFmtId="171" formatCode="0.00&quot; days&quot;"/>'
+    '<numFmt numFmtId="172" formatCode="[h]:mm;@"/></numFmts><cellXfs>'
     '<xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="10"/>'
-    '<xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="21"/></cellXfs>'
+    '<xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="21"/>'
+    '<xf numFmtId="172"/><xf numFmtId="46"/></cellXfs>'
 )
 
 
@@ -111,6 +113,10 @@ STYLES = (
         (4, "46143", "2026-05-01"),
         (5, "2.5", "2.5"),
         (6, "0.5729166667", "13:45:00"),
+        (7, "1.6875", "40:30:00"),
+        (7, "0.375", "9:00:00"),
+        (8, "-0.0104166667", "-0:15:00"),
+        (8, "1E308", "1e+308"),
         (1, "1", "1900-01-01"),
         (1, "1E308", "1e+308"),
         (1, "-5", "-5"),
