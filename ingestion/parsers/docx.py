@@ -10,6 +10,7 @@ from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.merged_cells import Cell, spread
 from ingestion.parsers.office import main_part, read_root
 from ingestion.parsers.word_styles import Style, read_styles
 from ingestion.parsers.xml_parts import attribute, child, name, read_xml
@@ -100,7 +101,7 @@ class _Reader:
             # A frame around text.
             self._read_blocks(rows[0][0], depth + 1)
             return
-        self._out.add_table([_cell_text(cell) for cell in row] for row in rows)
+        self._out.add_table(spread(map(_cell, row) for row in rows))
 
 
 def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
@@ -112,6 +113,17 @@ def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
             yield part
         elif name(part) in _TRANSPARENT:
             yield from _below(part, wanted, depth + 1)
+
+
+def _cell(node: Element) -> Cell:
+    properties = child(node, "tcPr")
+    if properties is None:
+        return Cell(_cell_text(node))
+    span, merge = child(properties, "gridSpan"), child(properties, "vMerge")
+    columns = attribute(span, "val") if span is not None else ""
+    continues = merge is not None and attribute(merge, "val") != "restart"
+    width = int(columns) if columns.isdecimal() and len(columns) < 6 else 1
+    return Cell(_cell_text(node), width, continues=continues)
 
 
 def _cell_text(cell: Element) -> str:

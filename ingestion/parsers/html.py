@@ -1,7 +1,8 @@
 """HTML: headings, paragraphs, lists, definition lists, tables and code of a page's content."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from selectolax.lexbor import LexborNode
@@ -20,11 +21,13 @@ from ingestion.parsers.html_tree import (
     layout_tables,
 )
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.merged_cells import Cell, spread
 
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_:.-]{2,40})""")
 _HEAD = 4096
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
+_CELLS = frozenset({"td", "th"})
 _ASIDES = frozenset({"note", "tip", "important", "caution", "warning", "admonition"})
 
 
@@ -133,12 +136,10 @@ class _Reader:
         caption = table.css_first("caption")
         if caption is not None:
             self._out.add("paragraph", flow(flat_text(caption)))
-        rows: list[list[str]] = []
-        for row in table.css("tr"):
-            cells = [flow(flat_text(cell)) for cell in row.iter() if cell.tag in ("td", "th")]
-            if self._navigation or not is_navigation_text(" ".join(cells)):
-                rows.append(cells)
-        self._out.add_table(rows)
+        self._out.add_table(spread(filter(self._is_row, _rows(table))))
+
+    def _is_row(self, cells: Sequence[Cell]) -> bool:
+        return self._navigation or not is_navigation_text(" ".join(cell.text for cell in cells))
 
     def _enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
@@ -221,3 +222,27 @@ class _Reader:
             self._out.add("list_item", ", ".join(self._terms), level=max(1, len(self._counters)))
         self._terms.clear()
         self._prefix, self._item = "", False
+
+
+def _rows(table: LexborNode) -> Iterator[list[Cell]]:
+    """The cells of a table's rows; none goes beyond the head, body or foot that it stands in."""
+    for _, section in groupby(table.css("tr"), key=_section):
+        rows = list(section)
+        for number, row in enumerate(rows):
+            left = len(rows) - number
+            yield [_cell(node, left) for node in row.iter() if node.tag in _CELLS]
+
+
+def _section(row: LexborNode) -> int:
+    return row.parent.mem_id if row.parent is not None else 0
+
+
+def _cell(node: LexborNode, left: int) -> Cell:
+    # Over no rows means over all that are left.
+    rows = min(_span(node, "rowspan") or left, left)
+    return Cell(flow(flat_text(node)), _span(node, "colspan"), rows)
+
+
+def _span(node: LexborNode, attribute: str) -> int:
+    value = (node.attributes.get(attribute) or "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 1

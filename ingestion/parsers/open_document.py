@@ -1,6 +1,7 @@
 """OpenDocument text, presentations and spreadsheets: odt, odp and ods."""
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -10,6 +11,7 @@ from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.merged_cells import Cell, Labels, spread
 from ingestion.parsers.office import read_root
 from ingestion.parsers.sheet_tables import Row, add_tables
 from ingestion.parsers.xml_parts import attribute, child, name, read_xml
@@ -128,8 +130,7 @@ class _Reader:
                     self._read_blocks(item, depth + 1, level + 1)
             elif kind == "table":
                 rows = (row for row, _ in _table_rows(block, 0))
-                cells = ([_cell_text(c) for c in row if name(c) in _CELLS] for row in rows)
-                self._out.add_table(cells, page=self._page)
+                self._out.add_table(spread(map(_cells_of, rows)), page=self._page)
             elif kind in _TRANSPARENT:
                 self._read_blocks(block, depth + 1, level)
 
@@ -197,7 +198,17 @@ def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
             yield from _table_rows(part, depth + 1)
 
 
+def _cells_of(row: Element) -> Iterator[Cell]:
+    """The cells of a table in a text; those that others cover are told by these."""
+    for node in row:
+        if name(node) == "table-cell":
+            columns = _repeats(node, "number-columns-spanned")
+            cell = Cell(_cell_text(node), columns, _repeats(node, "number-rows-spanned"))
+            yield from repeat(cell, min(_repeats(node, "number-columns-repeated"), _MOST_REPEATS))
+
+
 def _sheet_rows(sheet: Element) -> Iterator[Row]:
+    labels = Labels()
     number = 0
     for row, repeats in _table_rows(sheet, 0):
         cells: dict[int, str] = {}
@@ -209,8 +220,11 @@ def _sheet_rows(sheet: Element) -> Iterator[Row]:
             text = _cell_text(cell)
             if text:
                 cells.update((at, text) for at in range(column, column + min(width, _MOST_REPEATS)))
+                if (height := _repeats(cell, "number-rows-spanned")) > 1:
+                    labels.hang(column, number + height, text)
             column += width
         if cells:
+            labels.write(number + 1, cells)
             for copy in range(min(repeats, _MOST_REPEATS)):
                 yield Row(number + copy + 1, cells)
         number += repeats

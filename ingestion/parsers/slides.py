@@ -11,6 +11,7 @@ from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import HIDDEN_PARTS, Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.merged_cells import Cell, spread
 from ingestion.parsers.office import Relation, main_part, read_root, relation_id, relations
 from ingestion.parsers.xml_parts import child, name
 
@@ -113,9 +114,8 @@ class _Slide:
             self._out.add("list_item", f"- {text}", level=level, page=self._number)
 
     def _add_table(self, table: Element) -> None:
-        rows = ([cell for cell in row if name(cell) == "tc"] for row in table if name(row) == "tr")
-        texts = ([flow(" ".join(map(_text, _paragraphs(cell)))) for cell in row] for row in rows)
-        self._out.add_table(texts, page=self._number)
+        rows = (map(_cell, row) for row in table if name(row) == "tr")
+        self._out.add_table(spread(filter(None, cells) for cells in rows), page=self._number)
 
     def _add_diagram(self, identifier: str) -> None:
         """The texts of a SmartArt diagram, which has a part of its own."""
@@ -158,6 +158,14 @@ def _is_titling(shape: Element) -> bool:
 
 def _paragraphs(shape: Element) -> Iterator[Element]:
     return (node for node in shape.iter() if name(node) == "p")
+
+
+def _cell(node: Element) -> Cell | None:
+    """A table's cell; one that is merged to its left is there too, and blank."""
+    if name(node) != "tc":
+        return None
+    text = flow(" ".join(map(_text, _paragraphs(node))))
+    return Cell(text, continues=node.get("vMerge") in ("1", "true"))
 
 
 def _text(paragraph: Element) -> str:
