@@ -20,6 +20,8 @@ from ingestion.parsers.xml_parts import child
 from ingestion.parsers.xml_stream import stream_xml
 
 _WORKBOOK = "xl/workbook.xml"
+# What XML can't hold, and a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _MERGED = re.compile(rb'mergeCell ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 _LONGEST_RANGE = 64
 _MOST_MERGED = 100_000
@@ -80,7 +82,7 @@ class _Cells:
             return self._strings[index] if 0 <= index < len(self._strings) else ""
         if kind == "b":
             return "TRUE" if value == "1" else "FALSE"
-        return value
+        return _unescaped(value)
 
 
 def _cells(
@@ -115,7 +117,7 @@ class _Strings:
 
     def end(self, name: str) -> None:
         if name == "si":
-            self.found.append("".join(self._parts))
+            self.found.append(_unescaped("".join(self._parts)))
         elif name == "rPh":
             self._readings -= 1
         self._takes = False
@@ -123,6 +125,11 @@ class _Strings:
     def text(self, data: str) -> None:
         if self._takes:
             self._parts.append(data)
+
+
+def _unescaped(text: str) -> str:
+    """A text in which no character is written by its number."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:

@@ -146,6 +146,16 @@ def test_shared_strings_booleans_errors_and_formulas(tmp_path):
     assert parsed.elements[1].text == "知 | TRUE | #DIV/0! | stored | =SUM(A1:A2)"
 
 
+def test_characters_that_a_workbook_writes_by_their_numbers_are_those_characters(tmp_path):
+    row = (
+        '<row><c t="s"><v>0</v></c><c t="str"><v>a_x0009_b</v></c>'
+        '<c t="inlineStr"><is><t>_x005F_x000D_</t></is></c></row>'
+    )
+    strings = ("第一行_x000D_\nsecond_x000d_\nsnake_x_case_x12_",)
+    parsed = parse(BOOK, tmp_path, xlsx(("S", row), strings=strings))
+    assert parsed.elements[1].text == "第一行 second snake_x_case_x12_ | a b | _x000D_"
+
+
 def test_blank_row_ends_a_table_and_the_rest_goes_on_under_its_header(tmp_path):
     rows = cells(["Stock in May"], ["Name", "Count"], ["Pear", 3]) + cells(["苹果", 4], first=6)
     parsed = parse(BOOK, tmp_path, xlsx(("S", rows)))
