@@ -4,7 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -15,8 +15,10 @@ from core.errors import EmbeddingModelUnusable
 from kb_service.embeddings.catalogue import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
-# Texts of one step: a question waits for the step under way.
+# Of one step: a question, whatever model it is for, waits for the step under way. Long passages take
+# as long one by one as together; the model of a usual size has two of them in a third of a second.
 _BATCH = 8
+_BATCH_CHARACTERS = 4_000
 _MAX_PIECES = 16
 _MAX_CHARACTERS = 100_000
 _SPECIAL_TOKENS = 2
@@ -65,9 +67,8 @@ class TorchEncoder:
             pieces += [(position, prefix + part) for part in parts]
         pieces.sort(key=lambda piece: len(piece[1]))
         sums = np.zeros((len(texts), self._model.dimension), dtype=np.float32)
-        for start in range(0, len(pieces), _BATCH):
+        for batch in _batches(pieces):
             yield
-            batch = pieces[start : start + _BATCH]
             np.add.at(sums, [position for position, _ in batch], self._encode(batch))
         return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
 
@@ -100,6 +101,18 @@ class TorchEncoder:
         if self._tokenizer is None:
             return []
         return self._tokenizer.encode(text, add_special_tokens=False).offsets
+
+
+def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:
+    """The pieces of each step; they come by length, so that the last of a step is its longest."""
+    start = 0
+    for end, (_, text) in enumerate(pieces):
+        count = end - start
+        if count == _BATCH or (count and (count + 1) * len(text) > _BATCH_CHARACTERS):
+            yield pieces[start:end]
+            start = end
+    if start < len(pieces):
+        yield pieces[start:]
 
 
 def _unbounded(transformer: SentenceTransformer) -> Tokenizer | None:

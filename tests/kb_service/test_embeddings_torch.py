@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,17 @@ async def test_text_beyond_the_window_counts_whole_in_a_passage(spaces):
     assert float(one @ other) < 0.95
     (one, other) = await encoder.embed_queries([start, start + "Volcanoes erupt. " * 60])
     assert float(one @ other) > 0.999
+
+
+async def test_question_waits_for_few_long_passages_of_a_document():
+    from kb_service.embeddings.sentence_transformer import TorchEncoder
+
+    model = replace(DEFAULT, name=str(WEIGHTS))
+    encoder = TorchEncoder(model, bf16=False, threads=0, downloads=False)
+    long, short = "A sentence of a long passage. " * 60, "A short one."
+    steps = list(encoder.encode_in_steps([long] * 8, whole=True))
+    assert len(steps) >= 4
+    assert len(list(encoder.encode_in_steps([short] * 8, whole=True))) == 1
 
 
 async def test_each_model_has_an_index_of_its_own(spaces, client):
