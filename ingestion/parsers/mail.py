@@ -17,6 +17,7 @@ from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 
 _SHOWN = ("From", "To", "Cc", "Date")
+_TEXTS = frozenset({"text/plain", "text/html"})
 _LONGEST_HEADER = 20_000
 _DEEPEST = 20
 _ENCRYPTED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
@@ -25,9 +26,9 @@ _ENCRYPTED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 def parse(path: Path, limits: Limits) -> Parsed:
     """Read a message; remote content is not fetched, attachments are neither read nor stored.
 
-    The subject is the level-1 heading. Of alternative bodies the HTML one is read. A forwarded
-    message follows under its own subject, one level deeper. A message that is encrypted is
-    ``password_protected``.
+    The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one
+    where that has no text. A forwarded message follows under its own subject, one level deeper. A
+    message that is encrypted is ``password_protected``.
     """
     message = BytesParser().parsebytes(path.read_bytes())
     reader = _Reader(Composition(limits), limits)
@@ -67,12 +68,13 @@ class _Reader:
         add_head(self._out, texts["Subject"], lines, depth + 1)
         if any(map(_is_attached, message.walk())):
             self._warnings.add(ATTACHMENTS)
-        for part in _bodies(message):
+        for part, *others in _bodies(message):
             if part.get_content_type() == "message/rfc822":
                 for inner in _parts(part):
                     self.read(inner, depth + 1)
             else:
-                self._add_body(part)
+                # The first of them that has text.
+                any(map(self._add_body, (part, *others)))
 
     def finish(self) -> Parsed:
         """The document; a message without any text is none."""
@@ -82,19 +84,22 @@ class _Reader:
             )
         return self._out.finish(warnings=tuple(sorted(self._warnings)))
 
-    def _add_body(self, part: Message) -> None:
+    def _add_body(self, part: Message) -> bool:
+        """Add a part's text; whether it has any."""
         kind = part.get_content_type()
         self._is_encrypted |= kind in _ENCRYPTED
         data = part.get_payload(decode=True)
         if part.get_content_maintype() != "text" or not isinstance(data, bytes):
-            return
+            return False
         decoded = self._decoded(data, str(part.get_param("charset", "")))
         before = len(self._out)
         if kind == "text/html":
             self._out.extend(html.read(decoded.text, self._limits))
         else:
             add_plain(self._out, decoded.text)
-        self._has_text |= len(self._out) > before
+        has_text = len(self._out) > before
+        self._has_text |= has_text
+        return has_text
 
     def _decoded(self, data: bytes, charset: str) -> Decoded:
         decoded = decode(data, declared=read_as(charset) if charset.isascii() and charset else None)
@@ -116,23 +121,26 @@ class _Reader:
         )
 
 
-def _bodies(message: Message) -> Iterator[Message]:
-    """The parts that are read, in order: of alternatives the best, of related ones the first."""
-    waiting = [message]
+def _bodies(message: Message) -> Iterator[Sequence[Message]]:
+    """The parts that are read, in order, each with those that say the same should it have no text.
+
+    Of alternatives the best is read, of related parts the first.
+    """
+    waiting: list[tuple[Message, Sequence[Message]]] = [(message, ())]
     while waiting:
-        part = waiting.pop()
+        part, others = waiting.pop()
         kind = part.get_content_type()
         inner = _parts(part)
         if _is_attached(part):
             continue
         if kind == "multipart/alternative":
-            waiting += _best(inner)
+            waiting += _best(inner, others)
         elif kind in ("multipart/related", "multipart/signed"):
-            waiting += inner[:1]
+            waiting += [(one, others) for one in inner[:1]]
         elif kind.startswith("multipart/"):
-            waiting += reversed(inner)
+            waiting += [(one, ()) for one in reversed(inner)]
         else:
-            yield part
+            yield (part, *others)
 
 
 def _is_attached(part: Message) -> bool:
@@ -148,11 +156,12 @@ def _parts(message: Message) -> list[Message]:
     return [part for part in parts if isinstance(part, Message)]
 
 
-def _best(alternatives: Sequence[Message]) -> list[Message]:
-    """The last part that can be read: a sender puts the richest last."""
+def _best(
+    alternatives: Sequence[Message], others: Sequence[Message]
+) -> list[tuple[Message, Sequence[Message]]]:
+    """The last part that can be read, and the others: a sender puts the richest last."""
     readable = [
-        part
-        for part in alternatives
-        if part.get_content_type() in ("text/plain", "text/html") or part.is_multipart()
+        part for part in alternatives if part.get_content_type() in _TEXTS or part.is_multipart()
     ]
-    return readable[-1:]
+    plainer = [part for part in reversed(readable[:-1]) if not part.is_multipart()]
+    return [(part, (*plainer, *others)) for part in readable[-1:]]

@@ -42,6 +42,20 @@ def test_mail_is_read_in_the_encoding_it_declares_or_in_none(charset, tmp_path):
     assert parsed.elements[-1].text == text
 
 
+@pytest.mark.parametrize("nests", [False, True])
+def test_plain_body_of_a_mail_is_read_where_the_other_one_has_no_text(nests, tmp_path):
+    message = EmailMessage()
+    message["Subject"] = "Invoice 发票"
+    message.set_content("Pay by Friday. 请周五前付款。")
+    message.add_alternative('<html><body><img src="cid:1"></body></html>', subtype="html")
+    if nests:
+        (_, page) = message.iter_parts()
+        page.add_related(b"picture", "image", "png", cid="<1>")
+    assert parse("message/rfc822", tmp_path, bytes(message)).text == (
+        "Invoice 发票\n\nPay by Friday. 请周五前付款。"
+    )
+
+
 def test_forwarded_mail_follows_under_its_own_subject(tmp_path):
     inner = EmailMessage()
     inner["Subject"] = "Inner 内"
