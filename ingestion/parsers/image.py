@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import chain, groupby
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -14,10 +15,13 @@ from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.picture_bounds import DAMAGE, has_too_many_pixels
 from ingestion.parsers.progress import followed
-from ingestion.parsers.recognition import Picture, Recogniser
+from ingestion.parsers.recognition import MOST_SIDE, Picture, Reading, Recogniser
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MOST_DPI = 10_000
+# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where
+# in it a row without letters is looked for.
+_STRIP, _STRIP_END = 8_000, 2_000
 
 
 def parse(path: Path, limits: Limits) -> Parsed:
@@ -28,12 +32,48 @@ def parse(path: Path, limits: Limits) -> Parsed:
     """
     composition = Composition(limits)
     with Recogniser(limits) as recogniser:
-        pictures = map(_picture, _pictures(path, limits))
-        readings = [legible.read(recogniser, picture) for picture in pictures]
-    for page, reading in enumerate(readings, 1):
-        for text in reading.paragraphs:
-            composition.add("paragraph", text, page=page)
-    return composition.finish(pages=len(readings), warnings=recognition.warnings(readings))
+        pages = [_read(recogniser, picture) for picture in _pictures(path, limits)]
+    for number, readings in enumerate(pages, 1):
+        for text in chain.from_iterable(reading.paragraphs for reading in readings):
+            composition.add("paragraph", text, page=number)
+    warnings = recognition.warnings(chain.from_iterable(pages))
+    return composition.finish(pages=len(pages), warnings=warnings)
+
+
+def _read(recogniser: Recogniser, image: Image.Image) -> list[Reading]:
+    return [legible.read(recogniser, _picture(strip)) for strip in _strips(image)]
+
+
+def _strips(image: Image.Image) -> Iterator[Image.Image]:
+    """The picture, or the parts of one that is too high for the recogniser.
+
+    Raises:
+        ParseFailure: ``image_too_large`` for one that is too wide.
+    """
+    if image.width > MOST_SIDE:
+        raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
+    top = 0
+    if image.height > MOST_SIDE:
+        while image.height - top > _STRIP:
+            bottom = _gap(image, top + _STRIP - _STRIP_END)
+            yield image.crop((0, top, image.width, bottom))
+            top = bottom
+    yield image.crop((0, top, *image.size)) if top else image
+
+
+def _gap(image: Image.Image, start: int) -> int:
+    """The middle of the longest run of rows, from here on, whose shades differ least."""
+    pixels = image.crop((0, start, image.width, start + _STRIP_END)).tobytes()
+    rows = (pixels[at : at + image.width] for at in range(0, len(pixels), image.width))
+    contrasts = [max(row) - min(row) for row in rows]
+    plain = min(contrasts)
+    longest = gap = place = 0
+    for contrast, run in groupby(contrasts):
+        length = len(list(run))
+        if contrast == plain and length > longest:
+            longest, gap = length, place + length // 2
+        place += length
+    return start + gap
 
 
 def _picture(grey: Image.Image) -> Picture:

@@ -128,6 +128,26 @@ def test_each_page_of_a_tiff_is_read(tmp_path):
     assert caught.value.reason == "too_many_pages"
 
 
+def test_picture_of_a_whole_chat_is_read_in_parts_that_cut_no_line(tmp_path):
+    notice = Image.open(NOTICE).convert("L")
+    notice = notice.resize((1_400, notice.height * 1_400 // notice.width))
+    chat = Image.new("L", (notice.width, 33_500), 255)
+    # A part of an even height would end in the middle of the second one's first Chinese line.
+    for top in (0, 8_000 - 313, chat.height - notice.height):
+        chat.paste(notice, (0, top))
+    path = put(tmp_path, "a.png", saved(chat, "PNG"))
+    parsed = parser_for("image/png")(path, Limits())
+    assert parsed.pages == 1
+    assert parsed.text.count(ENGLISH) == parsed.text.count(CHINESE) == 3
+
+
+def test_picture_that_is_too_wide_to_be_read_says_so(tmp_path):
+    path = put(tmp_path, "a.png", saved(Image.new("L", (33_000, 10), 255), "PNG"))
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/png")(path, Limits())
+    assert caught.value.reason == "image_too_large"
+
+
 def test_picture_is_turned_upright_and_set_on_white(tmp_path):
     with Image.open(NOTICE) as image:
         exif = Image.Exif()
