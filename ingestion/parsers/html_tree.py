@@ -19,6 +19,7 @@ _UNNESTED = _VOID | _names("p li dt dd tr td th thead tbody tfoot option optgrou
 # without bounds, depth and number make it quadratic.
 _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 2_000
+_LONGEST_MARK = 6
 
 # How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be
 # the title, and all that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
@@ -93,17 +94,26 @@ def is_content(node: LexborNode, *, navigation: bool) -> bool:
         navigation: Whether menus and tables of contents count as content.
     """
     tag = node.tag
-    if tag in _DROPPED or tag == "-comment":
+    if tag in _DROPPED or tag == "-comment" or (tag == "sup" and _is_note_mark(node)):
         return False
     attributes = node.attributes
     if not attributes:
         return navigation or tag != "nav"
+    if attributes.get("epub:type") == "noteref" or attributes.get("role") == "doc-noteref":
+        return False
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         return False
     if _INVISIBLE.search(attributes.get("style") or ""):
         return False
     is_menu = tag == "nav" or attributes.get("role") == "navigation"
     return navigation or not (is_menu or has_class(node, _NAVIGATION))
+
+
+def _is_note_mark(node: LexborNode) -> bool:
+    """Whether a raised text leads to a note: its number would become a part of the word before."""
+    link = node.css_first("a")
+    leads_to_place = link is not None and "#" in (link.attributes.get("href") or "")
+    return leads_to_place and len(node.text(strip=True)) <= _LONGEST_MARK
 
 
 def has_class(node: LexborNode, names: frozenset[str]) -> bool:

@@ -226,6 +226,20 @@ def test_readings_beside_characters_do_not_part_the_words(tmp_path):
     assert parse(WORD, tmp_path, word_file(tmp_path / "a.docx", body)).text == "春眠不觉晓"
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '<sup><a href="#n1">1</a></sup>',
+        '<sup id="r1" class="footnote-ref"><a href="notes.html#n1">[12]</a></sup>',
+        '<a epub:type="noteref" href="#n1">1</a>',
+        '<a role="doc-noteref" href="#n1">*</a>',
+    ],
+)
+def test_mark_of_a_note_is_no_part_of_the_word_before(mark, tmp_path):
+    page = f"<p>capitalism{mark}, x<sup>2</sup> and 10<sup><a href='/units'>km</a></sup></p>"
+    assert parse("text/html", tmp_path, page).text == "capitalism, x2 and 10km"
+
+
 def test_html_note_set_as_table_does_not_open_a_section(tmp_path):
     page = (
         '<h2>Section</h2><div class="caution"><table><tr><td rowspan=2><img alt="[警告]"></td>'
