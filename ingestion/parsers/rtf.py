@@ -1,6 +1,7 @@
 """Rich text (RTF): headings, paragraphs, lists, tables and footnotes."""
 
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
 
 from ingestion.parsers.clean import BREAK, flow, flow_lines
@@ -8,6 +9,7 @@ from ingestion.parsers.composition import Composition
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.merged_cells import Cell, spread
 from ingestion.parsers.rtf_tokens import Sort, Token, charset_codec, page_codec, tokens
 from ingestion.parsers.word_styles import heading_level
 
@@ -107,7 +109,10 @@ class Reader:
         self._styles: dict[int, int] = {}
         self._entry = _Entry()
         self._row: list[str] = []
-        self._rows: list[list[str]] = []
+        self._rows: list[list[Cell]] = []
+        # Of the row's cells so far defined: whether they go on with those above.
+        self._continue: list[bool] = []
+        self._continues = False
         self._notes: list[str] = []
         self._held: list[list[str]] = []
         self._skip = 0
@@ -274,6 +279,13 @@ class Reader:
             self._paragraph.is_listed = number > 0
         elif word == "intbl":
             self._paragraph.in_table = True
+        elif word == "trowd":
+            self._continue, self._continues = [], False
+        elif word == "clvmrg":
+            self._continues = True
+        elif word == "cellx":
+            self._continue.append(self._continues)
+            self._continues = False
 
     def _end(self, word: str) -> None:
         if self._state.into == "footnote":
@@ -283,8 +295,7 @@ class Reader:
         elif word == "cell":
             self._row.append(flow(self._take()))
         elif word == "row":
-            self._rows.append(self._row)
-            self._row = []
+            self._end_row()
         elif self._paragraph.in_table:
             self._text.append(" ")
         else:
@@ -314,6 +325,12 @@ class Reader:
 
     def _end_table(self) -> None:
         if self._row:
-            self._rows.append(self._row)
-        self._out.add_table(self._rows)
-        self._row, self._rows = [], []
+            self._end_row()
+        self._out.add_table(spread(self._rows))
+        self._rows = []
+
+    def _end_row(self) -> None:
+        merged = chain(self._continue, repeat(False))
+        pairs = zip(self._row, merged, strict=False)
+        self._rows.append([Cell(text, continues=continues) for text, continues in pairs])
+        self._row = []

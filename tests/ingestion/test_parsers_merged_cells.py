@@ -94,13 +94,31 @@ def text_table():
     return f"<table:table>{inner}</table:table>"
 
 
-@pytest.mark.parametrize("kind", ["html", "docx", "pptx", "odt"])
+def rich_table():
+    first, below, left = r"\clvmgf", r"\clvmrg", r"\clmrg"
+    rows = [
+        [(first, "Region"), (r"\clmgf", "2026"), (left, ""), (first, "Note")],
+        [(below, ""), ("", "Q1"), ("", "Q2"), (below, "")],
+        [(first, r"\u21326 ?\u19996 ?"), ("", "1"), ("", "2"), ("", "up")],
+        [(below, ""), ("", "3"), ("", "4"), ("", "down")],
+        [(r"\clmgf", "Others"), (left, ""), (left, ""), (left, "")],
+        [("", "West"), ("", "5"), ("", "6"), ("", "flat")],
+    ]
+    made = ""
+    for row in rows:
+        made += r"\trowd" + "".join(rf"{merge}\cellx{n}" for n, (merge, _) in enumerate(row, 1))
+        made += r"\pard\intbl " + "".join(rf"{text}\cell " for _, text in row) + r"\row "
+    return r"{\rtf1\ansi " + made + r"\pard after\par}"
+
+
+@pytest.mark.parametrize("kind", ["html", "docx", "pptx", "odt", "rtf"])
 def test_each_value_stands_under_its_column_and_each_row_under_its_label(kind, tmp_path):
     media_type, content = {
         "html": lambda: ("text/html", html_table()),
         "docx": lambda: (WORD, word_file(tmp_path / "made.docx", word_table())),
         "pptx": lambda: (SLIDES, pptx(slide_table())),
         "odt": lambda: (f"{OPEN}.text", open_document("text", text_table())),
+        "rtf": lambda: ("application/rtf", rich_table()),
     }[kind]()
     parsed = parse(media_type, tmp_path, content)
     (table,) = [element.text for element in parsed.elements if element.kind == "table"]
