@@ -238,11 +238,14 @@ def _section(row: LexborNode) -> int:
 
 
 def _cell(node: LexborNode, left: int) -> Cell:
+    text, attributes = flow(flat_text(node)), node.attributes
+    if not attributes:
+        return Cell(text)
     # Over no rows means over all that are left.
-    rows = min(_span(node, "rowspan") or left, left)
-    return Cell(flow(flat_text(node)), _span(node, "colspan"), rows)
+    rows = min(_span(attributes.get("rowspan")) or left, left)
+    return Cell(text, _span(attributes.get("colspan")), rows)
 
 
-def _span(node: LexborNode, attribute: str) -> int:
-    value = (node.attributes.get(attribute) or "").strip()
+def _span(value: str | None) -> int:
+    value = (value or "").strip()
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 1

@@ -96,8 +96,9 @@ class _Grid:
             line[column] = text = self._text(cell, column)
             says_something |= bool(text) and not cell.continues
             width = min(max(1, cell.columns), _MOST_COLUMNS)
-            for at in range(column, column + width):
-                self._hang(at, cell.rows, text if at == column else "")
+            if cell.rows > 1:
+                for at in range(column, column + width):
+                    self._hang(at, cell.rows, text if at == column else "")
             column += width
         self._above = line
         # Labels of other rows alone make no row.
