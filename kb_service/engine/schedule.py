@@ -14,9 +14,10 @@ from kb_service.engine.shares import Shares
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
-# Where many search without end, documents still get on; a search waits for one step, some
-# milliseconds, ten times a second.
+# Where many search without end, documents still get on: by a step, of some milliseconds most often,
+# ten times a second, and by a tenth of the time where a model's steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
+_URGENT_SHARE = 9
 
 
 class Schedule:
@@ -126,16 +127,19 @@ class Schedule:
             group.create_task(self._lanes.work())
 
     async def _serve_thread(self) -> None:
-        served = time.monotonic()
+        served, lasted = time.monotonic(), 0.0
         while True:
             if not self._patient:
                 served = time.monotonic()
-            is_starving = time.monotonic() - served > _LONGEST_PASSED_OVER_SECONDS
+            longest = max(_LONGEST_PASSED_OVER_SECONDS, _URGENT_SHARE * lasted)
+            is_starving = time.monotonic() - served > longest
             if self._urgent and not is_starving:
                 await self._advance(self._urgent.popleft(), whole=True)
             elif self._patient:
+                begun = time.monotonic()
                 await self._advance(self._patient.take(), whole=False)
                 served = time.monotonic()
+                lasted = served - begun
             else:
                 self._wake.clear()
                 await self._wake.wait()

@@ -180,6 +180,29 @@ async def test_ingestion_goes_on_where_many_ask_at_once_without_end():
     assert order.count("e") > 10 * order.count("i")
 
 
+async def test_long_steps_take_a_tenth_of_the_time_where_many_ask_without_end():
+    def slowly(count: int) -> Steps:
+        for _ in range(count):
+            time.sleep(0.1)
+            yield
+        return "i"
+
+    async with working_schedule() as schedule:
+
+        async def ask() -> None:
+            while True:
+                await schedule.run(steps([], "e", 1), urgent=True)
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            asking = [group.create_task(ask()) for _ in range(4)]
+            await asyncio.sleep(0.1)
+            started = time.monotonic()
+            assert await schedule.run(slowly(3), urgent=False) == "i"
+            assert time.monotonic() - started > 1.5
+            for task in asking:
+                task.cancel()
+
+
 async def test_units_of_one_job_run_side_by_side_before_it_goes_on():
     both = threading.Barrier(2)
 
