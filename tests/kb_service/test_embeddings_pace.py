@@ -27,11 +27,14 @@ class SlowEngine:
         self.sizes: list[int] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers: dict[int, asyncio.Task[None]] = {}
         try:
             while True:
                 request = await read_frame(reader, Request)
                 if request.op == "embed":
-                    await self._answer(request, writer)
+                    answers[request.id] = asyncio.create_task(self._answer(request, writer))
+                else:
+                    answers.pop(request.id).cancel()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
