@@ -1,6 +1,7 @@
 """sentence-transformers models in the engine, beside the built-in one."""
 
 import json
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
@@ -96,7 +97,10 @@ async def test_text_beyond_the_window_counts_whole_in_a_passage(spaces):
 
 
 async def test_question_waits_for_few_long_passages_of_a_document():
-    from kb_service.embeddings.sentence_transformer import TorchEncoder
+    with warnings.catch_warnings():
+        # transformers warns about its own renamed arguments while it is imported.
+        warnings.simplefilter("ignore")
+        from kb_service.embeddings.sentence_transformer import TorchEncoder
 
     model = replace(DEFAULT, name=str(WEIGHTS))
     encoder = TorchEncoder(model, bf16=False, threads=0, downloads=False)
