@@ -272,4 +272,5 @@ def chosen(fields: Mapping[str, str], default: OnConflict) -> OnConflict:
     try:
         return OnConflict(fields.get("on_conflict", default))
     except ValueError as error:
-        raise InvalidRequest("on_conflict", f"Use one of {', '.join(OnConflict)}") from error
+        names = ", ".join(OnConflict)
+        raise InvalidRequest("on_conflict", f"Use one of {names}", f"可用的值：{names}") from error

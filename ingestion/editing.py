@@ -88,7 +88,9 @@ def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
     tokens = space.counter.count(content)
     if not 0 < tokens <= MOST_TOKENS:
         error = f"Write 1 to {MOST_TOKENS} tokens; this has {tokens}"
-        raise InvalidRequest("content", error)
+        raise InvalidRequest(
+            "content", error, f"应为 1 到 {MOST_TOKENS} 个 token，现有 {tokens} 个"
+        )
     return Piece(
         content,
         tuple(chunk.heading_path),

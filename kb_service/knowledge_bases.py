@@ -164,10 +164,10 @@ def clean_name(name: str) -> str:
     """
     cleaned = " ".join(name.split())
     if not cleaned:
-        raise InvalidRequest("name", "The name must not be empty")
+        raise InvalidRequest("name", "The name must not be empty", "名称不能为空")
     # One letter can become eighteen when it is folded.
     if len(cleaned) > NAME_LENGTH or len(folded(cleaned)) > NAME_KEY_LENGTH:
-        raise InvalidRequest("name", "The name is too long")
+        raise InvalidRequest("name", "The name is too long", "名称过长")
     return cleaned
 
 
@@ -207,13 +207,19 @@ def check_splitting(splitting: Splitting) -> Splitting:
         InvalidRequest: an unknown splitter, or a size out of range.
     """
     if splitting.splitter not in set(SplitterName):
-        raise InvalidRequest("splitter", f"Use one of {', '.join(SplitterName)}")
+        names = ", ".join(SplitterName)
+        raise InvalidRequest("splitter", f"Use one of {names}", f"可用的值：{names}")
     size, overlap = splitting.chunk_size, splitting.chunk_overlap
     if size not in CHUNK_SIZES:
-        limits = f"{CHUNK_SIZES.start} to {CHUNK_SIZES.stop - 1}"
-        raise InvalidRequest("chunk_size", f"Use {limits} tokens")
+        least, most = CHUNK_SIZES.start, CHUNK_SIZES.stop - 1
+        zh = f"应为 {least} 到 {most} 个 token"
+        raise InvalidRequest("chunk_size", f"Use {least} to {most} tokens", zh)
     if not 0 <= overlap <= size // 2:
-        raise InvalidRequest("chunk_overlap", f"Use 0 to {size // 2} tokens (half a chunk)")
+        en, zh = (
+            f"Use 0 to {size // 2} tokens (half a chunk)",
+            "应为 0 到 {} 个 token（分块的一半）",
+        )
+        raise InvalidRequest("chunk_overlap", en, zh.format(size // 2))
     return splitting
 
 

@@ -27,32 +27,39 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidRequest("file", "The file must be UTF-8") from error
+        raise InvalidRequest("file", "The file must be UTF-8", "文件必须是 UTF-8 编码") from error
     passages: dict[str, list[Passage]] = {}
     lines = _json_lines(text) if kind == "jsonl" else _csv_lines(text)
     for number, line in lines:
         if number > _MAX_LINES:
-            raise InvalidRequest("file", f"The file has more than {_MAX_LINES} lines")
+            en, zh = f"The file has more than {_MAX_LINES} lines", f"文件超过 {_MAX_LINES} 行"
+            raise InvalidRequest("file", en, zh)
         draft = _draft(number, line)
         passages.setdefault(draft.text, []).extend(draft.expected)
     if not passages:
-        raise InvalidRequest("file", "The file holds no questions")
+        raise InvalidRequest("file", "The file holds no questions", "文件中没有问题")
     return [QuestionDraft(question, expected) for question, expected in passages.items()]
 
 
 def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
     given = {name: line.get(name) or "" for name in COLUMNS}
     if not all(isinstance(value, str) for value in given.values()):
-        raise InvalidRequest("file", f"Line {number}: {', '.join(COLUMNS)} must be text")
+        names = ", ".join(COLUMNS)
+        raise _line_refused(number, f"{names} must be text", f"{names} 必须是文本")
     words = {name: str(value) for name, value in given.items()}
     if any("\x00" in value for value in words.values()):
-        raise InvalidRequest("file", f"Line {number}: must not contain the character NUL")
+        raise _line_refused(number, "must not contain the character NUL", "不能包含 NUL 字符")
     passage = {"document": words["document"], "text": words["text"]}
     try:
         return checked(QuestionDraft(words["question"], [passage]))
     except AgentexError as error:
-        problem = f"{error.details.get('field')}: {error.details.get('error')}"
-        raise InvalidRequest("file", f"Line {number}: {problem}") from error
+        field, why = error.details.get("field"), error.details.get("error")
+        why_zh = error.details.get("error_zh", why)
+        raise _line_refused(number, f"{field}: {why}", f"{field}：{why_zh}") from error
+
+
+def _line_refused(number: int, error: str, error_zh: str) -> InvalidRequest:
+    return InvalidRequest("file", f"Line {number}: {error}", f"第 {number} 行：{error_zh}")
 
 
 def _json_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
@@ -62,9 +69,9 @@ def _json_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
         try:
             value: Any = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise InvalidRequest("file", f"Line {number}: not valid JSON") from error
+            raise _line_refused(number, "not valid JSON", "不是有效的 JSON") from error
         if not isinstance(value, dict):
-            raise InvalidRequest("file", f"Line {number}: not a JSON object")
+            raise _line_refused(number, "not a JSON object", "不是 JSON 对象")
         yield number, cast(dict[str, object], value)
 
 
@@ -73,12 +80,14 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
         if not {"question", "document"} <= set(names):
-            raise InvalidRequest("file", "The first line must name the columns question, document")
+            zh = "第一行必须写明列名 question 和 document"
+            en = "The first line must name the columns question, document"
+            raise InvalidRequest("file", en, zh)
         reader.fieldnames = names
         for row in reader:
             yield reader.line_num, {name: unguarded(row.get(name) or "") for name in COLUMNS}
     except csv.Error as error:
-        raise InvalidRequest("file", f"Line {reader.line_num}: not valid CSV") from error
+        raise _line_refused(reader.line_num, "not valid CSV", "不是有效的 CSV") from error
 
 
 def render(questions: Iterable[Question], kind: FileFormat) -> bytes:

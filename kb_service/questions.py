@@ -69,12 +69,19 @@ def checked(draft: QuestionDraft) -> QuestionDraft:
     """
     text = " ".join(draft.text.split())
     if not 0 < len(text) <= MAX_QUESTION_CHARACTERS:
-        raise InvalidRequest("question", f"Use 1 to {MAX_QUESTION_CHARACTERS} characters")
+        raise _wrong_length("question", 1, MAX_QUESTION_CHARACTERS)
     passages = [_checked_passage(passage) for passage in draft.expected]
     distinct = _distinct(passages)
     if not 0 < len(distinct) <= MAX_EXPECTED:
-        raise InvalidRequest("expected", f"Name 1 to {MAX_EXPECTED} passages")
+        en, zh = f"Name 1 to {MAX_EXPECTED} passages", f"请给出 1 到 {MAX_EXPECTED} 个段落"
+        raise InvalidRequest("expected", en, zh)
     return replace(draft, text=text, expected=distinct)
+
+
+def _wrong_length(field: str, least: int, most: int) -> InvalidRequest:
+    words = f"{least} to {most}" if least else f"at most {most}"
+    zh = f"应为 {least} 到 {most} 个字符" if least else f"最多 {most} 个字符"
+    return InvalidRequest(field, f"Use {words} characters", zh)
 
 
 def _distinct(passages: Sequence[Passage]) -> list[Passage]:
@@ -84,13 +91,13 @@ def _distinct(passages: Sequence[Passage]) -> list[Passage]:
 def _checked_passage(passage: Passage) -> Passage:
     document = passage.get("document", "").strip()
     if not 0 < len(document) <= MAX_NAME_CHARACTERS:
-        raise InvalidRequest("document", f"Use 1 to {MAX_NAME_CHARACTERS} characters")
+        raise _wrong_length("document", 1, MAX_NAME_CHARACTERS)
     text = passage.get("text", "").strip()
     if len(text) > MAX_TEXT_CHARACTERS:
-        raise InvalidRequest("text", f"Use at most {MAX_TEXT_CHARACTERS} characters")
+        raise _wrong_length("text", 0, MAX_TEXT_CHARACTERS)
     # Words without a letter or a digit would fit every passage.
     if text and not any(character.isalnum() for character in text):
-        raise InvalidRequest("text", "Use words of the passage")
+        raise InvalidRequest("text", "Use words of the passage", "请使用段落中的文字")
     return {"document": document, **({"text": text} if text else {})}
 
 
@@ -260,7 +267,8 @@ async def add(
             counts["extended" if _extend(row, draft.expected) else "unchanged"] += 1
         touched[row.id] = row
     if len(rows) + counts["added"] > MAX_QUESTIONS:
-        raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}")
+        zh = f"一个知识库最多保存 {MAX_QUESTIONS} 个问题"
+        raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}", zh)
     await _bind(work.session, reader, knowledge_base.id, [*touched.values()])
     if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
         # Be the documents open by now, or gone: who may know of these questions is asked.
@@ -329,7 +337,8 @@ async def change(
     row = await get(work.session, reader, knowledge_base, row.id)
     others = await list_all(work.session, reader, knowledge_base)
     if any(other.text == clean.text and other.id != row.id for other in others):
-        raise InvalidRequest("question", "Another saved question has this text")
+        zh = "已有文字相同的另一个问题"
+        raise InvalidRequest("question", "Another saved question has this text", zh)
     if not any(passage in row.expected for passage in clean.expected):
         row.restricted_to = []
     row.text, row.expected = clean.text, [dict(passage) for passage in clean.expected]

@@ -180,7 +180,8 @@ async def import_knowledge_base(
     async with one_file(request, max_bytes=limit, fields=("name",)) as form:
         name = form.fields.get("name") or None
         if name is not None and len(name) > NAME_LENGTH:
-            raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters")
+            zh = f"最多 {NAME_LENGTH} 个字符"
+            raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters", zh)
         file = form.file.file
         archive = await to_thread.run_sync(Archive, file, limits_of(settings))
         planned = arrival.plan(

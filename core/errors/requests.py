@@ -5,12 +5,18 @@ from core.errors.base import AgentexError
 
 
 class InvalidRequest(AgentexError):
-    """A field of the request has a value that can't be used."""
+    """A field of the request has a value that can't be used.
+
+    Args:
+        field: the path to it.
+        error: what is wrong, or what can be used.
+        error_zh: the same in Chinese.
+    """
 
     code = ErrorCode.INVALID_REQUEST
 
-    def __init__(self, field: str, error: str) -> None:
-        super().__init__(field=field, error=error)
+    def __init__(self, field: str, error: str, error_zh: str = "") -> None:
+        super().__init__(field=field, error=error, **({"error_zh": error_zh} if error_zh else {}))
 
 
 class MalformedJson(AgentexError):

@@ -27,12 +27,12 @@ def checked_attributes(value: object) -> Attributes:
             number, a truth value nor a list of texts.
     """
     if not _is_object(value):
-        raise _refusal("Send an object of keys and values")
+        raise _refusal("Send an object of keys and values", "请给出由键和值组成的对象")
     if len(value) > _MOST_KEYS:
-        raise _refusal(f"Use at most {_MOST_KEYS} keys")
+        raise _refusal(f"Use at most {_MOST_KEYS} keys", f"最多 {_MOST_KEYS} 个键")
     attributes = {_checked_key(key): _checked_value(one) for key, one in value.items()}
     if len(json.dumps(attributes, ensure_ascii=False).encode()) > _MOST_BYTES:
-        raise _refusal(f"Use at most {_MOST_BYTES} bytes in all")
+        raise _refusal(f"Use at most {_MOST_BYTES} bytes in all", f"总共最多 {_MOST_BYTES} 字节")
     return attributes
 
 
@@ -45,7 +45,7 @@ def parse_attributes(text: str) -> Attributes:
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _refusal("Send a JSON object") from error
+        raise _refusal("Send a JSON object", "请给出 JSON 对象") from error
     return checked_attributes(value)
 
 
@@ -59,7 +59,9 @@ def _is_list(value: object) -> TypeGuard[list[object]]:
 
 def _checked_key(key: str) -> str:
     if not key.strip() or len(key) > _LONGEST_KEY or not _is_clean(key):
-        raise _refusal(f"A key has 1 to {_LONGEST_KEY} characters")
+        raise _refusal(
+            f"A key has 1 to {_LONGEST_KEY} characters", f"键应为 1 到 {_LONGEST_KEY} 个字符"
+        )
     return key
 
 
@@ -77,13 +79,16 @@ def _checked_value(value: object) -> JsonValue:
             return [_checked_text(one) for one in value]
         case _:
             raise _refusal(
-                f"A value is a text, a number, true, false or a list of up to {_MOST_ITEMS} texts"
+                f"A value is a text, a number, true, false or a list of up to {_MOST_ITEMS} texts",
+                f"值应为文本、数字、true、false 或最多 {_MOST_ITEMS} 个文本的列表",
             )
 
 
 def _checked_text(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not _is_clean(value):
-        raise _refusal(f"A text has at most {_LONGEST_TEXT} characters")
+        raise _refusal(
+            f"A text has at most {_LONGEST_TEXT} characters", f"文本最多 {_LONGEST_TEXT} 个字符"
+        )
     return value
 
 
@@ -92,5 +97,5 @@ def _is_clean(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
 
 
-def _refusal(error: str) -> InvalidRequest:
-    return InvalidRequest("metadata", error)
+def _refusal(error: str, error_zh: str) -> InvalidRequest:
+    return InvalidRequest("metadata", error, error_zh)
