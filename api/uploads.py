@@ -2,7 +2,6 @@
 
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -15,12 +14,15 @@ from collections.abc import (
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from core.errors import FileTooLarge, InvalidRequest, StorageFull
+from core.errors import FileTooLarge, InvalidRequest, RequestTooLarge, StorageFull
 from kb_service.object_storage.local import DISK_FULL
 
 _BLOCK = 256 * 1024
@@ -28,6 +30,9 @@ _BLOCK = 256 * 1024
 _OVERHEAD = 64 * 1024
 HEAD_BYTES = 8192
 MOST_FILES = 1000
+MOST_BODY_BYTES = 4 * 1024**3
+"""Of a form with many files: it is on disk as a whole for a while, as an import is."""
+_IN_MEMORY_BYTES = 1024**2
 _SHOWN = 100
 MULTIPART = "multipart/form-data"
 STREAMS_BODY = "streams_body"
@@ -66,14 +71,12 @@ async def one_file(
     setattr(request.state, STREAMS_BODY, True)
     stream = _bounded(request, max_bytes + _OVERHEAD, max_bytes)
     with _told_to_callers():
-        form = await MultiPartParser(
-            request.headers, stream, max_files=1, max_fields=20, max_part_size=_OVERHEAD
-        ).parse()
+        form = await _Form(request.headers, stream, most_files=1).parse()
     try:
         _check_names(form.multi_items(), fields)
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise InvalidRequest("file", "Send one part named file, with a file name")
+            raise no_file(many=False)
         yield SentForm(file, {k: text for k, text in form.multi_items() if isinstance(text, str)})
     finally:
         await form.close()
@@ -81,7 +84,15 @@ async def one_file(
 
 def _check_kind(request: Request) -> None:
     if not request.headers.get("content-type", "").lower().startswith(MULTIPART):
-        raise InvalidRequest("file", "Send multipart/form-data with one part named file")
+        error = "Send multipart/form-data with a part named file"
+        raise InvalidRequest("file", error, "请用 multipart/form-data 发送名为 file 的部分")
+
+
+def no_file(*, many: bool) -> InvalidRequest:
+    """That a form has no part named ``file``."""
+    words = "at least one part" if many else "one part"
+    zh = f"请发送{'至少' if many else ''}一个名为 file 且带文件名的部分"
+    return InvalidRequest("file", f"Send {words} named file, with a file name", zh)
 
 
 def _check_names(items: Iterable[tuple[str, UploadFile | str]], fields: Collection[str]) -> None:
@@ -89,16 +100,25 @@ def _check_names(items: Iterable[tuple[str, UploadFile | str]], fields: Collecti
     known = sorted({"file", *fields})
     for name, _ in items:
         if name not in known:
-            # What a charset of the sender's makes of it may be no text at all.
-            shown = name[:_SHOWN].encode(errors="replace").decode()
-            raise InvalidRequest(shown, f"Unknown form field: use {', '.join(known)}")
+            names = ", ".join(known)
+            error = f"Unknown form field: use {names}"
+            raise InvalidRequest(_shown(name), error, f"没有这个表单字段，可用的字段：{names}")
+
+
+def _shown(name: str) -> str:
+    # What a charset of the sender's makes of it may be no text at all.
+    return name[:_SHOWN].encode(errors="replace").decode()
 
 
 def _check_head(request: Request, max_bytes: int) -> None:
     _check_kind(request)
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > max_bytes + _OVERHEAD:
+    if _declared_bytes(request) > max_bytes + _OVERHEAD:
         raise FileTooLarge(max_bytes=max_bytes)
+
+
+def _declared_bytes(request: Request) -> int:
+    declared = request.headers.get("content-length", "")
+    return int(declared) if declared.isdigit() else 0
 
 
 @dataclass(frozen=True)
@@ -116,20 +136,56 @@ class SentFile:
     is_too_large: bool
 
 
-class _OneByOne(MultiPartParser):
+class _Form(MultiPartParser):
+    """A form with at most so many files."""
+
+    def __init__(
+        self, headers: Headers, stream: AsyncGenerator[bytes], *, most_files: int = MOST_FILES
+    ) -> None:
+        super().__init__(headers, stream, max_files=inf, max_fields=20, max_part_size=_OVERHEAD)
+        self._most_files = most_files
+
+    def on_headers_finished(self) -> None:
+        """Refuse one file too many in words of our own."""
+        super().on_headers_finished()
+        if self._current_files > self._most_files:
+            most = self._most_files
+            words = "one file" if most == 1 else f"at most {most} files"
+            zh = f"一个请求最多发送 {most} 个文件"
+            raise InvalidRequest("file", f"Send {words} in a request", zh)
+
+
+class _OneByOne(_Form):
     """Keeps no more of a file than is allowed; the files are taken from it as they end."""
 
     def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], *, max_bytes: int) -> None:
-        super().__init__(
-            headers, stream, max_files=MOST_FILES, max_fields=20, max_part_size=_OVERHEAD
-        )
-        self._max_bytes = max_bytes
+        super().__init__(headers, stream)
+        self.max_bytes = max_bytes
+        self._is_whole = False
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         """Pass over what is beyond the limit."""
         file = self._current_part.file
-        if file is None or (file.size or 0) <= self._max_bytes:
+        if file is None or (file.size or 0) <= self.max_bytes:
             super().on_part_data(data, start, end)
+
+    def on_end(self) -> None:
+        """Take note of the line that ends the form."""
+        self._is_whole = True
+
+    def check_end(self) -> None:
+        """Refuse a form of which something is missing or would hold for nothing.
+
+        Raises:
+            MultiPartException: it breaks off, perhaps within a file.
+            InvalidRequest: a field stands behind all files.
+        """
+        if not self._is_whole:
+            raise MultiPartException("The form has no end.")
+        if self._current_files and self._current_part.file is None:
+            name = _shown(self._current_part.field_name)
+            error = "Send this field before the files that it is for"
+            raise InvalidRequest(name, error, "请把该字段写在它所对应的文件之前")
 
 
 async def each_file(
@@ -142,11 +198,15 @@ async def each_file(
             arrived before was handed over.
         StorageFull: no room to spool a file; what came before was handed over.
     """
+    _check_kind(request)
+    setattr(request.state, STREAMS_BODY, True)
 
     async def take_one(few: Sequence[SentFile]) -> None:
         await take(few[0])
 
-    await few_files(request, take_one, most=1, max_bytes=max_bytes)
+    with _told_to_callers():
+        files = _OneByOne(request.headers, _blocks(request), max_bytes=max_bytes)
+        await _hand_over(files, take_one, most=1)
 
 
 async def few_files(
@@ -157,44 +217,85 @@ async def few_files(
     max_bytes: int,
     fields: Collection[str] = (),
 ) -> None:
-    """Hand over the parts named ``file`` of a multipart body a few at a time.
+    """Hand over the parts named ``file`` of a multipart body a few at a time, in their order.
+
+    The body is read to its end before: of a form that is refused nothing is handed over.
 
     Args:
         request: has the body.
-        take: is given those that have arrived, in their order, at least one.
+        take: is given some of them, at least one.
         most: how many of them at the most.
         max_bytes: of a file.
         fields: the names that other parts may have.
 
     Raises:
-        InvalidRequest: as ``each_file`` does.
-        StorageFull: likewise.
+        InvalidRequest: not multipart, more than 1,000 files, a part of another name, a field
+            behind all files, or a body that breaks off.
+        RequestTooLarge: more bytes than are kept of a body.
+        StorageFull: no room to spool the body, or a file of it; only then may some have been
+            handed over.
     """
     _check_kind(request)
+    limit = max(MOST_BODY_BYTES, max_bytes + _OVERHEAD)
+    if _declared_bytes(request) > limit:
+        raise RequestTooLarge(max_bytes=limit)
     setattr(request.state, STREAMS_BODY, True)
+    with _told_to_callers(), SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
+        body = UploadFile(cast(BinaryIO, spool), size=0)
+        # First only the names count: of the files no more than a beginning is kept.
+        names = _OneByOne(request.headers, _kept(request, body, limit), max_bytes=0)
+        await _hand_over(names, _pass_over, most=MOST_FILES, fields=fields)
+        files = _OneByOne(request.headers, read_blocks(body), max_bytes=max_bytes)
+        await _hand_over(files, take, most=most, fields=fields)
+
+
+async def _kept(request: Request, body: UploadFile, limit: int) -> AsyncGenerator[bytes]:
+    async for block in request.stream():
+        if (body.size or 0) + len(block) > limit:
+            raise RequestTooLarge(max_bytes=limit)
+        await body.write(block)
+        yield block
+
+
+async def _blocks(request: Request) -> AsyncGenerator[bytes]:
+    async for block in request.stream():
+        yield block
+
+
+async def _pass_over(_few: Sequence[SentFile]) -> None:
+    pass
+
+
+async def _hand_over(
+    form: _OneByOne,
+    take: Callable[[Sequence[SentFile]], Awaitable[None]],
+    *,
+    most: int,
+    fields: Collection[str] = (),
+) -> None:
     sent: dict[str, str] = {}
 
-    async def hand_over() -> None:
+    async def take_arrived() -> None:
         # The parser has taken in all that was given to it: files among its items are whole.
-        items, parser.items = parser.items, []
+        items, form.items = form.items, []
         files = [value for _, value in items if isinstance(value, UploadFile)]
         try:
             _check_names(items, fields)
-            for few in _parted(_arrived(items, sent, max_bytes), most):
+            for few in _parted(_arrived(items, sent, form.max_bytes), most):
                 await take(few)
         finally:
             for file in files:
                 await file.close()
 
-    async def blocks() -> AsyncGenerator[bytes]:
-        async for block in request.stream():
+    async def watched(stream: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+        async for block in stream:
             yield block
-            await hand_over()
+            await take_arrived()
 
-    parser = _OneByOne(request.headers, blocks(), max_bytes=max_bytes)
-    with _told_to_callers():
-        await parser.parse()
-        await hand_over()
+    form.stream = watched(form.stream)
+    await form.parse()
+    await take_arrived()
+    form.check_end()
 
 
 def _arrived(
@@ -217,7 +318,8 @@ def _told_to_callers() -> Generator[None]:
     try:
         yield
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise InvalidRequest("file", "The multipart body can't be read") from error
+        zh = "multipart 请求体无法读取"
+        raise InvalidRequest("file", "The multipart body can't be read", zh) from error
     except OSError as error:
         if error.errno in DISK_FULL:
             raise StorageFull from error
@@ -233,7 +335,7 @@ async def _bounded(request: Request, limit: int, max_bytes: int) -> AsyncGenerat
         yield block
 
 
-async def read_blocks(file: UploadFile) -> AsyncIterator[bytes]:
+async def read_blocks(file: UploadFile) -> AsyncGenerator[bytes]:
     """The file from its start, in blocks of 256 KiB."""
     await file.seek(0)
     while block := await file.read(_BLOCK):

@@ -19,7 +19,7 @@ from api.envelope import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, p
 from api.errors import error_body, error_responses
 from api.intake import FORM_FIELDS, Intake, files_body
 from api.routing import Router
-from api.uploads import SentFile, few_files, one_file
+from api.uploads import SentFile, few_files, no_file, one_file
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.database.paging import Page
@@ -76,7 +76,8 @@ class ChangeBody(Body):
         codec = chosen_codec(self.encoding)
         if codec is None:
             known = ", ".join(sorted(choosable()))
-            raise InvalidRequest("encoding", f"Use {changing.AUTOMATIC} or one of {known}")
+            en, zh = f"Use {changing.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(changing.AUTOMATIC, known))
         return codec
 
 
@@ -164,10 +165,11 @@ async def upload_documents(
     services: CurrentServices,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
-    """Upload up to 1,000 files in one request, taken in a few at a time as they arrive.
+    """Upload up to 1,000 files in one request of at most 4 GiB.
 
-    Form fields hold for the files that come after them; an unknown one ends the request. What
-    became of each file is in the answer; one that is refused does not stop the others.
+    Form fields hold for the files that come after them. A form with an unknown field, or with one
+    behind all files, is refused before any of its files is taken in. What became of each file is
+    in the answer; one that is refused does not stop the others.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
     items: list[BatchItem] = []
@@ -186,7 +188,7 @@ async def upload_documents(
         request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
     )
     if not items:
-        raise InvalidRequest("file", "Send at least one part named file, with a file name")
+        raise no_file(many=True)
     return Envelope(data=BatchAnswer(items=items))
 
 
@@ -226,7 +228,8 @@ async def change_document(
     if codec is not None:
         present = await documents.get(work.session, principal, base.id, doc_id)
         if not is_plain_text(present.media_type):
-            raise InvalidRequest("encoding", "Only the encoding of a text file can be chosen")
+            error = "Only the encoding of a text file can be chosen"
+            raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
     wanted = changing.Wanted(body.name, attributes, codec)
     row = await changing.change(work, principal, base.id, doc_id, wanted)
     return Envelope(data=answer(row, base))

@@ -11,9 +11,9 @@ from api.envelope import Envelope, ErrorBody, Shape
 from api.errors import error_body, error_responses
 from api.routing import Router
 from api.skill_answers import limits_of
-from api.uploads import SentFile, each_file
+from api.uploads import SentFile, each_file, no_file
 from core.accounts.permissions import Permission
-from core.errors import AgentexError, ErrorCode, FileTooLarge, InvalidRequest, SkillsFull
+from core.errors import AgentexError, ErrorCode, FileTooLarge, SkillsFull
 from skills import import_plans, imports
 from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome
 from skills.models import Diagnostic
@@ -141,7 +141,7 @@ async def import_skills(  # noqa: PLR0913 - what the framework hands over
     received = _Received(limits.skills)
     await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
-        raise InvalidRequest("file", "Send at least one part named file, with a file name")
+        raise no_file(many=True)
     language = request.headers.get("accept-language", "")
     incoming, database = received.incoming, services.database
     if dry_run:

@@ -1,14 +1,26 @@
 """A misspelt field of an upload's form is refused and named: passed over, it would cost a document."""
 
+from typing import Any
+
 import pytest
 
 from core.errors import ErrorCode
 from tests.fixtures.client import Api
 from tests.fixtures.made_files import zipped
+from tests.fixtures.multipart import (
+    CONTENT_TYPE,
+    body,
+    connection,
+    file_part,
+    head,
+    part,
+    read_status,
+)
 from tests.fixtures.server import Server
 
 NOTE = b"# Note\n\nThe heron stands in the reeds.\n"
 OTHER = b"# Note\n\nThe stork stands on the roof.\n"
+END = body()
 
 
 @pytest.fixture
@@ -40,12 +52,51 @@ def test_misspelt_field_of_an_upload_is_refused_and_nothing_replaced(
     assert server.files == files
 
 
-def test_field_behind_the_files_of_a_small_batch_is_seen_before_they_are_taken(user: Api, kb: str):
-    parts = [("file", ("a.md", NOTE)), ("file", ("b.md", OTHER)), ("on_conflit", (None, "refuse"))]
+def test_form_that_is_wrong_at_its_end_leaves_none_of_its_files(user: Api, kb: str, server: Server):
+    files = server.files
     path = f"/knowledge-bases/{kb}/documents/batch"
-    details = user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files=parts)
-    assert details["field"] == "on_conflit"
+    many = [file_part(f"{number}.md", NOTE * 9000 + b"%d" % number) for number in range(6)]
+
+    def refused(*parts: bytes, end: bytes = END) -> dict[str, Any]:
+        content = b"".join([*parts, end])
+        headers = {"Content-Type": CONTENT_TYPE}
+        return user.refused(
+            ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers
+        )
+
+    assert refused(*many, part('; name="on_conflit"', b"refuse"))["field"] == "on_conflit"
+    # A field holds for the files behind it: here for none, and the names would be replaced.
+    late = refused(*many, part('; name="on_conflict"', b"refuse"))
+    assert late["field"] == "on_conflict"
+    assert late["error"] == "Send this field before the files that it is for"
+    assert refused(*many, end=b"")["error"] == "The multipart body can't be read"
+    assert refused(*(file_part(f"{n}.md", NOTE) for n in range(1001)))["error"] == (
+        "Send at most 1000 files in a request"
+    )
     assert user.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
+    assert server.files == files
+
+
+def test_batch_beyond_what_is_kept_of_a_form_is_refused_by_its_declared_size(
+    server: Server, user: Api, kb: str
+):
+    path = f"/api/v1/knowledge-bases/{kb}/documents/batch"
+    length = 4 * 1024**3 + 1
+    sent = {"Host": "x", "Content-Type": CONTENT_TYPE, "Content-Length": str(length)}
+    with connection(server) as link:
+        link.sendall(head("POST", path, {**sent, "Authorization": user.headers["Authorization"]}))
+        assert read_status(link) == ErrorCode.REQUEST_TOO_LARGE.status
+
+
+def test_two_files_where_one_is_wanted_are_refused_in_words(user: Api, kb: str):
+    parts = [("file", ("a.md", NOTE)), ("file", ("b.md", OTHER))]
+    path = f"/knowledge-bases/{kb}/documents"
+    details = user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files=parts)
+    assert details == {
+        "field": "file",
+        "error": "Send one file in a request",
+        "error_zh": "一个请求最多发送 1 个文件",
+    }
 
 
 def test_file_under_another_name_is_refused_too(user: Api, kb: str):
