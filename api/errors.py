@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.envelope import ErrorBody
-from api.validation_problems import field_of, words_of
+from api.validation_problems import told_of
 from core.errors import AgentexError, ErrorCode, RejectedRunInput
 from core.logging import get_logger
 from kb_service.outages import MODEL_ERRORS
@@ -97,16 +97,16 @@ def _answer_known(request: Request, error: Exception) -> JSONResponse:
 
 def _answer_invalid(request: Request, error: Exception) -> JSONResponse:
     invalid = cast(RequestValidationError, error)
-    first = cast(Sequence[dict[str, object]], invalid.errors())[0]
-    if first["type"] == "json_invalid":
-        return error_response(ErrorCode.MALFORMED_JSON, language=_language(request))
-    (place, *_) = cast(tuple[str | int, ...], first["loc"])
-    field = field_of(first, invalid.body)
+    problems = cast(Sequence[dict[str, object]], invalid.errors())
+    language = _language(request)
+    if problems[0]["type"] == "json_invalid":
+        return error_response(ErrorCode.MALFORMED_JSON, language=language)
+    (place, *_) = cast(tuple[str | int, ...], problems[0]["loc"])
+    details = told_of(problems, invalid.body)
     code = ErrorCode.INVALID_REQUEST
-    if place == "query" and field in {"page", "page_size", "sort_by", "sort_order"}:
+    if place == "query" and details["field"] in {"page", "page_size", "sort_by", "sort_order"}:
         code = ErrorCode.INVALID_PAGINATION
-    details: dict[str, object] = {"field": field, "error": words_of(first)}
-    return error_response(code, details, language=_language(request))
+    return error_response(code, details, language=language)
 
 
 def _answer_http(request: Request, error: Exception) -> JSONResponse:

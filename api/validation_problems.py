@@ -9,37 +9,94 @@ from typing import Any, cast
 
 _Part = str | int
 
-_WORDS = {
-    "model_type": "Input should be an object",
-    "model_attributes_type": "Input should be an object",
-    "dict_type": "Input should be an object",
-    "tuple_type": "Input should be a list",
+_OBJECT, _LIST, _NUMBER = ("an object", "对象"), ("a list", "列表"), ("a number", "数字")
+_TRUTH, _TEXT = ("true or false", "true 或 false"), ("a string", "文本")
+_KINDS = {
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "dict_type": _OBJECT,
+    "tuple_type": _LIST,
+    "list_type": _LIST,
+    "bool_type": _TRUTH,
+    "int_type": _NUMBER,
+    "float_type": _NUMBER,
+    "number_type": _NUMBER,
+    "string_type": _TEXT,
 }
+_CHINESE = {
+    "missing": "缺少该字段",
+    "extra_forbidden": "没有这个字段",
+    "model_type": "应为对象",
+    "model_attributes_type": "应为对象",
+    "dict_type": "应为对象",
+    "tuple_type": "应为列表",
+    "list_type": "应为列表",
+    "string_type": "应为文本",
+    "bool_type": "应为 true 或 false",
+    "bool_parsing": "应为 true 或 false",
+    "int_type": "应为整数",
+    "int_parsing": "应为整数",
+    "int_from_float": "应为整数",
+    "float_type": "应为数字",
+    "number_type": "应为数字",
+    "float_parsing": "应为数字",
+    "finite_number": "应为有限的数字",
+    "greater_than": "应大于 {gt}",
+    "greater_than_equal": "不能小于 {ge}",
+    "less_than": "应小于 {lt}",
+    "less_than_equal": "不能大于 {le}",
+    "enum": "可用的值：{expected}",
+    "literal_error": "可用的值：{expected}",
+    "string_pattern_mismatch": "应符合格式 {pattern}",
+}
+# A list of thousands can be wrong at each place; the branches of one value are far fewer.
+_MOST_LOOKED_AT = 1000
 _LENGTHS = {
-    "too_short": ("at least", "min_length"),
-    "string_too_short": ("at least", "min_length"),
-    "too_long": ("at most", "max_length"),
-    "string_too_long": ("at most", "max_length"),
+    "too_short": ("at least", "至少", "min_length"),
+    "string_too_short": ("at least", "至少", "min_length"),
+    "too_long": ("at most", "最多", "max_length"),
+    "string_too_long": ("at most", "最多", "max_length"),
 }
 
 
-def field_of(problem: Mapping[str, Any], body: object) -> str:
-    """The path to what is wrong, such as ``filters.metadata.year``.
+def told_of(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
+    """Where a request is wrong, and how.
+
+    Of a value that may be one of several things, pydantic reports why it is none of each: what is
+    told is what is wrong with the one that it comes closest to, or all that it may be.
 
     Args:
-        problem: as pydantic reports it.
+        problems: as pydantic reports them, at least one.
         body: of the request, decoded; the names that it has tell fields from validators.
 
     Returns:
-        Parts joined by dots; where the request as a whole is wrong, its part: ``body``.
+        ``field``: the path to the first thing that is wrong, such as ``filters.metadata.year``, or
+        the part of a request that is wrong as a whole, such as ``body``; ``error``: a sentence
+        about it; ``error_zh``: the same in Chinese, where there are words for it.
     """
+    problems = problems[:_MOST_LOOKED_AT]
+    paths = [_path_of(problem, body) for problem in problems]
+    related = [path for path in paths if _is_within(path, paths[0]) or _is_within(paths[0], path)]
+    deepest = max(related, key=len)
+    about = [one for one, path in zip(problems, paths, strict=True) if path == deepest]
+    place, *parts = deepest
+    field = ".".join(str(part) for part in parts if part != "") or str(place)
+    error, chinese = (_sentence(about, in_chinese=is_chinese) for is_chinese in (False, True))
+    details: dict[str, object] = {"field": field, "error": error}
+    return details if chinese == error else {**details, "error_zh": chinese}
+
+
+def _is_within(path: Sequence[_Part], other: Sequence[_Part]) -> bool:
+    return path[: len(other)] == other
+
+
+def _path_of(problem: Mapping[str, Any], body: object) -> list[_Part]:
+    """The request's part, and the names and numbers in it that lead to what is wrong."""
     place, *parts = cast(Sequence[_Part], problem["loc"])
-    is_walked = place == "body" and isinstance(body, Mapping | list)
+    if place != "body" or not isinstance(body, Mapping | list):
+        return [place, *_plain(parts)]
     is_missing = problem["type"] == "missing"
-    found = (
-        _walked(parts, cast(object, body), is_missing=is_missing) if is_walked else _plain(parts)
-    )
-    return ".".join(str(part) for part in found if part != "") or str(place)
+    return [place, *_walked(parts, cast(object, body), is_missing=is_missing)]
 
 
 def _walked(parts: Sequence[_Part], body: object, *, is_missing: bool) -> list[_Part]:
@@ -50,13 +107,13 @@ def _walked(parts: Sequence[_Part], body: object, *, is_missing: bool) -> list[_
             found.append(part)
             value = value[part]
     if is_missing:
-        found.append(parts[-1])
+        found += parts[-1:]
     return found
 
 
 def _has(value: object, part: _Part) -> bool:
     if isinstance(value, list):
-        return isinstance(part, int)
+        return isinstance(part, int) and 0 <= part < len(cast(Sequence[object], value))
     return isinstance(value, Mapping) and part in cast(Mapping[object, object], value)
 
 
@@ -64,19 +121,37 @@ def _plain(parts: Sequence[_Part]) -> list[_Part]:
     return [part for part in parts if isinstance(part, int) or "[" not in part]
 
 
-def words_of(problem: Mapping[str, Any]) -> str:
-    """What is wrong with the field, in one sentence."""
-    kind = str(problem["type"])
+def _sentence(problems: Sequence[Mapping[str, Any]], *, in_chinese: bool) -> str:
+    # What is of the right kind is wrong for another reason, which says more.
+    of_a_kind = [one for one in problems if one["type"] not in _KINDS]
+    kinds = list(dict.fromkeys(_KINDS[one["type"]] for one in problems if one not in of_a_kind))
+    if of_a_kind or len(kinds) == 1:
+        return _words_of((of_a_kind or problems)[0], in_chinese=in_chinese)
+    if in_chinese:
+        return f"应为以下之一：{'、'.join(chinese for _, chinese in kinds)}"
+    *some, last = (english for english, _ in kinds)
+    return f"Input should be {', '.join(some)} or {last}"
+
+
+def _words_of(problem: Mapping[str, Any], *, in_chinese: bool) -> str:
+    kind, facts = str(problem["type"]), cast(Mapping[str, Any], problem.get("ctx", {}))
     if kind in _LENGTHS:
-        facts = cast(Mapping[str, Any], problem["ctx"])
-        return _length_words(kind, facts, is_text=isinstance(problem.get("input"), str))
-    return _WORDS.get(kind, str(problem["msg"]).removeprefix("Value error, "))
+        is_text = isinstance(problem.get("input"), str)
+        return _length_words(kind, facts, is_text=is_text, in_chinese=in_chinese)
+    if in_chinese and kind in _CHINESE:
+        expected = str(facts.get("expected", "")).replace(" or ", "、").replace(", ", "、")
+        return _CHINESE[kind].format(**{**facts, "expected": expected})
+    if _KINDS.get(kind) in {_OBJECT, _LIST}:
+        return f"Input should be {_KINDS[kind][0]}"
+    return str(problem["msg"]).removeprefix("Value error, ")
 
 
-def _length_words(kind: str, facts: Mapping[str, Any], *, is_text: bool) -> str:
-    words, name = _LENGTHS[kind]
+def _length_words(kind: str, facts: Mapping[str, Any], *, is_text: bool, in_chinese: bool) -> str:
+    words, chinese, name = _LENGTHS[kind]
     limit = facts[name]
     if (words, limit) == ("at least", 1):
-        return "must not be empty"
+        return "不能为空" if in_chinese else "must not be empty"
+    if in_chinese:
+        return f"{chinese} {limit} {'个字符' if is_text else '项'}"
     unit = "character" if is_text else "item"
     return f"Input should have {words} {limit} {unit}{'' if limit == 1 else 's'}"

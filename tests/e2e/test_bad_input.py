@@ -57,6 +57,7 @@ def test_body_of_another_type_or_shape_is_refused(someone: Api):
 
 
 LOW, HIGH = "must not be empty", "Input should have at most {} characters"
+SINGLE = "Input should be true or false, a number or a string"
 KB = "/knowledge-bases/none"
 
 
@@ -69,7 +70,16 @@ KB = "/knowledge-bases/none"
         (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": {"bool": 1}}}},
          "filters.metadata.year.bool", "Extra inputs are not permitted"),
         (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": [[1]]}}},
-         "filters.metadata.year", "Input should be an object"),
+         "filters.metadata.year.0", SINGLE),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": None}}},
+         "filters.metadata.year", SINGLE.replace("be ", "be an object, a list, ")),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": []}}},
+         "filters.metadata.year", LOW),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": "\x00"}}},
+         "filters.metadata.year", "must not contain the character NUL"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": {"gt": [1]}}}},
+         "filters.metadata.year.gt", "Input should be a number or a string"),
+        (f"{KB}/search", {"query": "x", "filters": []}, "filters", "Input should be an object"),
         (f"{KB}/search", {"query": "x", "filters": {"metadata": {"": 1}}}, "filters.metadata", LOW),
         (f"{KB}/search", {"query": "x", "filters": {"name": ""}}, "filters.name", LOW),
         (f"{KB}/search", {"query": "a\x00"}, "query", "must not contain the character NUL"),
@@ -87,7 +97,29 @@ def test_refusal_names_the_field_and_the_rule_as_the_request_spells_them(
     someone: Api, path: str, body: object, field: str, error: str
 ):
     details = someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
-    assert details == {"field": field, "error": error}
+    assert (details["field"], details["error"]) == (field, error)
+
+
+@one_shape
+@pytest.mark.parametrize(
+    ("path", "body", "error"),
+    [
+        (f"{KB}/search", {"queries": "x"}, "缺少该字段"),
+        (f"{KB}/search", {"query": "x", "top": 1}, "没有这个字段"),
+        (f"{KB}/search", {"query": "x", "top_k": 0}, "不能小于 1"),
+        (f"{KB}/search", {"query": "x", "expand": "all"}, "可用的值：'none'、'section'"),
+        (f"{KB}/search", {"query": "x", "filters": []}, "应为对象"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": None}}},
+         "应为以下之一：对象、列表、true 或 false、数字、文本"),
+        (f"{KB}/documents/bulk", {"action": "retry", "document_ids": []}, "不能为空"),
+        ("/knowledge-bases", {"name": "x" * 201}, "最多 200 个字符"),
+        ("/knowledge-bases", {"name": " "}, "名称不能为空"),
+        ("/knowledge-bases", {"name": "x", "chunk_size": 5}, "应为 32 到 2000 个 token"),
+    ],
+)  # fmt: skip
+def test_refusal_names_the_rule_in_chinese_too(someone: Api, path: str, body: object, error: str):
+    details = someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+    assert details["error_zh"] == error
 
 
 @one_shape
