@@ -7,6 +7,7 @@ import os
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from cli.messages import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
@@ -78,6 +79,9 @@ class Found:
         if where in self._seen:
             return
         self._seen.add(where)
+        if not _is_regular(path):
+            self.left_out.append(LeftOut(path, REASON_UNREADABLE, asked_for))
+            return
         if path.suffix.lower() == ".zip":
             self.archives.append(LocalFile(path, document_name(relative), asked_for))
             return
@@ -95,25 +99,40 @@ def find_files(arguments: Sequence[str]) -> Found:
     """Find what the arguments name: files, folders with all below them, glob patterns.
 
     Hidden files below a folder, links that lead out of it and files that no parser reads are left
-    out.
+    out; the folder of a pattern is what stands before its first wildcard.
 
     Raises:
         CommandFailed: an argument names nothing.
     """
     found = Found()
     for argument in arguments:
-        for path in _expand(argument):
-            if path.is_dir():
-                _add_folder(path, found)
+        path = Path(argument).expanduser()
+        if path.exists():
+            _add(path, found)
+            continue
+        real_top = _top_of(path).resolve()
+        for match in _matches(argument, path):
+            # Wildcards go through links to folders, too.
+            reason = _objection_to_place(match, real_top)
+            if reason is None:
+                _add(match, found)
             else:
-                found.add(path, path.name, asked_for=True)
+                found.left_out.append(LeftOut(match, reason))
     return found
 
 
-def _expand(argument: str) -> list[Path]:
-    path = Path(argument).expanduser()
-    if path.exists():
-        return [path]
+def _add(path: Path, found: Found) -> None:
+    if path.is_dir():
+        _add_folder(path, found)
+    else:
+        found.add(path, path.name, asked_for=True)
+
+
+def _top_of(pattern: Path) -> Path:
+    return Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
+
+
+def _matches(argument: str, path: Path) -> list[Path]:
     matches = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(argument) else []
     if not matches:
         raise CommandFailed(InvalidRequest("path", argument), PATH_MISSING, path=argument)
@@ -144,15 +163,26 @@ def _add_folder(top: Path, found: Found) -> None:
 
 
 def _objection_to_link(path: Path, real_top: Path) -> Message | None:
+    return _objection_to_place(path, real_top) if path.is_symlink() else None
+
+
+def _objection_to_place(path: Path, real_top: Path) -> Message | None:
     """Why a link is not followed: a folder from elsewhere must not name files of its reader's."""
-    if not path.is_symlink():
-        return None
     try:
         is_within = path.resolve().is_relative_to(real_top)
     except (OSError, RuntimeError):
         # One that leads to itself.
         return REASON_UNREADABLE
     return None if is_within else REASON_LEADS_OUT
+
+
+def _is_regular(path: Path) -> bool:
+    """Whether it is a file: opening a pipe would wait for somebody who writes."""
+    try:
+        return path.is_file()
+    except OSError:
+        # In a folder that may be listed but not entered.
+        return False
 
 
 def _objection(path: Path, name: str) -> Message | None:

@@ -222,6 +222,37 @@ def test_links_that_lead_out_of_a_folder_are_left_out_and_named(
     assert not any("secret" in name or "link" in name for name in names(server))
 
 
+def test_pipes_in_a_folder_are_left_out_and_do_not_hold_the_run_up(
+    agentex: Agentex, server: Contract, base: str, manual: Path
+):
+    os.mkfifo(manual / "pipe.md")
+    os.mkfifo(manual / "pipe.zip")
+    said = agentex("ingest", str(manual), "--kb", "docs", "--json")
+    assert said.code == 0
+    assert names(server) == NAMES
+    reasons = {Path(file["path"]).name: file["reason"] for file in said.json["files"]}
+    assert reasons["pipe.md"] == reasons["pipe.zip"] == "can't be read"
+
+
+def test_links_that_lead_out_of_the_folder_of_a_pattern_are_left_out_and_named(
+    agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret words")
+    (manual / "link.md").symlink_to(outside / "secret.md")
+    (manual / "part" / "folder").symlink_to(outside)
+    (manual / "inner.md").symlink_to("a.md")
+    (manual / "loop.md").symlink_to("loop.md")
+    (manual / "empty.md").unlink()
+    said = agentex("ingest", f"{manual}/**/*.md", "--kb", "docs", "--json")
+    assert said.code == 0
+    left_out = {file["path"] for file in said.json["files"] if file["status"] == "skipped"}
+    assert {f"{manual}/link.md", f"{manual}/part/folder/secret.md"} <= left_out
+    assert "secret.md" not in names(server)
+    assert len(names(server) & {"a.md", "inner.md"}) == 1
+
+
 def test_links_that_are_named_are_followed(
     agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path
 ):
