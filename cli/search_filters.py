@@ -1,5 +1,6 @@
 """Filters of ``agentex search`` as a person writes them: ``team=ops``, ``year>=2020``."""
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from cli.search_messages import FILTER_UNREADABLE
 from core.errors import InvalidRequest
 
 _WRITTEN = re.compile(r"(?P<key>[^=<>:]+?)\s*(?P<sign>>=|<=|=|>|<|:)\s*(?P<value>.+)", re.DOTALL)
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 _BOUNDS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False}
 
@@ -58,14 +60,9 @@ def _with(present: JsonValue, sign: str, value: JsonValue) -> JsonValue:
 
 
 def _value(word: str) -> JsonValue:
-    """A number or a truth value where it looks like one; quotes keep it a word."""
+    """A number as JSON has it, or a truth value; quotes keep it a word, as 00123 and inf are."""
     if len(word) > 1 and word[0] == word[-1] == '"':
         return word[1:-1]
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
-    for read in (int, float):
-        try:
-            return read(word)
-        except ValueError:
-            continue
-    return word
+    return json.loads(word) if _NUMBER.fullmatch(word) else word
