@@ -20,7 +20,7 @@ from cli.kb import create_and_tell
 from cli.messages import Message
 from cli.output import Output
 from cli.problems import CommandFailed, ExitCode, exit_code
-from cli.records import JsonObject, KnowledgeBaseRecord
+from cli.records import QUEUED, JsonObject, KnowledgeBaseRecord
 from core.errors import InvalidRequest, ReadOnly
 
 _LISTED = 20
@@ -170,10 +170,25 @@ class Report:
         for outcome, words in _OUTCOMES.items():
             if outcomes[outcome]:
                 say(words, count=outcomes[outcome])
+        for why, count in self._waiting().items():
+            say(ingest_messages.AT_REST, count=count, why=why)
         if interrupted:
             say(messages.INTERRUPTED)
         elif counts[messages.COUNT_COMPLETED] and self._output.screen.is_terminal:
             say(messages.ASK_IT, quoted=shlex.quote(self._base.name))
+
+    def _waiting(self) -> Counter[str]:
+        """Why documents that are there rest; whose turn has not come needs no word."""
+        documents = (
+            item.document
+            for item in self._items
+            if item.state in (State.UPLOADED, State.PRESENT) and item.document
+        )
+        return Counter(
+            document.waiting.explain(self._output.language)
+            for document in documents
+            if document.waiting and document.waiting.reason != QUEUED
+        )
 
     def _show_reasons(self) -> None:
         language = self._output.language

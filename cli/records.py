@@ -83,6 +83,8 @@ class FailureRecord(Record):
         return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or self.reason
 
 
+QUEUED = "queued"
+"""Why a document waits whose turn has not come."""
 # Why a document waits whose knowledge base a person has paused.
 _BASE_PAUSED = "knowledge_base_paused"
 

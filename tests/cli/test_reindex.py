@@ -84,6 +84,14 @@ def test_nobody_waits_for_what_is_paused(at_product: Agentex, owner: Api, tmp_pa
     said = at_product("ingest", str(tmp_path / "b.md"), "--kb", kb_id)
     assert said.code == 0
     assert "still being processed" in said.out
+    why = "The processing of the knowledge base is paused. Resume the knowledge base when it"
+    assert f"Not being worked on (1): {why}" in said.out
+    # Nor does it look done where it is there already.
+    said = at_product("ingest", str(tmp_path / "b.md"), "--kb", kb_id, "--lang", "zh")
+    assert "未在处理（1）：该知识库已暂停处理。" in said.out
+    owner.post(f"/knowledge-bases/{kb_id}/resume")
+    said = at_product("ingest", str(tmp_path / "b.md"), "--kb", kb_id)
+    assert "worked on" not in said.out
 
 
 @pytest.mark.usefixtures("person")
