@@ -53,9 +53,17 @@ class ReindexOver(AgentexError):
 
 
 class NoQuestions(AgentexError):
-    """There is nothing to measure with."""
+    """There is nothing to measure with; the details say how that is mended."""
 
     code = ErrorCode.NO_QUESTIONS
+
+    def __init__(self) -> None:
+        super().__init__(
+            next_action="Save some first: POST /api/v1/knowledge-bases/{kb_id}/questions, or "
+            "agentex eval NAME --questions FILE",
+            next_action_zh="请先保存问题：POST /api/v1/knowledge-bases/{kb_id}/questions，或 "
+            "agentex eval NAME --questions FILE",
+        )
 
 
 class SettingsChanged(AgentexError):

@@ -144,7 +144,9 @@ def test_questions_that_only_one_measurement_asked_are_left_out_of_the_compariso
 
 
 def test_measurement_without_questions_is_refused(user: Api):
-    user.refused(ErrorCode.NO_QUESTIONS, "POST", path(user.create_kb(), "evaluations"))
+    details = user.refused(ErrorCode.NO_QUESTIONS, "POST", path(user.create_kb(), "evaluations"))
+    assert "--questions FILE" in details["next_action"]
+    assert "--questions FILE" in details["next_action_zh"]
 
 
 @one_shape
