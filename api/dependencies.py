@@ -117,7 +117,9 @@ def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitabl
         sort_order: Annotated[Literal["asc", "desc"], Query()] = first_order,
     ) -> Page:
         if sort_by not in sort_fields:
-            raise InvalidPagination(field="sort_by", error=f"Use one of {', '.join(sort_fields)}")
+            names = ", ".join(sort_fields)
+            zh = f"可用的值：{names}"
+            raise InvalidPagination(field="sort_by", error=f"Use one of {names}", error_zh=zh)
         return Page(page, page_size, sort_by, sort_order == "desc")
 
     return read

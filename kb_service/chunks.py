@@ -15,7 +15,11 @@ from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.readers import EVERYTHING, Reader, readable
 
 SORT_FIELDS = ("position", "token_count")
-_CHANGED = "The passage was edited meanwhile: read it again"
+_CHANGED = {
+    "field": "version",
+    "error": "The passage was edited meanwhile: read it again",
+    "error_zh": "该段落已被他人修改：请重新读取",
+}
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ def require_version(chunk: Chunk, version: int) -> None:
         Conflict: somebody did; the details have the present version.
     """
     if chunk.version != version:
-        raise Conflict(field="version", error=_CHANGED, version=chunk.version)
+        raise Conflict(**_CHANGED, version=chunk.version)
 
 
 async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) -> Chunk:
@@ -210,5 +214,5 @@ async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) ->
         now = await get(work.session, EVERYTHING, place.knowledge_base, place.chunk.id)
         require_version(now.chunk, place.chunk.version)
         # Searches saw another revision for a moment and see this one again: nothing was written.
-        raise Conflict(field="version", error=_CHANGED, version=now.chunk.version)
+        raise Conflict(**_CHANGED, version=now.chunk.version)
     return await work.session.get_one(Chunk, place.chunk.id, populate_existing=True)

@@ -24,7 +24,11 @@ from kb_service.sharing import hold
 MOST_RESTRICTED = 1000
 """Restricted documents of one knowledge base: searches name those that they must not find."""
 _OPEN = "open"
-_CHANGED = "Who reads the document was changed since it was read: read it again"
+_CHANGED = {
+    "field": "version",
+    "error": "Who reads the document was changed since it was read: read it again",
+    "error_zh": "该文档的读者名单已被修改：请重新读取",
+}
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ async def restrict(
     resource = _Narrowed(document.id, base.owner_id)
     present = await _readers(session, document, resource)
     if readers.version not in (None, found := present.version):
-        raise Conflict(field="version", error=_CHANGED, version=found)
+        raise Conflict(**_CHANGED, version=found)
     if not present.restricted:
         await _require_room(session, base)
     await replace_shares(work, resource, readers.wanted, field="readers")

@@ -127,7 +127,8 @@ async def cancel(work: UnitOfWork, row: Transfer) -> None:
         )
     )
     if (await work.session.exec(statement)).rowcount == 0:
-        raise Conflict(field="status", error="Only a transfer under way can be cancelled")
+        error = "Only a transfer under way can be cancelled"
+        raise Conflict(field="status", error=error, error_zh="只有进行中的传输可以取消")
     await work.session.refresh(row)
     await _delete_target(work, row)
 

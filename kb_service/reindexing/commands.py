@@ -137,7 +137,8 @@ async def _require_no_transfer(work: UnitOfWork, knowledge_base_id: str) -> None
     )
     if (await work.session.exec(query)).first() is not None:
         error = "The knowledge base is still being imported: wait until that is done"
-        raise Conflict(field="knowledge_base_id", error=error)
+        zh = "该知识库仍在导入：请等待导入完成"
+        raise Conflict(field="knowledge_base_id", error=error, error_zh=zh)
 
 
 async def _has_documents(work: UnitOfWork, knowledge_base_id: str) -> bool:
