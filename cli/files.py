@@ -4,6 +4,7 @@ import glob
 import hashlib
 import io
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ingestion.parsers.detect import HEAD_BYTES, detect
 # What the server removes from names: a second run must find the names of the first.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _BLOCK = 2**20
+_STARS = re.compile(r"\*{2,}")
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,10 @@ def find_files(arguments: Sequence[str]) -> Found:
         if path.exists():
             _add(path, found)
             continue
-        real_top = _top_of(path).resolve()
-        for match in _matches(argument, path):
-            # Wildcards go through links to folders, too.
+        top = _top_of(path)
+        real_top = top.resolve()
+        for match in _matches(argument, path, top):
+            # A single * goes through links to folders, too.
             reason = _objection_to_place(match, real_top)
             if reason is None:
                 _add(match, found)
@@ -132,13 +135,25 @@ def _top_of(pattern: Path) -> Path:
     return Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
 
 
-def _matches(argument: str, path: Path) -> list[Path]:
-    matches = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(argument) else []
+def _matches(argument: str, pattern: Path, top: Path) -> list[Path]:
+    parts = [
+        part if part == "**" else _STARS.sub("*", part) for part in pattern.parts[len(top.parts) :]
+    ]
+    if parts and parts[-1] == "**":
+        parts.append("*")
+    # Unlike the module glob's, its ** goes through no links: two that lead upwards have no end.
+    matches = sorted(top.glob("/".join(parts)), key=str) if parts else []
+    if not any(part.startswith(".") for part in parts):
+        matches = [match for match in matches if not _is_hidden(match.relative_to(top))]
     if not matches:
         raise CommandFailed(InvalidRequest("path", argument), PATH_MISSING, path=argument)
-    files = [Path(match) for match in matches if not Path(match).is_dir()]
+    files = [match for match in matches if not match.is_dir()]
     # With ** the folders match beside their files: walking them too would name each file twice.
-    return files or [Path(match) for match in matches]
+    return files or matches
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _add_folder(top: Path, found: Found) -> None:

@@ -241,16 +241,43 @@ def test_links_that_lead_out_of_the_folder_of_a_pattern_are_left_out_and_named(
     outside.mkdir()
     (outside / "secret.md").write_text("secret words")
     (manual / "link.md").symlink_to(outside / "secret.md")
-    (manual / "part" / "folder").symlink_to(outside)
+    (manual / "folder").symlink_to(outside)
     (manual / "inner.md").symlink_to("a.md")
     (manual / "loop.md").symlink_to("loop.md")
     (manual / "empty.md").unlink()
-    said = agentex("ingest", f"{manual}/**/*.md", "--kb", "docs", "--json")
+    said = agentex("ingest", f"{manual}/**/*.md", f"{manual}/*/*.md", "--kb", "docs", "--json")
     assert said.code == 0
     left_out = {file["path"] for file in said.json["files"] if file["status"] == "skipped"}
-    assert {f"{manual}/link.md", f"{manual}/part/folder/secret.md"} <= left_out
+    assert {f"{manual}/link.md", f"{manual}/folder/secret.md"} <= left_out
     assert "secret.md" not in names(server)
     assert len(names(server) & {"a.md", "inner.md"}) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("**", "part/deep/c.txt"),
+        ("**/*.*", "part/deep/c.txt"),
+        ("**/**/*", "a.md"),
+        ("***/*", "part/b.html"),
+        ("p*", "part/deep/c.txt"),
+        ("*/d**p", "part/deep/c.txt"),
+    ],
+)
+def test_patterns_pass_over_hidden_files_and_walk_in_no_circle(
+    manual: Path, pattern: str, wanted: str
+):
+    for name in ("up", "again"):
+        (manual / "part" / name).symlink_to(manual)
+    found = find_files([f"{manual}/{pattern}"])
+    paths = {file.path.relative_to(manual) for file in found.files}
+    assert Path(wanted) in paths
+    assert not any(part.startswith(".") for path in paths for part in path.parts)
+
+
+def test_hidden_files_are_found_by_a_pattern_that_says_so(manual: Path):
+    found = find_files([f"{manual}/.h*"])
+    assert [file.name for file in found.files] == [".hidden.md"]
 
 
 def test_links_that_are_named_are_followed(
