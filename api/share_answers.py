@@ -11,6 +11,7 @@ from core.accounts.access import Access
 from core.accounts.models import Role, User
 from core.accounts.share_lists import version_of
 from core.accounts.sharing import MOST_SHARES, Shared, Wanted
+from core.unfit import Unfit
 
 
 class SharedUser(Shape):
@@ -64,7 +65,8 @@ class SubjectBody(Body):
     @model_validator(mode="after")
     def _names_one(self) -> Self:
         if sum(name is not None for name in (self.user_id, self.username, self.role)) != 1:
-            raise ValueError("Name one of user_id, username and role")
+            zh = "请给出 user_id、username 和 role 之一"
+            raise Unfit("Name one of user_id, username and role", zh)
         return self
 
 

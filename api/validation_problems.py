@@ -7,6 +7,8 @@ request: what is told here are fields that the request has, or lacks.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from core.unfit import Unfit
+
 _Part = str | int
 
 _OBJECT, _LIST, _NUMBER = ("an object", "对象"), ("a list", "列表"), ("a number", "数字")
@@ -138,6 +140,9 @@ def _words_of(problem: Mapping[str, Any], *, in_chinese: bool) -> str:
     if kind in _LENGTHS:
         is_text = isinstance(problem.get("input"), str)
         return _length_words(kind, facts, is_text=is_text, in_chinese=in_chinese)
+    cause = facts.get("error")
+    if in_chinese and isinstance(cause, Unfit):
+        return cause.error_zh
     if in_chinese and kind in _CHINESE:
         expected = str(facts.get("expected", "")).replace(" or ", "、").replace(", ", "、")
         return _CHINESE[kind].format(**{**facts, "expected": expected})

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Strict
 
+from core.unfit import Unfit
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MARGIN = timedelta(days=2)
 
@@ -13,15 +15,17 @@ _MARGIN = timedelta(days=2)
 def _as_written(value: object) -> object:
     """The text itself where a date stands at its beginning: numbers are no moments here."""
     if isinstance(value, str) and not _DATE.match(value):
-        raise ValueError("Use a date or a time such as 2026-03-17T09:00:00Z")
+        error = "Use a date or a time such as 2026-03-17T09:00:00Z"
+        raise Unfit(error, "请使用日期或时间，例如 2026-03-17T09:00:00Z")
     if isinstance(value, int | float):
-        raise ValueError("Use a text such as 2026-03-17T09:00:00Z")
+        error = "Use a text such as 2026-03-17T09:00:00Z"
+        raise Unfit(error, "请使用文本，例如 2026-03-17T09:00:00Z")
     return value
 
 
 def _as_date(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and not _DATE.fullmatch(value)):
-        raise ValueError("Use a date such as 2026-03-17")
+        raise Unfit("Use a date such as 2026-03-17", "请使用日期，例如 2026-03-17")
     return value
 
 
@@ -37,7 +41,8 @@ def in_utc(moment: datetime) -> datetime:
         found = moment.astimezone(UTC)
         _ = found - _MARGIN, found + _MARGIN
     except OverflowError as error:
-        raise ValueError("Use a time within the years 1 to 9999") from error
+        words = "Use a time within the years 1 to 9999"
+        raise Unfit(words, "请使用公元 1 年到 9999 年之间的时间") from error
     return found
 
 

@@ -15,6 +15,7 @@ from core.accounts.access import Action, Principal
 from core.accounts.permissions import Permission
 from core.database.unit_of_work import UnitOfWork
 from core.errors import ErrorCode
+from core.unfit import Unfit
 from kb_service import documents, knowledge_bases
 from kb_service.documents import ActionName, ActionOutcome
 from kb_service.models import DocumentStatus, KnowledgeBase
@@ -43,7 +44,7 @@ class BulkBody(Body):
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         if (self.document_ids is None) == (self.status is None):
-            raise ValueError("send either document_ids or status")
+            raise Unfit("send either document_ids or status", "请给出 document_ids 或 status 之一")
         return self
 
 

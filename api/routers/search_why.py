@@ -14,6 +14,7 @@ from api.search_answers import Explanation, ReasonAnswer, explanation, reason
 from core.accounts.access import Action
 from core.accounts.permissions import Permission
 from core.errors import ErrorCode
+from core.unfit import Unfit
 from kb_service import knowledge_bases
 from kb_service.models import Chunk
 from kb_service.retrieval.positions import LegPosition
@@ -35,7 +36,8 @@ class WhyBody(SearchBody):
     def _one_passage(self) -> Self:
         by_text = self.document_id is not None and self.text is not None and self.text.strip()
         if self.chunk_id is None and not by_text:
-            raise ValueError("needs chunk_id, or document_id and text")
+            zh = "需要 chunk_id，或 document_id 和 text"
+            raise Unfit("needs chunk_id, or document_id and text", zh)
         return self
 
 

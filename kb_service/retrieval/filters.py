@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from core.moments import MomentOrUtc
+from core.unfit import Unfit
 from kb_service.text.storable import Storable
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
@@ -37,7 +38,7 @@ class Range(BaseModel):
     @model_validator(mode="after")
     def _require_bound(self) -> Self:
         if not self.bounds:
-            raise ValueError("needs one of gt, gte, lt, lte")
+            raise Unfit("needs one of gt, gte, lt, lte", "至少需要 gt、gte、lt、lte 之一")
         return self
 
 

@@ -4,18 +4,20 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from core.unfit import Unfit
+
 
 def refuse_half_characters(value: str) -> str:
     """The text itself, unless it has lone surrogates: JSON can spell them, UTF-8 can't."""
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError("must not contain half a character")
+        raise Unfit("must not contain half a character", "不能包含不完整的字符")
     return value
 
 
 def refuse_nul(value: str) -> str:
     """The text itself, unless it has NUL: PostgreSQL can't store it, and no text needs it."""
     if "\x00" in value:
-        raise ValueError("must not contain the character NUL")
+        raise Unfit("must not contain the character NUL", "不能包含 NUL 字符")
     return value
 
 

@@ -114,6 +114,13 @@ def test_refusal_names_the_field_and_the_rule_as_the_request_spells_them(
         (f"{KB}/documents/bulk", {"action": "retry", "document_ids": []}, "不能为空"),
         ("/knowledge-bases", {"name": "x" * 201}, "最多 200 个字符"),
         ("/knowledge-bases", {"name": " "}, "名称不能为空"),
+        (f"{KB}/search", {"query": "a\x00"}, "不能包含 NUL 字符"),
+        (f"{KB}/search", {"query": "x", "filters": {"metadata": {"year": {}}}},
+         "至少需要 gt、gte、lt、lte 之一"),
+        (f"{KB}/search", {"query": "x", "filters": {"created": {"since": "x"}}},
+         "请使用日期或时间，例如 2026-03-17T09:00:00Z"),
+        (f"{KB}/search/why", {"query": "x"}, "需要 chunk_id，或 document_id 和 text"),
+        (f"{KB}/documents/bulk", {"action": "retry"}, "请给出 document_ids 或 status 之一"),
         ("/knowledge-bases", {"name": "x", "chunk_size": 5}, "应为 32 到 2000 个 token"),
     ],
 )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Why a value of a request can't be used, for validators of its shape."""
+
+
+class Unfit(ValueError):
+    """A value that its field can't have.
+
+    Args:
+        error: what is wrong, or what can be used.
+        error_zh: the same in Chinese.
+    """
+
+    def __init__(self, error: str, error_zh: str) -> None:
+        super().__init__(error)
+        self.error_zh = error_zh
