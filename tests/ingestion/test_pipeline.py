@@ -213,7 +213,7 @@ async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
         await ingest(replace(bench, spaces=Spaces([space])), document.id)
     row = await reread(bench.database, document.id)
     assert row.failure is not None
-    assert (row.status, row.failure["reason"]) == ("failed", "service_unavailable")
+    assert (row.status, row.failure["reason"]) == ("failed", "engine_unavailable")
     assert "tried 2 times" in row.failure["next_action"]
     assert "then retry it" in row.failure["next_action"]
     assert "已尝试 2 次" in row.failure["next_action_zh"]
