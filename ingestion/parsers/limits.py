@@ -16,7 +16,8 @@ class Limits:
         archive_entries: Members of a zip container.
         archive_bytes: Bytes all members unpack to.
         part_bytes: Bytes of one XML part that is read.
-        recognition_seconds: Time beside ``seconds`` for reading the pictures of a document.
+        recognition_seconds: Wall-clock time beside ``seconds`` for reading the pictures of a document.
+        picture_seconds: Processor time for reading one of them.
         image_pixels: Pixels of one picture.
     """
 
@@ -28,5 +29,6 @@ class Limits:
     archive_entries: int = 2_000
     archive_bytes: int = 200 * 2**20
     part_bytes: int = 64 * 2**20
-    recognition_seconds: float = 600
+    recognition_seconds: float = 3600
+    picture_seconds: float = 120
     image_pixels: int = 50_000_000

@@ -120,8 +120,8 @@ def configure(recognition: Recognition, *, grant_time: Callable[[float], None]) 
 
     Args:
         recognition: Languages and where their data is.
-        grant_time: Called at the first picture of a document with the seconds of processor time
-            that reading its pictures may take.
+        grant_time: Called at each picture with the seconds of processor time that reading it may
+            take.
     """
     _setup.recognition, _setup.grant_time = recognition, grant_time
 
@@ -171,7 +171,8 @@ class Recogniser:
         library = _library()
         if self._engine is None:
             self._engine = _load(library)
-            _setup.grant_time(self._limits.recognition_seconds)
+        # Each anew: a book of hundreds of pages takes long, and no honest page takes minutes.
+        _setup.grant_time(min(self._limits.picture_seconds, self._limits.recognition_seconds))
         if max(picture.width, picture.height) > MOST_SIDE:
             return Reading()
         engine = self._engine

@@ -1,6 +1,7 @@
 """Text recognition: pictures and scanned pages, in the parser child and out of it."""
 
 import io
+import random
 from difflib import SequenceMatcher
 
 import psutil
@@ -87,6 +88,18 @@ async def test_recognition_has_time_of_its_own_and_no_more(child, tmp_path):
         await child.parse(path, "application/pdf", limits=short)
     assert caught.value.reason == "parse_timeout"
     assert CHINESE in (await child.parse(path, "application/pdf")).text
+
+
+async def test_each_page_has_its_time_and_no_page_has_that_of_all(child, tmp_path):
+    book = put(tmp_path, "book.pdf", scanned_pdf(pages=24))
+    # Less than all pages take together.
+    parsed = await child.parse(book, "application/pdf", limits=Limits(picture_seconds=2))
+    assert parsed.pages == 24
+    noise = Image.frombytes("L", (3000, 2000), random.Random(1).randbytes(6_000_000))
+    picture = put(tmp_path, "noise.png", saved(noise, "PNG"))
+    with pytest.raises(ParseFailure) as caught:
+        await child.parse(picture, "image/png", limits=Limits(picture_seconds=0.1))
+    assert caught.value.reason == "parse_timeout"
 
 
 async def test_recognition_says_how_far_it_is(child, tmp_path):
