@@ -21,11 +21,12 @@ from core.errors import (
     NotFound,
     ReadOnly,
 )
+from ingestion.parser_pool import limits_of
 from ingestion.parsers import PARSERS
 from ingestion.parsers.archive_bounds import check_container
 from ingestion.parsers.detect import detect
-from ingestion.parsers.limits import Limits
 from ingestion.parsers.picture_bounds import check_picture
+from ingestion.parsers.text_bounds import check_text
 from kb_service import documents, knowledge_bases
 from kb_service.documents import FileType, OnConflict, StoredFile, Upload
 from kb_service.models import KnowledgeBase
@@ -34,8 +35,8 @@ from kb_service.object_storage.protocol import ObjectStore
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
 # Files of up to this are read as a whole: a request has sixteen of them in hand at the most.
 _SMALL_BYTES = 256 * 1024
-# By what a file's bytes look like: whether it says itself that it is beyond all bounds.
-_CHECKS = {"zip": check_container, "image": check_picture}
+# By a file's type, or what its bytes look like: whether it is beyond all bounds for certain.
+_CHECKS = {"zip": check_container, "image": check_picture, "text/plain": check_text}
 _T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
@@ -148,10 +149,10 @@ class Intake:
         found = detect(name, await read_head(file), file.size or 0)
         if not file.size:
             raise EmptyFile(field="file")
-        check = _CHECKS.get(PARSERS[found.name].content)
+        check = _CHECKS.get(found.name) or _CHECKS.get(PARSERS[found.name].content)
         if check is not None:
             # Before a byte of it is kept; an e-book's directory is a millisecond to read.
-            await to_thread.run_sync(check, file.file, Limits())
+            await to_thread.run_sync(check, file.file, limits_of(self.services.settings))
         return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
     async def _tried_head(self, sent: SentFile) -> "_Head | AgentexError":

@@ -325,6 +325,11 @@ class ErrorCode(IntEnum):
     NO_SUCH_PART = 41601, "The file has no such part", "文件没有该部分"
 
     IMAGE_TOO_LARGE = 41360, "The image has too many pixels", "图片像素过多"
+    TEXT_TOO_LARGE = (
+        41361,
+        "The file holds more text than one document may have: split it",
+        "文件文字过多，超出单个文档的上限，请拆分",
+    )
 
     REJECTED_RUN_INPUT = 42201, "The RunAgentInput breaks a rule", "RunAgentInput 不符合校验规则"
 

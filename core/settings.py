@@ -190,7 +190,9 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         description="Folder of Tesseract's .traineddata files; without it where systems keep them.",
     )
     ocr_timeout_seconds: float = Field(
-        default=3600, gt=0, description="Longest text recognition in one document, beside its parse."
+        default=3600,
+        gt=0,
+        description="Longest text recognition in one document, beside its parse.",
     )
     ingest_attempts: int = Field(default=3, ge=1, description="Tries before a document is failed.")
     ingest_concurrency: int = Field(

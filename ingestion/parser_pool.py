@@ -3,11 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 
+from core.settings import Settings
 from ingestion.parsers.child import Heard, ParserChild, to_nobody
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
 from ingestion.parsers.recognition import Recognition
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What the operator allows a document."""
+    return Limits(
+        seconds=settings.parse_timeout_seconds,
+        memory_bytes=settings.parse_memory_bytes,
+        output_characters=settings.parse_output_characters,
+        recognition_seconds=settings.ocr_timeout_seconds,
+    )
 
 
 class ParserPool:

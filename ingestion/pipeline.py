@@ -19,9 +19,9 @@ from core.logging import get_logger
 from ingestion import reindex
 from ingestion.endings import LeaseLost, end_badly, fail_untried, is_outage
 from ingestion.holding import hold
+from ingestion.parser_pool import limits_of
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.encodings import nothing_read
-from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
 from ingestion.points import Origin, points_of
 from ingestion.splitters import SPLITTERS
@@ -255,13 +255,7 @@ async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
 async def _parse_each(
     bench: Workbench, progress: _Progress, documents: Sequence[Document]
 ) -> list[Parsed | Exception]:
-    settings = bench.settings
-    limits = Limits(
-        seconds=settings.parse_timeout_seconds,
-        memory_bytes=settings.parse_memory_bytes,
-        output_characters=settings.parse_output_characters,
-        recognition_seconds=settings.ocr_timeout_seconds,
-    )
+    limits = limits_of(bench.settings)
     requests: dict[str, Request] = {}
     parsed: dict[str, Parsed | Exception] = {}
     async with AsyncExitStack() as copies:

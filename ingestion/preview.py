@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from core.errors import PreviewBusy, UnreadableFile
 from core.settings import Settings
-from ingestion.parser_pool import ParserPool
+from ingestion.parser_pool import ParserPool, limits_of
 from ingestion.parsers.elements import Parsed
 from ingestion.parsers.encodings import nothing_read
 from ingestion.parsers.failure import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
 from ingestion.parsers.messages import Request
 from ingestion.parsers.recognition import Recognition
 from ingestion.splitters import SPLITTERS
@@ -87,10 +86,9 @@ class SplitPreviewer:
         recognition = Recognition(settings.ocr_languages, str(settings.ocr_data_dir or ""))
         self._parser = ParserPool(1, recognition=recognition)
         self._turn = asyncio.Lock()
-        self._limits = Limits(
+        self._limits = replace(
+            limits_of(settings),
             seconds=min(SECONDS, settings.parse_timeout_seconds),
-            memory_bytes=settings.parse_memory_bytes,
-            output_characters=settings.parse_output_characters,
             recognition_seconds=SECONDS,
         )
 

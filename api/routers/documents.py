@@ -126,6 +126,7 @@ async def list_documents(
         ErrorCode.DOCUMENT_NAME_TAKEN,
         ErrorCode.FILE_TOO_LARGE,
         ErrorCode.IMAGE_TOO_LARGE,
+        ErrorCode.TEXT_TOO_LARGE,
         ErrorCode.QUOTA_EXCEEDED,
         ErrorCode.STORAGE_FULL,
     ),

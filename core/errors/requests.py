@@ -61,6 +61,12 @@ class ImageTooLarge(AgentexError):
     code = ErrorCode.IMAGE_TOO_LARGE
 
 
+class TextTooLarge(AgentexError):
+    """A plain text with more characters than one document may have."""
+
+    code = ErrorCode.TEXT_TOO_LARGE
+
+
 class TextRecognitionMissing(AgentexError):
     """A picture was uploaded, and the extra that reads pictures is not installed."""
 

@@ -63,6 +63,19 @@ def test_line_beyond_the_limit_is_refused_at_once(someone: Api, kb: str, name: s
 
 
 @one_shape
+def test_text_beyond_what_a_document_may_have_is_refused_and_nothing_kept(
+    roomy: Server, someone: Api, kb: str
+):
+    started = time.monotonic()
+    answer = someone.send_file(kb, "huge_line.txt", b"a" * 64 * 2**20)
+    assert time.monotonic() - started < UPLOAD_SECONDS
+    details = check_error(answer, ErrorCode.TEXT_TOO_LARGE)
+    assert details == {"max_characters": roomy.settings.parse_output_characters}
+    assert someone.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
+    check_good(someone, kb, "ok.docx")
+
+
+@one_shape
 @pytest.mark.parametrize(
     ("name", "stages"),
     [("huge_line.txt", ("splitting", "embedding")), ("huge_line.csv", ("parsing",))],
