@@ -2,9 +2,9 @@
 
 They take whole files until none is left, so that all end at about the same time whatever is
 added, and what a file needs for all its tests is made once. What starts servers stands at the
-ends, so that nobody starts those of another: HTTP in front; faults and indexing behind. Much of
-what stands there is waiting for servers, which leaves a third process time for what stands
-between, where most of it is computing.
+ends, so that nobody starts those of another: HTTP in front; faults behind. Much of what stands
+there is waiting for servers, which leaves a third process time for what stands between, where most
+of it is computing.
 """
 
 import contextlib
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-_END_FOLDERS = {"e2e": 0, "faults": 2, "ingestion": 2, "kb_service": 2}
-_BETWEEN = 1
+_FRONT, _BETWEEN, _INDEXING, _BACK = range(4)
+# What indexes needs an engine, which is less than a server.
+_RANKS = {"e2e": _FRONT, "faults": _BACK, "ingestion": _INDEXING, "kb_service": _INDEXING}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -71,17 +72,15 @@ def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    if start == "middle":
-        # Those at the ends are left to who has their servers.
-        paths = [path for path in files if _rank(path) == _BETWEEN]
-    else:
-        # Whoever goes backward has read them so.
-        paths = sorted(files, key=_rank, reverse=start == "back")
-    return [files[path] for path in paths]
+    # Whoever goes backward has read them so.
+    paths = sorted(files, key=_rank, reverse=start == "back")
+    # Those at the ends are left to who has their servers.
+    left = {_FRONT, _BACK} if start == "middle" else set[int]()
+    return [files[path] for path in paths if _rank(path) not in left]
 
 
 def _rank(path: Path) -> int:
-    return next((_END_FOLDERS[part] for part in path.parts if part in _END_FOLDERS), _BETWEEN)
+    return next((_RANKS[part] for part in path.parts if part in _RANKS), _BETWEEN)
 
 
 def _taken(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
