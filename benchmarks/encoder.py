@@ -12,7 +12,7 @@ from benchmarks.generated import paragraphs, questions
 from benchmarks.table import Row, median_ms, seconds, show, taking_turns
 from kb_service.embeddings.minilm.backends import Backend
 
-_ROUNDS = 4
+_ROUNDS = 8
 _TEXTS = 96
 _QUERIES = 25
 

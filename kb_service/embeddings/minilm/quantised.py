@@ -1,8 +1,9 @@
 """The model as a graph for ONNX Runtime whose layers multiply 8-bit integers.
 
-What goes into a layer is brought to 8 bits with a scale for each token, so that no text's vector
-depends on the others in its batch, and inputs whose channels differ much are smoothed before
-(Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4). See docs/decisions/0067.
+What goes into a product is brought to 8 bits with a scale for each token or with one that is known
+before, so that no text's vector depends on the others in its batch. Inputs whose channels differ
+much are smoothed before (Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4). See
+docs/decisions/0067 and 0076.
 """
 
 # onnx is untyped where it is called here.
@@ -24,12 +25,16 @@ Floats = NDArray[np.float32]
 _MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
 _OPSETS = (("", 21), (_MICROSOFT, 1))
 _IR_VERSION = 10
-# GELU is never below -0.16997 (Hendrycks and Gimpel, arXiv:1606.08415).
-_GELU_FLOOR = -0.17
+# GELU is never below -0.16997, its approximation by tanh never below -0.17004 (Hendrycks and
+# Gimpel, arXiv:1606.08415).
+_GELU_FLOOR = -0.1701
 _LARGEST = 127
 # A processor without VNNI adds two products of an unsigned and a signed byte up in 16 bits.
 _LARGEST_PAIR = 128
 _TINY = 1e-9
+# How much of the differences between an input's channels goes into the weights: the alpha of
+# SmoothQuant. With .5 the cosines to float32 were lower, with .7 on English (docs/decisions/0076).
+_SMOOTHING = 0.6
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,31 @@ class _Bytes:
 
     Args:
         integers: name of the unsigned bytes, (tokens, width).
-        scales: name of the scales, (tokens, 1).
+        scales: name of the scales, (tokens, 1); None where the weights have been multiplied by it.
         middle: name of the byte that stands for zero; None for 0.
         floor: what was taken off before.
     """
 
     integers: str
-    scales: str
+    scales: str | None
     middle: str | None = None
     floor: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An operator of ONNX Runtime's own, what goes into it and its attributes."""
+
+    kind: str
+    inputs: Sequence[str]
+    attributes: Mapping[str, float]
+
+
+def _branch(name: str, call: _Call) -> onnx.GraphProto:
+    node = helper.make_node(call.kind, call.inputs, [name], name=name, domain=_MICROSOFT)
+    node.attribute.extend(helper.make_attribute(*each) for each in call.attributes.items())
+    output = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+    return helper.make_graph([node], name, [], [output])
 
 
 class _Graph:
@@ -112,29 +133,51 @@ class _Graph:
         scales = self.node("Mul", largest, self.constant(np.float32(1 / steps)))
         return self.node("Max", scales, self.constant(np.float32(_TINY)))
 
-    def product(self, values: _Bytes, weights: Floats) -> tuple[str, Floats]:
-        """Multiply by a layer's weights, without its bias.
+    def in_known_bytes(self, values: str) -> _Bytes:
+        """Numbers around zero, in steps already: what is above 127 of them counts as 127."""
+        middle = self.constant(np.uint8(128))
+        one = self.constant(np.float32(1))
+        return _Bytes(self.node("QuantizeLinear", values, one, middle), None, middle)
+
+    def dense(self, values: _Bytes, weights: Floats, bias: Floats) -> str:
+        """Multiply by a layer's weights and add its bias.
 
         Args:
             values: (tokens, inputs).
             weights: (outputs, inputs).
+            bias: (outputs,).
 
         Returns:
-            Name of the float32 product (tokens, outputs), and what is to be added to the bias.
+            Name of the float32 sums (tokens, outputs).
         """
         integers, steps = quantised(weights)
-        middle = [values.middle] if values.middle is not None else []
+        bias = bias + integers.sum(axis=1, dtype=np.int64) * steps * np.float32(values.floor)
+        ends = self.constant(bias.astype(np.float32))
         product = self.node(
             "MatMulIntegerToFloat",
             values.integers,
             self.constant(np.ascontiguousarray(integers.T)),
             self.constant(np.float32(1)),
             self.constant(steps),
-            *middle,
+            values.middle or "",
+            "",
+            # What comes before a token's scale can't have the bias yet.
+            *([ends] if values.scales is None else []),
             domain=_MICROSOFT,
         )
-        taken_off = integers.sum(axis=1, dtype=np.int64) * steps * np.float32(values.floor)
-        return self.node("Mul", product, values.scales), taken_off.astype(np.float32)
+        if values.scales is None:
+            return product
+        return self.node("Add", self.node("Mul", product, values.scales), ends)
+
+    def either(self, condition: str, yes: "_Call", no: "_Call") -> str:
+        """One operator where the condition holds and another elsewhere; the output's name."""
+        output = f"If_{len(self.nodes)}"
+        branches = {
+            "then_branch": _branch(f"{output}_then", yes),
+            "else_branch": _branch(f"{output}_else", no),
+        }
+        self.nodes.append(helper.make_node("If", [condition], [output], name=output, **branches))
+        return output
 
     def normalised(self, values: str, gain: Floats, bias: Floats, epsilon: float) -> str:
         """Layer normalisation of rows."""
@@ -181,6 +224,8 @@ class _Encoder:
         self._length = self.graph.node("Gather", sizes, self.graph.constant([1]))
         self._whole = self.graph.node("Concat", sizes, self.graph.constant([shape.width]), axis=0)
         self._mask = self.graph.node("Cast", "attention_mask", to=TensorProto.INT32)
+        least = self.graph.node("ReduceMin", self._mask, keepdims=0)
+        self._is_unpadded = self.graph.node("Cast", least, to=TensorProto.BOOL)
 
     def last_hidden_state(self) -> str:
         """Add all; returns the name of what comes out, (batch, length, width)."""
@@ -202,45 +247,47 @@ class _Encoder:
     def _layer(self, name: str, hidden: str) -> str:
         graph, width = self.graph, self._shape.width
         context = graph.rows(self._attention(f"{name}attention.self.", hidden), width)
-        given = graph.in_bytes(context)
-        hidden = self._added(f"{name}attention.output", given, hidden)
-        ((given, weights),) = self._smoothed([f"{name}intermediate.dense"], hidden)
-        product, _ = graph.product(given, weights)
-        bias = graph.constant(self._weights[f"{name}intermediate.dense.bias"])
-        active = graph.node("BiasGelu", product, bias, domain=_MICROSOFT)
+        hidden = self._added(f"{name}attention.output", graph.in_bytes(context), hidden)
+        (raw,) = self._smoothed([f"{name}intermediate.dense"], hidden)
+        active = graph.node("FastGelu", raw, domain=_MICROSOFT)
         return self._added(f"{name}output", graph.activations_in_bytes(active), hidden)
 
     def _attention(self, name: str, hidden: str) -> str:
-        names = [f"{name}{part}" for part in ("query", "key", "value")]
-        parts = [
-            self.graph.node("Reshape", self.graph.product(given, weights)[0], self._whole)
-            for given, weights in self._smoothed(names, hidden)
-        ]
-        bias = np.concatenate([self._weights[f"{part}.bias"] for part in names])
-        return self.graph.node(
-            "MultiHeadAttention",
-            *parts,
-            self.graph.constant(bias),
-            self._mask,
-            domain=_MICROSOFT,
-            num_heads=self._shape.heads,
+        graph = self.graph
+        dense = self._smoothed([f"{name}{part}" for part in ("query", "key", "value")], hidden)
+        parts = [graph.node("Reshape", part, self._whole) for part in dense]
+        heads = {"num_heads": self._shape.heads}
+        # Only without a mask the runtime has its fast way, in pieces that fit the cache.
+        return graph.either(
+            self._is_unpadded,
+            _Call("MultiHeadAttention", parts, heads),
+            _Call("MultiHeadAttention", [*parts, "", self._mask], heads),
         )
 
-    def _smoothed(self, names: Sequence[str], hidden: str) -> list[tuple[_Bytes, Floats]]:
-        """One input for several products, and their weights, both with evened-out channels."""
+    def _smoothed(self, names: Sequence[str], hidden: str) -> list[str]:
+        """The dense layers of these names on one input, whose channels are evened out before.
+
+        It was normalised, so that how large it gets is known: no token needs a scale of its own.
+        """
         weights = [self._weights[f"{name}.weight"] for name in names]
         strongest = np.max([np.abs(rows).max(axis=0) for rows in weights], axis=0)
-        shares = np.sqrt(self._ranges[names[0]] / np.maximum(strongest, _TINY))
-        shares = np.maximum(shares, _TINY).astype(np.float32)
-        shares /= np.exp(np.log(shares).mean())
-        given = self.graph.in_bytes(self.graph.node("Mul", hidden, self.graph.constant(1 / shares)))
-        return [(given, rows * shares) for rows in weights]
+        ranges = np.maximum(self._ranges[names[0]], _TINY)
+        shares = ranges**_SMOOTHING / np.maximum(strongest, _TINY) ** (1 - _SMOOTHING)
+        # A share is a channel's step now: the largest of the channels takes all 127.
+        shares = (shares * (ranges / shares).max() / _LARGEST).astype(np.float32)
+        given = self.graph.in_known_bytes(
+            self.graph.node("Mul", hidden, self.graph.constant(1 / shares))
+        )
+        biases = [self._weights[f"{name}.bias"] for name in names]
+        return [
+            self.graph.dense(given, rows * shares, bias)
+            for rows, bias in zip(weights, biases, strict=True)
+        ]
 
     def _added(self, name: str, given: _Bytes, hidden: str) -> str:
         """A layer's dense output, added to what went in and normalised."""
-        product, correction = self.graph.product(given, self._weights[f"{name}.dense.weight"])
-        bias = self.graph.constant(self._weights[f"{name}.dense.bias"] + correction)
-        summed = self.graph.node("Add", self.graph.node("Add", product, bias), hidden)
+        weights, bias = (self._weights[f"{name}.dense.{part}"] for part in ("weight", "bias"))
+        summed = self.graph.node("Add", self.graph.dense(given, weights, bias), hidden)
         return self._norm(name, summed)
 
     def _norm(self, name: str, values: str) -> str:
