@@ -15,7 +15,7 @@ from tests.fixtures.server import one_shape
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 LONG = "\n\n".join(
     f"## Part {n}\n\n" + f"Sentence number {n} of a long text tells of a zebra. " * 5
-    for n in range(600)
+    for n in range(200)
 )
 STAGES = ("queued", "parsing", "splitting", "embedding", "done")
 Row = dict[str, Any]
