@@ -66,16 +66,21 @@ class _Bytes:
 
 @dataclass(frozen=True)
 class _Call:
-    """An operator of ONNX Runtime's own, what goes into it and its attributes."""
+    """An operator, what goes into it and its attributes."""
 
     kind: str
     inputs: Sequence[str]
-    attributes: Mapping[str, float]
+    attributes: Mapping[str, float | onnx.GraphProto]
+
+
+def _operator(output: str, call: _Call, domain: str) -> onnx.NodeProto:
+    made = helper.make_node(call.kind, call.inputs, [output], name=output, domain=domain)
+    made.attribute.extend(helper.make_attribute(*each) for each in call.attributes.items())
+    return made
 
 
 def _branch(name: str, call: _Call) -> onnx.GraphProto:
-    node = helper.make_node(call.kind, call.inputs, [name], name=name, domain=_MICROSOFT)
-    node.attribute.extend(helper.make_attribute(*each) for each in call.attributes.items())
+    node = _operator(name, call, _MICROSOFT)
     output = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
     return helper.make_graph([node], name, [], [output])
 
@@ -101,9 +106,7 @@ class _Graph:
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
         """Add an operator with one output; returns the output's name."""
         output = f"{kind}_{len(self.nodes)}"
-        made = helper.make_node(kind, inputs, [output], name=output, domain=domain)
-        made.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
-        self.nodes.append(made)
+        self.nodes.append(_operator(output, _Call(kind, inputs, attributes), domain))
         return output
 
     def rows(self, values: str, width: int) -> str:
@@ -170,13 +173,13 @@ class _Graph:
         return self.node("Add", self.node("Mul", product, values.scales), ends)
 
     def either(self, condition: str, yes: "_Call", no: "_Call") -> str:
-        """One operator where the condition holds and another elsewhere; the output's name."""
+        """One of the runtime's own operators where the condition holds, elsewhere another."""
         output = f"If_{len(self.nodes)}"
         branches = {
             "then_branch": _branch(f"{output}_then", yes),
             "else_branch": _branch(f"{output}_else", no),
         }
-        self.nodes.append(helper.make_node("If", [condition], [output], name=output, **branches))
+        self.nodes.append(_operator(output, _Call("If", [condition], branches), ""))
         return output
 
     def normalised(self, values: str, gain: Floats, bias: Floats, epsilon: float) -> str:
