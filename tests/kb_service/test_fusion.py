@@ -86,8 +86,8 @@ def test_fuse_keeps_scores_in_range_and_order(
 @pytest.mark.parametrize(
     ("query", "languages", "weight"),
     [
-        ("what is RAG", {"en"}, 0.9),
-        ("Où est l'entrepôt?", {"en"}, 0.9),
+        ("what is RAG", {"en"}, 1.1),
+        ("Où est l'entrepôt?", {"en"}, 1.1),
         ("что такое RAG", {"en"}, 0.5),
         ("什么是知识库", {"en"}, 0.0),
         ("什么是知识库", {"en", "zh"}, 1.0),
