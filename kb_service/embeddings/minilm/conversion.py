@@ -83,6 +83,7 @@ def _save_quantised(model: BertModel, target: Path) -> None:
         heads=model.config.num_attention_heads,
         width=model.config.hidden_size,
         epsilon=model.config.layer_norm_eps,
+        alone_from=Backend.ONNXRUNTIME_INT8.batch_tokens // 2,
     )
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     save_quantised(target, shape, weights, _ranges(model))

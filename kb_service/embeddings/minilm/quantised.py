@@ -39,12 +39,21 @@ _SMOOTHING = 0.6
 
 @dataclass(frozen=True)
 class Shape:
-    """What the configuration says of the model."""
+    """What the configuration says of the model, and what it is given.
+
+    Args:
+        layers: how many there are.
+        heads: of a layer's attention.
+        width: of a token's numbers.
+        epsilon: of the layer normalisation.
+        alone_from: texts of more tokens than these come alone, never padded.
+    """
 
     layers: int
     heads: int
     width: int
     epsilon: float
+    alone_from: int
 
 
 @dataclass(frozen=True)
@@ -227,8 +236,7 @@ class _Encoder:
         self._length = self.graph.node("Gather", sizes, self.graph.constant([1]))
         self._whole = self.graph.node("Concat", sizes, self.graph.constant([shape.width]), axis=0)
         self._mask = self.graph.node("Cast", "attention_mask", to=TensorProto.INT32)
-        least = self.graph.node("ReduceMin", self._mask, keepdims=0)
-        self._is_unpadded = self.graph.node("Cast", least, to=TensorProto.BOOL)
+        self._is_alone = self._told_alone(shape.alone_from)
 
     def last_hidden_state(self) -> str:
         """Add all; returns the name of what comes out, (batch, length, width)."""
@@ -236,6 +244,17 @@ class _Encoder:
         for number in range(self._shape.layers):
             hidden = self._layer(f"encoder.layer.{number}.", hidden)
         return self.graph.node("Reshape", hidden, self._whole)
+
+    def _told_alone(self, alone_from: int) -> str:
+        """Whether it is a long text without padding.
+
+        A short one may be padded in one batch and not in the next. The two ways of attention round
+        differently, and a text's vector must not depend on what else there is.
+        """
+        graph = self.graph
+        is_long = graph.node("Greater", self._length, graph.constant([alone_from]))
+        least = graph.node("ReduceMin", self._mask, keepdims=0)
+        return graph.node("And", is_long, graph.node("Cast", least, to=TensorProto.BOOL))
 
     def _embedded(self) -> str:
         graph, weights = self.graph, self._weights
@@ -262,7 +281,7 @@ class _Encoder:
         heads = {"num_heads": self._shape.heads}
         # Only without a mask the runtime has its fast way, in pieces that fit the cache.
         return graph.either(
-            self._is_unpadded,
+            self._is_alone,
             _Call("MultiHeadAttention", parts, heads),
             _Call("MultiHeadAttention", [*parts, "", self._mask], heads),
         )
