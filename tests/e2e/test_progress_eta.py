@@ -139,7 +139,8 @@ def test_nobody_can_tell_when_what_is_paused_will_be_done(user: Api, kb: str):
 @one_shape
 def test_re_index_tells_when_it_is_done(user: Api, kb: str):
     user.ingest(kb, "note.md", SHORT)
-    user.ingest(kb, "long.md", LONG)
+    # So long that it is not worked on together with the note.
+    user.ingest(kb, "long.md", LONG * 3)
     path = f"/knowledge-bases/{kb}/reindex"
     user.post(path, {"chunk_size": 128})
     looks = watch(lambda: user.get(path), lambda look: look["state"] == "none")

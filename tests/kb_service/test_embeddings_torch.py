@@ -81,7 +81,7 @@ async def test_same_weights_give_the_same_vectors_through_torch(spaces):
     texts = ["The river floods every spring.", "我们在图书馆学习计算机科学。", "a", "zebra " * 90]
     cosines = (await ours.embed_passages(texts) * await theirs.embed_passages(texts)).sum(1)
     assert cosines.min() > 0.995
-    assert cosines[0] > 0.999
+    assert cosines[0] > 0.998
     cosines = (await ours.embed_queries(texts) * await theirs.embed_queries(texts)).sum(1)
     assert cosines.min() > 0.995
     assert (await theirs.embed_queries([])).shape == (0, 384)
