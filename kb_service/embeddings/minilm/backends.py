@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb_service.embeddings.local import lanes_of
+from kb_service.embeddings.minilm.lane_bound import LaneBound
 from kb_service.embeddings.minilm.mapped import give_back_mapped
 from kb_service.embeddings.processor import Processor
 from kb_service.embeddings.protocol import Vectors
@@ -120,12 +121,18 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
         # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.intra_op_num_threads = max(1, threads // lanes_of(threads))
-    session = onnxruntime.InferenceSession(
-        path.as_posix(), options, providers=["CPUExecutionProvider"]
+    sessions = LaneBound(
+        [
+            onnxruntime.InferenceSession(
+                path.as_posix(), options, providers=["CPUExecutionProvider"]
+            )
+            for _ in range(lanes_of(threads))
+        ]
     )
 
     def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
-        outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
+        with sessions.one() as session:
+            outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
         return np.asarray(outputs[0], dtype=np.float32)
 
     return forward
