@@ -121,12 +121,14 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
         # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.intra_op_num_threads = max(1, threads // lanes_of(threads))
+    # Each more takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
+    count = lanes_of(threads) if is_fused else 1
     sessions = LaneBound(
         [
             onnxruntime.InferenceSession(
                 path.as_posix(), options, providers=["CPUExecutionProvider"]
             )
-            for _ in range(lanes_of(threads))
+            for _ in range(count)
         ]
     )
 
