@@ -181,7 +181,7 @@ class _Graph:
             return product
         return self.node("Add", self.node("Mul", product, values.scales), ends)
 
-    def either(self, condition: str, yes: "_Call", no: "_Call") -> str:
+    def either(self, condition: str, yes: _Call, no: _Call) -> str:
         """One of the runtime's own operators where the condition holds, elsewhere another."""
         output = f"If_{len(self.nodes)}"
         branches = {
@@ -236,7 +236,7 @@ class _Encoder:
         self._length = self.graph.node("Gather", sizes, self.graph.constant([1]))
         self._whole = self.graph.node("Concat", sizes, self.graph.constant([shape.width]), axis=0)
         self._mask = self.graph.node("Cast", "attention_mask", to=TensorProto.INT32)
-        self._is_alone = self._told_alone(shape.alone_from)
+        self._is_alone = self._says_alone(shape.alone_from)
 
     def last_hidden_state(self) -> str:
         """Add all; returns the name of what comes out, (batch, length, width)."""
@@ -245,7 +245,7 @@ class _Encoder:
             hidden = self._layer(f"encoder.layer.{number}.", hidden)
         return self.graph.node("Reshape", hidden, self._whole)
 
-    def _told_alone(self, alone_from: int) -> str:
+    def _says_alone(self, alone_from: int) -> str:
         """Whether it is a long text without padding.
 
         A short one may be padded in one batch and not in the next. The two ways of attention round
