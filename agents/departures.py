@@ -15,14 +15,14 @@ from agents.mcp.tables import McpConnection
 from agents.memory import store as memories
 from agents.policies.tables import ChosenPolicy
 from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
-from core.accounts import administration
-from core.accounts.access import Principal
-from core.accounts.models import ApiKey, User, UserStatus
-from core.accounts.sharing import forget_subject
 from core.audit import AuditAction, note
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth import user_admin
+from core.auth.models import ApiKey, User, UserStatus
+from core.auth.principal import Principal
+from core.auth.sharing import forget_subject
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidRequest, UserNotFound, UserOwnsThings
 from core.logging import get_logger
 from kb_service import owners
@@ -98,7 +98,7 @@ async def delete_account(
         UserOwnsThings: it owns things and no fate is named for them.
     """
     session = work.session
-    user, role = await administration.held_account(session, principal, user_id)
+    user, role = await user_admin.held_account(session, principal, user_id)
     heir = await _heir(session, user, fate)
     belongings = await count(session, user.id)
     if heir is None and not fate.erase and any(asdict(belongings).values()):
@@ -114,13 +114,13 @@ async def delete_account(
     note(
         session,
         AuditAction.USER_DELETED,
-        administration.target_of(user),
+        user_admin.target_of(user),
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
         await owners.hand_over(work, user.id, heir.id, label=user.username)
         await skill_owners.hand_over(work, user.id, heir.id)
-    await administration.retire(session, user, role)
+    await user_admin.retire(session, user, role)
     await _erase(work, user.id)
     return departure
 
@@ -152,7 +152,7 @@ async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
     if fate.erase:
         raise InvalidRequest("erase", "Name either transfer_to or erase, not both")
     try:
-        heir, _ = await administration.find_account(session, fate.transfer_to)
+        heir, _ = await user_admin.find_account(session, fate.transfer_to)
     except UserNotFound:
         raise InvalidRequest("transfer_to", "No such account") from None
     if heir.id == user.id or heir.status != UserStatus.ACTIVE:

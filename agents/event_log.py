@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import WireEvent
 from agents.tables import AgentRun, LoggedEvent, RunStatus
-from core.database.types import utc_now
+from core.db.types import utc_now
 from core.errors import AgentexError
 
 _READ_BATCH = 500

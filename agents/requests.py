@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agents.client_time import ClientTime
 from agents.json_shapes import parse
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 
 MOST_SKILLS = 5
 """Skills that a person may choose for a run."""

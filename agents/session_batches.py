@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.tables import ChatMessage, ChatSession
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import SessionNotFound
 
 _BATCH = 100

@@ -9,7 +9,7 @@ from agents.json_shapes import as_list, as_text
 from agents.mcp import connections
 from agents.skill_use import choosing
 from agents.strategies import require_known
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from core.errors import InvalidRequest
 from kb_service import knowledge_bases
 

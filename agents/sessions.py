@@ -12,10 +12,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.session_search import Match, find_sessions
 from agents.tables import AgentRun, ChatMessage, ChatSession
-from core.accounts.access import Principal
-from core.database.paging import Page, QueryT, paged
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.pagination import Page, QueryT, paged
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
 from kb_service.attached_images import Attachment
 from kb_service.retrieval import records

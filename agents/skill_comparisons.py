@@ -25,8 +25,8 @@ from agents.strategies.structured import Unreadable, read_object
 from agents.tools.skill_inputs import gather
 from agents.tools.skill_texts import told_skill
 from agents.trial_runs import count_tokens, side_by_side
-from core.database.engine import Database
-from core.database.types import new_id
+from core.db.database import Database
+from core.db.types import new_id
 from skills.cards import plain
 from skills.catalogue import OpenedSkill
 

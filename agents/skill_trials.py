@@ -16,7 +16,7 @@ from agents.strategies.skilled import equipped
 from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolScope
 from agents.trial_runs import count_tokens, side_by_side
-from core.database.engine import Database
+from core.db.database import Database
 from skills.trigger_tests import Answer, Field, Query, splits
 
 # One to search, one to load, one for a name that was misspelled.

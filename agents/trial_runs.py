@@ -7,8 +7,8 @@ from agents.model_registry import usage
 from agents.model_registry.choosing import ChosenModel
 from agents.model_registry.usage import Spent
 from agents.models.port import ModelUsage
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 
 # Endpoints limit how many requests they answer at once.
 _AT_ONCE = 4

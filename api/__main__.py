@@ -1,6 +1,6 @@
 """The API process: ``python -m api``."""
 
-from core.garbage import start
+from core.process import start
 
 if __name__ == "__main__":
     start("api.serving")

@@ -15,7 +15,7 @@ from api.openapi import install_openapi
 from api.routers import ROUTERS
 from api.routing import EVERYWHERE, serve
 from api.services import open_services
-from core.garbage import spare_what_is_loaded
+from core.process import spare_what_is_loaded
 from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.

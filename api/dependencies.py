@@ -9,10 +9,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.envelope import Text
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidPagination, NotAuthenticated
 from core.settings import Settings
 

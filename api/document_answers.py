@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.envelope import Shape
-from core.accounts.access import Action, Principal
+from core.auth.principal import Action, Principal
 from kb_service import documents, knowledge_bases
 from kb_service.documents import UploadOutcome
 from kb_service.models import Document, KnowledgeBase

@@ -4,8 +4,8 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from core.database.paging import Page
-from core.exact import Exact
+from core.db.pagination import Page
+from core.types.strict import Exact
 from kb_service.text.storable import Storable, refuse_half_characters
 
 T = TypeVar("T")

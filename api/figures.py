@@ -16,11 +16,11 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.runs.figures import count_runs, count_sessions
-from core.accounts.models import User, UserStatus
-from core.database.engine import Database
+from core.auth.models import User, UserStatus
+from core.db.database import Database
 from core.errors import AgentexError
-from core.heartbeats import living_workers
-from core.jobs import queue_depth
+from core.redis.heartbeats import living_workers
+from core.redis.jobs import queue_depth
 from core.settings import Settings
 from kb_service.figures import count_documents, count_knowledge_bases
 from kb_service.spaces import Spaces

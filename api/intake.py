@@ -11,8 +11,8 @@ from starlette.datastructures import UploadFile
 from api.document_answers import UploadAnswer, answer
 from api.services import Services
 from api.uploads import SentFile, read_blocks, read_head, read_whole
-from core.accounts.access import Action, Principal
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Action, Principal
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     EmptyFile,

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from api.envelope import Envelope, Items, Shape, page_of
-from core.accounts.api_keys import ApiKeyListing
-from core.database.paging import Page
+from core.auth.api_keys import ApiKeyListing
+from core.db.pagination import Page
 
 
 class ApiKeyAnswer(Shape):

@@ -17,13 +17,13 @@ from api.open_streams import OPEN_STREAMS
 from api.request_limits import address_of
 from api.services import Services
 from api.uploads import MULTIPART, STREAMS_BODY
-from core.accounts.access import Principal
-from core.accounts.authentication import principal_of_api_key, touch_api_key
 from core.audit import Actor, Origin, acting, coming_from
-from core.database.types import new_id
+from core.auth.api_keys_chapter import PREFIX
+from core.auth.authentication import principal_of_api_key, touch_api_key
+from core.auth.principal import Principal
+from core.db.types import new_id
 from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, NotAuthenticated
 from core.logging import get_logger
-from core.security.api_keys import PREFIX
 
 log = get_logger(__name__)
 

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from core.accounts.access import Principal
-from core.accounts.authentication import living_principals
-from core.accounts.permissions import Permission
-from core.database.engine import Database
+from core.auth.authentication import living_principals
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.database import Database
 from core.errors import AgentexError
 from core.logging import get_logger
 

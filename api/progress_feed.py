@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.known_documents import KnownDocuments
-from core.accounts.sharing import subjects_of
-from core.database.clock import settled_until
-from core.database.engine import Database
+from core.auth.sharing import subjects_of
+from core.db.database import Database
+from core.db.now import settled_until
 from core.errors import AgentexError
 from core.logging import get_logger
 from kb_service import documents

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.progress_feed import Follower
-from core.database.engine import Database
+from core.db.database import Database
 from kb_service import documents
 from kb_service.documents import Progress
 from kb_service.models import Document, KnowledgeBase

@@ -2,16 +2,10 @@
 
 from starlette.types import Scope
 
-from core.access_settings import AccessSettings
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from core.errors import TooManyRequests
-from core.security.rate_limits import (
-    Charge,
-    Limit,
-    RateLimiter,
-    address_range,
-    take_or_refuse,
-)
+from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
+from core.settings.http import AccessSettings
 
 _MINUTE = 60.0
 

@@ -35,23 +35,23 @@ from api.mcp_server.server import SkillServer
 from api.open_streams import OpenStreams
 from api.progress_feed import ProgressFeeds
 from api.request_limits import RequestLimits
-from core.accounts.authentication import Authenticator
-from core.accounts.login_throttle import LoginThrottle
-from core.accounts.signing_keys import PURPOSE, SigningKeys
-from core.audit.reading import forget_older
-from core.database.engine import Database, open_database
+from core.audit.queries import forget_older
+from core.auth.authentication import Authenticator
+from core.auth.login_throttle import LoginThrottle
+from core.auth.signing_keys import PURPOSE, SigningKeys
+from core.db.database import Database, open_database
 from core.errors import AgentexError
-from core.jobs import JobQueue
 from core.logging import get_logger
 from core.oidc import open_provider
-from core.outgoing.guard import OutgoingGuard
-from core.redis import open_redis
-from core.security.rate_limits import LocalRateLimiter, SharedRateLimiter
-from core.security.secrets import Vault, load_secret_key
+from core.outbound.guard import OutgoingGuard
+from core.redis.client import open_redis
+from core.redis.jobs import JobQueue
+from core.runtime_config import LiveSettings
+from core.security.rate_limiter import LocalRateLimiter, SharedRateLimiter
 from core.security.signed_urls import UrlSigner
+from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
-from core.system_config import LiveSettings
-from core.tool_policies import ServerPolicies
+from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
 from kb_service.engine_client import EngineClient
 from kb_service.object_storage.open import open_object_store

@@ -7,11 +7,11 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from api.envelope import Body, Envelope, Shape, Text
-from core.accounts.access import Access
-from core.accounts.models import Role, User
-from core.accounts.share_lists import version_of
-from core.accounts.sharing import MOST_SHARES, Shared, Wanted
-from core.unfit import Unfit
+from core.auth.models import Role, User
+from core.auth.principal import Access
+from core.auth.share_lists import version_of
+from core.auth.sharing import MOST_SHARES, Shared, Wanted
+from core.types.errors import Unfit
 
 
 class SharedUser(Shape):

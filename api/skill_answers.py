@@ -9,9 +9,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.envelope import Shape
 from api.skill_reporting import SkillReporter
-from core.accounts.access import Access, Action
-from core.accounts.models import User
-from core.database.engine import Database
+from core.auth.models import User
+from core.auth.principal import Access, Action
+from core.db.database import Database
 from core.settings import Settings
 from skills import entries, publishing, reading, usage
 from skills.catalogue import FileEntry, files_of

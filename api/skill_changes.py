@@ -11,7 +11,7 @@ from fastapi import Depends, Response
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
 from api.skill_answers import SavedSkill, SkillDetail, detail, etag, limits_of, saved
 from api.skill_reporting import CurrentReporter
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from skills import library
 from skills.entries import Entry
 from skills.library import Desk, Update, Wanted

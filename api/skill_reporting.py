@@ -10,8 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.mcp.remote_tools import with_own_tools
 from api.dependencies import CurrentPrincipal, CurrentServices
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from skills import catalogue
 from skills.catalogue import files_of
 from skills.draft import Neighbour, Surroundings

@@ -7,7 +7,7 @@ request: what is told here are fields that the request has, or lacks.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from core.unfit import Unfit
+from core.types.errors import Unfit
 
 _Part = str | int
 

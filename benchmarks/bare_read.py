@@ -15,9 +15,9 @@ from agents import sessions
 from api.dependencies import paging
 from api.envelope import Envelope, Items, page_of
 from api.routers.sessions import ListedSession
-from core.accounts.access import Principal
-from core.database.engine import open_database
-from core.database.paging import Page
+from core.auth.principal import Principal
+from core.db.database import open_database
+from core.db.pagination import Page
 from core.settings import Settings
 
 OWNER = "BENCHMARK_OWNER"

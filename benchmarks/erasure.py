@@ -15,7 +15,7 @@ from benchmarks.filled import fill
 from benchmarks.generated import paragraphs
 from benchmarks.product import Product, Session, logged_in, running_product
 from benchmarks.table import Row, show
-from core.database.engine import Database, open_database
+from core.db.database import Database, open_database
 from core.settings import Settings
 from kb_service.models import Document
 

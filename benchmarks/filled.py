@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks.generated import paragraphs
 from benchmarks.product import Product
-from core.database.engine import Database, open_database
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database, open_database
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from ingestion.points import Origin, points_of
 from ingestion.splitters.protocol import Piece

@@ -12,16 +12,16 @@ from types import ModuleType
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.accounts.permissions import ADMIN_ROLE, Permission
-from core.accounts.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
-from core.accounts.users import create_user, draft_user, ensure_roles, get_role_by_name
-from core.database.engine import open_database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.auth.permissions import ADMIN_ROLE, Permission
+from core.auth.principal import Principal
+from core.auth.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
+from core.auth.users import create_user, draft_user, ensure_roles, get_role_by_name
+from core.db.database import open_database
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import configure_logging, get_logger
-from core.security.secrets import SecretKeyMismatchError, Vault, load_secret_key
+from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings, get_settings
 from migrations.apply import migrate, wait_for_turn
 

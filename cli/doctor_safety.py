@@ -17,7 +17,7 @@ from cli.messages import Message
 from cli.output import Output
 from cli.problems import CommandFailed
 from cli.transport import is_loopback
-from core.security.secrets import secret_key_file
+from core.security.vault import secret_key_file
 from core.settings import Settings
 
 _SHORT_KEY = 32

@@ -78,7 +78,7 @@ def _database_file(file: Path) -> _Part:
 async def _database_server(settings: Settings) -> _Part:
     from sqlalchemy import text  # noqa: PLC0415
 
-    from core.database.engine import open_database  # noqa: PLC0415
+    from core.db.database import open_database  # noqa: PLC0415
     from migrations.level import level, revisions  # noqa: PLC0415
 
     database = open_database(settings)
@@ -104,9 +104,9 @@ def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _Part:
 async def _redis(settings: Settings) -> _Part:
     if settings.redis_url is None and not (settings.runtime_dir / "redis.sock").exists():
         return _Part("down")
-    from core.heartbeats import count_workers  # noqa: PLC0415
-    from core.jobs import queue_depth  # noqa: PLC0415
-    from core.redis import open_redis  # noqa: PLC0415
+    from core.redis.client import open_redis  # noqa: PLC0415
+    from core.redis.heartbeats import count_workers  # noqa: PLC0415
+    from core.redis.jobs import queue_depth  # noqa: PLC0415
 
     redis = open_redis(settings)
     try:

@@ -3,10 +3,10 @@
 import argparse
 import asyncio
 
-from core.accounts.signing_keys import PURPOSE, rotate_signing_key
-from core.database.engine import open_database
-from core.database.unit_of_work import unit_of_work
-from core.security.secrets import Vault, load_secret_key
+from core.auth.signing_keys import PURPOSE, rotate_signing_key
+from core.db.database import open_database
+from core.db.unit_of_work import unit_of_work
+from core.security.vault import Vault, load_secret_key
 from core.settings import Settings, get_settings
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import anyio
 
-from core.accounts.access import Principal
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
 from ingestion.parsers.detect import detect
 from kb_service import documents, knowledge_bases

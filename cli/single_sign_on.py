@@ -11,7 +11,7 @@ from cli.messages import SSO_DONE, SSO_OPEN, SSO_TIMED_OUT, Language
 from cli.output import Output
 from cli.problems import CommandFailed, ServerRefused
 from core.errors import ErrorCode, NotAuthenticated
-from core.security.one_time import digest, new_secret
+from core.security.one_time_tokens import digest, new_secret
 
 _PATIENCE_SECONDS = 300
 _LONGEST_LINE = 8192

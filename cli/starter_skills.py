@@ -1,7 +1,7 @@
 """The skills that come with Agentex, given to everybody at the first start."""
 
-from core.accounts.access import Principal
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
 from skills import library
 from skills.entries import Entry

@@ -12,13 +12,13 @@ from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.access_settings import AccessSettings
-from core.embedding_settings import EmbeddingModelSetting
-from core.host_ports import read_host_port
-from core.json_settings import read_json
-from core.llm_settings import LlmOptions
-from core.skill_settings import SkillSettings
-from core.tool_policies import ToolPolicy
+from core.settings.embeddings import EmbeddingModelSetting
+from core.settings.http import AccessSettings
+from core.settings.json_values import read_json
+from core.settings.llm import LlmOptions
+from core.settings.skills import SkillSettings
+from core.settings.tool_policies import ToolPolicy
+from core.types.network import read_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84

@@ -6,8 +6,8 @@ from typing import Any
 
 from anyio import to_thread
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import InvalidRequest, VectorIndexUnavailable
 from core.logging import get_logger
 from ingestion.points import Origin, emptied_windows, points_of

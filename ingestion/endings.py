@@ -3,9 +3,9 @@
 import asyncio
 from datetime import timedelta
 
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVector
 from core.logging import get_logger
 from ingestion.parsers.failure import ParseFailure

@@ -7,8 +7,8 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 from sqlmodel.sql.expression import Select
 
-from core.database.clock import database_now
-from core.database.unit_of_work import unit_of_work
+from core.db.now import database_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion.workbench import Workbench

@@ -13,7 +13,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion import reindex

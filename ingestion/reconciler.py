@@ -8,9 +8,9 @@ from sqlalchemy import case
 from sqlmodel import col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.database.clock import database_now
-from core.database.types import is_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.now import database_now
+from core.db.types import is_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.endings import WORKER_LOST, clear_document

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Text, cast
 from sqlmodel import col, or_, select
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.workbench import Workbench

@@ -16,8 +16,8 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
-from core.database.clock import database_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidArchive
 from ingestion.workbench import Workbench
 from kb_service import documents, narrowing

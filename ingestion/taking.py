@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from ingestion.workbench import Workbench
 from kb_service import generations, leases
 from kb_service.companions import Companions, acquire_beside

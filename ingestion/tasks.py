@@ -1,6 +1,6 @@
 """The jobs of this package; adding one is a coroutine and a line here."""
 
-from core.jobs import Job, JobPayload
+from core.redis.jobs import Job, JobPayload
 from ingestion.endings import clear_document
 from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.reindex import work_on

@@ -9,9 +9,9 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.accounts.access import Action
-from core.accounts.authentication import principal_of_user
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.authentication import principal_of_user
+from core.auth.principal import Action
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AccountDisabled,
     AgentexError,

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from core.clock import ClockWatch
-from core.database.engine import Database
-from core.jobs import JobQueue
+from core.clock_skew import ClockWatch
+from core.db.database import Database
+from core.redis.jobs import JobQueue
+from core.runtime_config import LiveSettings
 from core.settings import Settings
-from core.system_config import LiveSettings
 from ingestion.parser_pool import ParserPool
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.spaces import Spaces

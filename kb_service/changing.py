@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from core.database.clock import database_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, DocumentNotFound
 from kb_service import questions
 from kb_service.documents.actions import locked

@@ -8,8 +8,8 @@ from sqlalchemy import func, update
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.paging import Page, paged
-from core.database.unit_of_work import UnitOfWork
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
 from core.errors import ChunkNotFound, Conflict, DocumentNotFound
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.readers import EVERYTHING, Reader, readable

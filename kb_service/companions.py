@@ -8,7 +8,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 from sqlmodel.sql.expression import Select
 
-from core.database.unit_of_work import UnitOfWork
+from core.db.unit_of_work import UnitOfWork
 from kb_service import leases
 from kb_service.models import Document, DocumentStatus
 

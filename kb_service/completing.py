@@ -25,9 +25,9 @@ from sqlalchemy import inspect as mapper_of
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import col
 
-from core.database.clock import database_now
-from core.database.types import UtcDateTime
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import UtcDateTime
+from core.db.unit_of_work import UnitOfWork
 from kb_service.leases import Lease, held, held_by, held_by_each, held_each
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 

@@ -10,14 +10,14 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.accounts.access import Access, Action, Principal
-from core.accounts.share_lists import SharingActs, note_public
-from core.accounts.sharing import accesses, admit, forget_shares, visible_to
-from core.accounts.users import folded
 from core.audit import AuditAction, Target, note
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Access, Action, Principal
+from core.auth.share_lists import SharingActs, note_public
+from core.auth.sharing import accesses, admit, forget_shares, visible_to
+from core.auth.users import folded
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import (
     InvalidRequest,
     KnowledgeBaseNameTaken,

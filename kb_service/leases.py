@@ -24,9 +24,9 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.clock import database_now
-from core.database.types import UtcDateTime
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import UtcDateTime
+from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 LONGEST_LEASE = LONGEST_PAUSE = timedelta(minutes=10)

@@ -8,13 +8,13 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Action, Principal
-from core.accounts.models import Share
-from core.accounts.share_lists import named, version_of
-from core.accounts.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
 from core.audit import AuditAction, Target, note
-from core.database.clock import database_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.models import Share
+from core.auth.principal import Action, Principal
+from core.auth.share_lists import named, version_of
+from core.auth.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, DocumentNameTaken, DocumentNotFound, InvalidRequest
 from kb_service import documents, knowledge_bases, questions
 from kb_service.documents.actions import locked

@@ -6,10 +6,10 @@ from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.sharing import forget_subject
-from core.accounts.users import folded
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.sharing import forget_subject
+from core.auth.users import folded
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from kb_service import knowledge_bases
 from kb_service.models import (
     NAME_KEY_LENGTH,

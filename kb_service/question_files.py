@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import orjson
 
 from core.errors import AgentexError, InvalidRequest
-from core.formulas import guarded, unguarded
+from core.text.csv_escape import guarded, unguarded
 from kb_service.models import Question
 from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
 

@@ -7,9 +7,9 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuestionNotFound
 from kb_service.documents.name_lookup import take_turn
 from kb_service.models import Document, KnowledgeBase, Question

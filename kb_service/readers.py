@@ -8,7 +8,7 @@ from sqlalchemy import BindParameter, ColumnElement, func, or_, true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.sharing import shared_with
+from core.auth.sharing import shared_with
 from core.errors import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
 

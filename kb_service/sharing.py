@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Action, Principal
-from core.accounts.share_lists import replace_list
-from core.accounts.sharing import Shared, Wanted, admit, list_shares, visible_to
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Action, Principal
+from core.auth.share_lists import replace_list
+from core.auth.sharing import Shared, Wanted, admit, list_shares, visible_to
+from core.db.unit_of_work import UnitOfWork
 from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.knowledge_bases import ACTS

@@ -9,11 +9,11 @@ from sqlalchemy import ColumnElement, exists, func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Principal, get_owned
-from core.database.clock import database_now
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal, get_owned
+from core.db.now import database_now
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, TransferNotFound
 from kb_service import knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase, Transfer

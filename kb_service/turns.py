@@ -11,8 +11,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
-from core.database.clock import database_now
-from core.database.types import UtcDateTime
+from core.db.now import database_now
+from core.db.types import UtcDateTime
 from kb_service.leases import LONGEST_LEASE, LONGEST_PAUSE, is_due, is_free
 from kb_service.models import Document, DocumentStatus, KnowledgeBase
 

@@ -9,7 +9,7 @@ from alembic import context
 from alembic.autogenerate.api import AutogenContext
 from sqlmodel.sql.sqltypes import AutoString
 
-from core.database.types import UtcDateTime
+from core.db.types import UtcDateTime
 
 
 def render(kind: str, item: object, autogenerate: AutogenContext) -> str | Literal[False]:

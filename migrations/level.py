@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from core.database.engine import Database
+from core.db.database import Database
 
 _VERSIONS = Path(__file__).parent / "versions"
 _ASK = "SELECT version_num FROM alembic_version"

@@ -9,10 +9,10 @@ import agents.memory.tables
 import agents.model_registry.tables
 import agents.policies.tables
 import agents.tables
-import core.accounts.models
-import core.audit.tables
-import core.database.outbox
-import core.system_config.tables
+import core.audit.models
+import core.auth.models
+import core.db.outbox
+import core.runtime_config.models
 import kb_service.attached_images
 import kb_service.models
 import skills.tables

@@ -10,9 +10,9 @@ from sqlalchemy.sql.base import ExecutableOption
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import User
-from core.accounts.sharing import shared_with
-from core.database.types import is_id
+from core.auth.models import User
+from core.auth.sharing import shared_with
+from core.db.types import is_id
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.readers import Reader
 from skills import snapshots, states

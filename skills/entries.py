@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.accounts.look_alikes import folded
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest
+from core.text.confusables import folded
 from skills import listing
 from skills.models import Diagnostic, ParsedSkill, Severity
 from skills.tables import LABEL_LENGTH, NAME_KEY_LENGTH, NAME_LENGTH, Skill, SkillVersion

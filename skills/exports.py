@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import User
+from core.auth.models import User
 from core.errors import SkillNotExportable
 from skills import reading
 from skills.catalogue import files_of

@@ -12,12 +12,12 @@ from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.look_alikes import name_key
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable, SkillFileNotFound, SkillNotFound
 from core.logging import get_logger
+from core.text.confusables import name_key
 from kb_service.readers import Reader
 from skills import catalogue
 from skills.catalogue import CatalogueCard, FileEntry, bytes_of, files_of

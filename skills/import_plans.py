@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from core.errors import AgentexError, QuotaExceeded, SkillNotFound, SkillsFull
 from skills import entries, publishing, writing
 from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from core.accounts.access import Principal
 from core.audit import AuditAction, note
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, DatabaseUnavailable
 from kb_service.documents.quota import take_turn
 from skills import library, reading

@@ -6,11 +6,11 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Access, Action, Principal, check_access
-from core.accounts.share_lists import note_public
-from core.accounts.sharing import forget_shares
 from core.audit import AuditAction, Target, note
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Access, Action, Principal, check_access
+from core.auth.share_lists import note_public
+from core.auth.sharing import forget_shares
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SkillNotFound, SkillsFull, SkillSlugTaken
 from kb_service.documents.quota import take_turn
 from skills import entries, publishing, reading, writing

@@ -8,13 +8,13 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Access, Principal
-from core.accounts.look_alikes import folded
-from core.accounts.models import User
-from core.accounts.permissions import Permission
-from core.accounts.sharing import accesses, shared_with
-from core.database.paging import Page, paged
-from core.database.unit_of_work import UnitOfWork
+from core.auth.models import User
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Principal
+from core.auth.sharing import accesses, shared_with
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
+from core.text.confusables import folded
 from kb_service.text.lexical import runs, tokenize
 from skills import states
 from skills.reading import Seen, is_reviewer

@@ -4,8 +4,8 @@ from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.sharing import forget_subject
-from core.database.unit_of_work import UnitOfWork
+from core.auth.sharing import forget_subject
+from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from skills import entries, library, publishing
 from skills.slugs import free_slug

@@ -9,13 +9,13 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Action, Principal, check_access
-from core.accounts.models import Share
-from core.accounts.permissions import Permission
-from core.accounts.share_lists import SharingActs
 from core.audit import AuditAction, Target, note
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.models import Share
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal, check_access
+from core.auth.share_lists import SharingActs
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import (
     InvalidRequest,
     SkillChanged,

@@ -10,10 +10,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.accounts.access import Access, Action, Principal
-from core.accounts.permissions import Permission
-from core.accounts.sharing import accesses, admit
-from core.database.paging import Page, paged
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Action, Principal
+from core.auth.sharing import accesses, admit
+from core.db.pagination import Page, paged
 from core.errors import SkillChanged, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.documents.quota import take_turn
 from skills import states

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Action, Principal
-from core.accounts.share_lists import replace_list
-from core.accounts.sharing import Shared, Wanted, list_shares
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Action, Principal
+from core.auth.share_lists import replace_list
+from core.auth.sharing import Shared, Wanted, list_shares
+from core.db.unit_of_work import UnitOfWork
 from skills import entries, publishing, reading
 
 

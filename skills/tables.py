@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, LargeBinary, Text
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 NAME_LENGTH = 200
 NAME_KEY_LENGTH = 600

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, and_, delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.paging import Page, paged
-from core.database.unit_of_work import UnitOfWork
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from skills.tables import Skill, SkillTriggerTest
 from skills.trigger_tests import TriggerReport

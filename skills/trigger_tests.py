@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import User
+from core.auth.models import User
 from kb_service.embeddings.protocol import Encoder
 from kb_service.readers import Reader
 from skills import catalogue

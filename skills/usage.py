@@ -9,8 +9,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from skills.tables import Skill, SkillUsage
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}

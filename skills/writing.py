@@ -6,8 +6,8 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Principal
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, QuotaExceeded, SkillChanged
 from skills import entries
 from skills.cards import card_of

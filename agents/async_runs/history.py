@@ -17,7 +17,7 @@ from agents.async_runs.ui_schema import compile_ui_schema
 from agents.attachments import service as attachments
 from agents.json_shapes import as_list, as_object, as_text
 from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunStatus
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from kb_service.attached_images import Attachment
 
 # Nothing is older or newer; the calendar's own ends can't be moved between time zones.

@@ -16,8 +16,8 @@ from agents.events import WireEvent
 from agents.runs.joining import newest_run
 from agents.runs.service import RunService
 from agents.tables import AgentRun, ChatSession, RunStatus
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from core.errors import InvalidCursor, RunNotFound
 
 _FOREIGN = "No run of this thread has this id and as many events"

@@ -13,11 +13,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments.links import Claim, Link, Links, read_link
 from agents.attachments.pictures import Picture, Pictures
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.types import is_id, new_id, utc_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.models import User
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import is_id, new_id, utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import (
     AgentexError,
     FileTooLarge,

@@ -10,9 +10,9 @@ from agents.calendar import events
 from agents.calendar.events import Details, EventListing, Range
 from agents.calendar.spans import SaidTimes, Span
 from agents.calendar.tables import CalendarCall
-from core.database.engine import Database
-from core.database.paging import Page
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.db.database import Database
+from core.db.pagination import Page
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 
 Action = Literal["create", "update", "delete"]
 

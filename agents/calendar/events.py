@@ -10,9 +10,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.spans import SaidTimes, Span, changed_span, span_of
 from agents.calendar.tables import CalendarEvent
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import CalendarEventNotFound, InvalidRequest
 
 LONGEST_TITLE = 200

@@ -10,12 +10,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.events import Range, list_events
 from agents.calendar.tables import CalendarEvent, CalendarFeed
-from core.accounts.models import User
-from core.database.paging import Page
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.api_keys_chapter import hash_api_key
+from core.auth.models import User
+from core.db.pagination import Page
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import CalendarFeedNotFound
-from core.security.api_keys import hash_api_key
 
 MOST_EVENTS = 5000
 PAST_DAYS = 366

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import Index, Text
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 from core.time_zones import LONGEST_NAME
 
 

@@ -16,12 +16,12 @@ from agents.mcp.faults import McpFault
 from agents.mcp.limits import McpLimits
 from agents.mcp.tables import McpConnection, McpStatus, McpToolList
 from agents.mcp.tool_lists import ParsedLists
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import (
     Conflict,
     McpConnectionNotFound,

@@ -11,8 +11,8 @@ from agents.mcp.limits import McpLimits
 from agents.mcp.streams import Streams
 from agents.mcp.target import McpTarget
 from core.errors import UrlNotAllowed
-from core.outgoing.guard import OutgoingGuard
-from core.outgoing.httpx2_transport import GuardedTransport
+from core.outbound.guard import OutgoingGuard
+from core.outbound.transports import GuardedTransport
 
 _MEDIA_TYPES = ("application/json", "text/event-stream")
 _ERROR, _REDIRECT, _OK = 400, 300, 200

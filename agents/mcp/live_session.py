@@ -20,7 +20,7 @@ from agents.mcp.streams import Opened
 from agents.mcp.target import McpTarget, McpType
 from agents.mcp.websocket_transport import websocket_streams
 from core.errors import AgentexError, UrlNotAllowed
-from core.outgoing.guard import OutgoingGuard
+from core.outbound.guard import OutgoingGuard
 
 ResultT = TypeVar("ResultT")
 _CLOSE_SECONDS = 3

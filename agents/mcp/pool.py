@@ -10,7 +10,7 @@ from agents.mcp.faults import McpFault, failure_of
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from core.errors import AgentexError
-from core.outgoing.guard import OutgoingGuard
+from core.outbound.guard import OutgoingGuard
 
 if TYPE_CHECKING:
     from agents.mcp.live_session import LiveSession

@@ -11,10 +11,10 @@ from agents.mcp.catalogue import PREFIX, McpTool, callable_name
 from agents.mcp.connections import Known
 from agents.mcp.faults import McpRefusal
 from agents.mcp.service import McpService
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
-from core.database.engine import Database
-from core.tool_policies import ServerPolicies, ToolPolicy
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.db.database import Database
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
 FAMILY = "mcp"
 """The name under which an operator bounds all tools of MCP servers."""

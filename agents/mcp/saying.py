@@ -9,10 +9,10 @@ from agents.mcp.connections import ConnectionFields
 from agents.mcp.service import McpService
 from agents.mcp.tables import McpConnection
 from agents.mcp.target import WEBSOCKET_SCHEMES, McpType
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import Conflict, InvalidRequest
-from core.outgoing.guard import read_url
+from core.outbound.guard import read_url
 
 LONGEST_TOKEN = 4096
 _ATTEMPTS = 5

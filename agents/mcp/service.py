@@ -17,13 +17,13 @@ from agents.mcp.results import McpResult, read_result
 from agents.mcp.tables import McpConnection, McpStatus
 from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tool_lists import ParsedLists
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, McpSwitchedOff
 from core.logging import get_logger
-from core.outgoing.guard import OutgoingGuard
-from core.security.secrets import Vault
+from core.outbound.guard import OutgoingGuard
+from core.security.vault import Vault
 
 log = get_logger(__name__)
 

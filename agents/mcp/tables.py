@@ -7,9 +7,9 @@ from pydantic import JsonValue
 from sqlalchemy import JSON, Index, Text
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
-from core.outgoing.guard import LONGEST_URL
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.outbound.guard import LONGEST_URL
 
 LONGEST_NAME = 100
 

@@ -16,8 +16,8 @@ from agents.mcp.faults import McpFault, Note, failure_of
 from agents.mcp.limits import McpLimits
 from agents.mcp.streams import Streams
 from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
-from core.host_ports import spelled_address
-from core.outgoing.guard import NameNotResolved, OutgoingGuard, read_url
+from core.outbound.guard import NameNotResolved, OutgoingGuard, read_url
+from core.types.network import spelled_address
 
 _WAITING = 16
 _CLOSE_SECONDS = 2.0

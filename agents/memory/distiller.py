@@ -11,10 +11,10 @@ from agents.memory.store import MemoryDraft
 from agents.memory.tables import MemorySource
 from agents.model_registry.choosing import Models
 from agents.models.port import ModelUsage
-from core.accounts.users import memory_choices
-from core.database.engine import Database
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.auth.users import memory_choices
+from core.db.database import Database
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, InvalidRequest, MemoryFull
 from core.logging import get_logger
 

@@ -12,9 +12,9 @@ from agents.memory.texts import is_said_in, names_a_secret
 from agents.models.extractive import standalone_question
 from agents.recollections import Kept, LongTermMemory, NamesASecret, NotTheUsersWords, Recollection
 from agents.requests import ContextItem
-from core.accounts.users import MemoryChoices, memory_choices
-from core.database.engine import Database
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.users import MemoryChoices, memory_choices
+from core.db.database import Database
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder
 

@@ -12,11 +12,11 @@ from agents.json_shapes import as_list, as_object
 from agents.memory.tables import Distillation
 from agents.model_registry.choosing import ModelRef
 from agents.tables import AgentRun, ChatMessage, RunStatus
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
-from core.accounts.users import memory_choices
-from core.database.clock import database_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.auth.users import memory_choices
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import AccountDisabled, InvalidToken
 
 

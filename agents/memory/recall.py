@@ -11,8 +11,8 @@ from sqlmodel import col
 from agents.memory import store
 from agents.memory.ranking import DenseLeg, RankedMemory, cosines, rank
 from agents.memory.tables import Memory
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, DatabaseUnavailable
 from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder, Vectors

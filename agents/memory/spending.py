@@ -11,7 +11,7 @@ from agents.model_registry import usage
 from agents.model_registry.usage import Spent
 from agents.models.port import ModelUsage
 from agents.tables import AgentRun, ChatMessage
-from core.database.unit_of_work import UnitOfWork
+from core.db.unit_of_work import UnitOfWork
 
 
 async def count(work: UnitOfWork, run_key: str, spent: Sequence[ModelUsage]) -> None:

@@ -11,9 +11,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.memory.tables import Distillation, Memory, MemorySource
 from agents.memory.texts import clean, digest_of
 from agents.tables import AgentRun
-from core.database.paging import Page, paged
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, MemoryFull, MemoryNotFound
 from kb_service.documents.quota import take_turn
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 from sqlalchemy import Index, LargeBinary, Text
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 DIGEST_LENGTH = 64
 

@@ -12,8 +12,8 @@ from agents.models.endpoint import Endpoint
 from agents.models.failures import ModelFault, model_failed
 from agents.models.port import ChatModel, Message, ModelEvent, ToolSpec
 from agents.models.providers import CUSTOM, PROVIDERS
-from core.llm_settings import LlmOptions
-from core.security.secrets import Vault
+from core.security.vault import Vault
+from core.settings.llm import LlmOptions
 
 PURPOSE = "model-keys"
 _MOST_KEPT = 200

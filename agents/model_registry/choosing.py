@@ -10,11 +10,11 @@ from agents.model_registry.adapters import Adapters, TakenAway
 from agents.model_registry.tables import LONGEST_MODEL_ID, RegisteredModel
 from agents.models.extractive import Extractive
 from agents.models.port import ChatModel
-from core.accounts.access import Principal, may_use_model
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
-from core.accounts.users import get_user
-from core.database.types import is_id
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.auth.principal import Principal, may_use_model
+from core.auth.users import get_user
+from core.db.types import is_id
 from core.errors import ModelNotFound
 
 DEFAULT_MODEL_ID = "default"

@@ -11,14 +11,14 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.model_registry.adapters import Adapters, base_url_of
 from agents.model_registry.tables import RegisteredModel
 from agents.models.providers import CUSTOM_NAME, PROVIDERS
-from core.accounts.models import Role, User
-from core.accounts.permissions import ADMIN_ROLE
 from core.audit import AuditAction, Target, note
-from core.database.engine import Database
-from core.database.types import is_id, utc_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.models import Role, User
+from core.auth.permissions import ADMIN_ROLE
+from core.db.database import Database
+from core.db.types import is_id, utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidRequest, ModelNameTaken, ModelNotFound, UrlNotAllowed
-from core.outgoing.guard import OutgoingGuard, read_url
+from core.outbound.guard import OutgoingGuard, read_url
 
 KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
 

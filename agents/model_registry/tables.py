@@ -6,8 +6,8 @@ from pydantic import JsonValue
 from sqlalchemy import JSON, Index, Text, text
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 LONGEST_NAME = 100
 LONGEST_MODEL_ID = 200

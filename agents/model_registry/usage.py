@@ -12,9 +12,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.model_registry.tables import ModelUsage, RegisteredModel
 from agents.tables import AgentRun
-from core.accounts.models import User
-from core.database.paging import Page, paged
-from core.database.types import utc_now
+from core.auth.models import User
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
 
 SORT_FIELDS = ("day", "runs", "prompt_tokens", "completion_tokens", "cost")
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}

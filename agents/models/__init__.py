@@ -16,11 +16,11 @@ from agents.models.port import ChatModel
 from agents.models.providers import CUSTOM, CUSTOM_NAME, PROVIDERS, Protocol, Provider
 from agents.models.streamed import StreamedModel
 from core.errors import UnusableSetting
-from core.llm_settings import LlmOptions
-from core.outgoing.connecting import KEPT_SECONDS
-from core.outgoing.guard import OutgoingGuard
-from core.outgoing.httpx_transport import GuardedTransport
+from core.outbound.connector import KEPT_SECONDS
+from core.outbound.guard import OutgoingGuard
+from core.outbound.httpx_transport import GuardedTransport
 from core.settings import Settings, read_variable
+from core.settings.llm import LlmOptions
 
 _ADAPTERS: Mapping[Protocol, type[StreamedModel]] = {
     "openai": OpenAICompatible,

@@ -12,10 +12,10 @@ from agents.mcp.remote_tools import is_bound_name
 from agents.policies.tables import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
 from core.audit import AuditAction, Target, note
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, ToolPolicyFixed, UnusableSetting
-from core.tool_policies import ServerPolicies, ToolPolicy, is_freer
+from core.settings.tool_policies import ServerPolicies, ToolPolicy, is_freer
 from kb_service.documents import take_turn
 
 _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)

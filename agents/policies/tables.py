@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlmodel import Field
 
-from core.database.table import Table
-from core.database.types import ID_LENGTH, UtcDateTime, utc_now
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, utc_now
 
 LONGEST_TOOL_NAME = 128
 

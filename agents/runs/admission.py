@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
-from core.database.engine import Database
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.db.database import Database
 from core.errors import KnowledgeBaseNotFound
 from kb_service import sharing
 from kb_service.models import KnowledgeBase

@@ -18,8 +18,8 @@ from agents.runs.planning import Asked, RunLease, RunPlan, SeenThread
 from agents.runs.reaching import Chosen
 from agents.runs.store import BegunRun
 from agents.sessions import last_question
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from core.errors import InvalidRunInput, SessionArchived
 
 # All at once they would be late together, and those that are under way with them.

@@ -11,7 +11,7 @@ from agents.agui.verifier import ProtocolViolation, Verifier
 from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.tables import AgentRun
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 

@@ -18,9 +18,9 @@ from agents.runs import effects
 from agents.tables import AgentRun, ChatSession, RunInterrupt
 from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
 from agents.tools.base import capped
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import (
     AgentexError,
     InterruptAnswered,

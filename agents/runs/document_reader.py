@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agents.citations import DocumentSpan
 from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
-from core.database.engine import Database
+from core.db.database import Database
 from kb_service import chunks
 from kb_service.chunks import Shelf
 from kb_service.models import KnowledgeBase

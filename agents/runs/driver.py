@@ -22,8 +22,8 @@ from agents.runs.thread_view import fold_thread
 from agents.strategies import StrategyRun
 from agents.strategies.channel import Batch
 from agents.tables import RunStatus
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 

@@ -24,9 +24,9 @@ from agents.runs.clock import now_ms
 from agents.sessions import add_messages, last_question
 from agents.strategies.strategy_run import failed
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import AgentexError
 from kb_service.text.lexical import is_cjk_dominant
 

@@ -16,7 +16,7 @@ from agents.runs import threads
 from agents.runs.clock import now_ms
 from agents.runs.thread_view import fold_thread
 from agents.tables import AgentRun, ChatSession
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from core.errors import SessionNotFound
 
 

@@ -27,10 +27,10 @@ from agents.skill_use.refs import TaskOfOwner
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.sight import Sight
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
-from core.accounts.users import MemoryChoices
-from core.database.engine import Database
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.auth.users import MemoryChoices
+from core.db.database import Database
 from kb_service import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.search import Searcher

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.strategies.base import Limits, limits_within
+from core.runtime_config import LiveSettings
 from core.settings import Settings
-from core.system_config import LiveSettings
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -13,8 +13,8 @@ from agents import event_log
 from agents.event_log import Addition, LogClosed, LogEntry
 from agents.journal import Effect
 from agents.runs import effects
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 
 # More would make the others wait for too long a transaction.

@@ -15,11 +15,11 @@ from agents.skill_use.choosing import SkillOffer
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tables import ChatSession
 from agents.tools import load_skill
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.accounts.users import MemoryChoices, get_user
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import MemoryChoices, get_user
 from core.errors import InvalidRunInput, ModelNotFound
-from core.tool_policies import ServerPolicies
+from core.settings.tool_policies import ServerPolicies
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase
 

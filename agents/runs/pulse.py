@@ -13,9 +13,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.runs import store
 from agents.tables import AgentRun, RunStatus
-from core.accounts.models import User, UserStatus
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User, UserStatus
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 

@@ -15,9 +15,9 @@ from agents.requests import RunRequest
 from agents.tables import ChatSession
 from agents.tools import withheld_tools
 from agents.tools.base import ToolRules
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.tool_policies import ServerPolicies, ToolPolicy
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents import sessions
 from agents.runs.service import RunService
 from agents.tables import AgentRun, ChatSession
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import RunNotFound, ThreadBusy
 
 # Another run may begin each time the one before it was stopped.

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from agents.citations import Passage, Retrieved
 from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
 from kb_service.readers import Person
 from kb_service.retrieval import records

@@ -23,10 +23,10 @@ from agents.runs.live.followers import Followers
 from agents.runs.planning import RunLease
 from agents.runs.store import BegunRun
 from agents.tables import RunStatus
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     DatabaseUnavailable,

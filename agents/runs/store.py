@@ -18,10 +18,10 @@ from agents.runs.threads import Value, draft_thread, find_thread, take_thread, t
 from agents.session_limit import check_room
 from agents.sessions import add_messages
 from agents.tables import AgentRun, ChatMessage, RunStatus
-from core.accounts.access import Principal
-from core.database.clock import database_now
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.now import database_now
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import (
     InvalidLink,
     InvalidRunInput,

@@ -18,8 +18,8 @@ from agents.requests import RunRequest
 from agents.runs import effects, store, task_logs
 from agents.runs.store import BegunRun
 from agents.tables import AgentRun, RunStatus
-from core.database.clock import database_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
 
 MOST_TAKEOVERS = 3
 _REQUESTS = TypeAdapter(RunRequest)

@@ -14,9 +14,9 @@ from agents.events import Interrupt
 from agents.requests import Answer
 from agents.runs import threads
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.database.unit_of_work import UnitOfWork
+from core.auth.models import User
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InterruptAnswerInvalid, RunNotFound, SessionNotFound, ThreadBusy
 from kb_service.retrieval import records
 

@@ -7,8 +7,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.requests import RunRequest
 from agents.sessions import title_of
 from agents.tables import ChatSession
-from core.accounts.access import Principal
-from core.database.types import new_id, utc_now
+from core.auth.principal import Principal
+from core.db.types import new_id, utc_now
 from core.errors import SessionArchived, SessionNotFound, ThreadBusy
 
 Value = str | None | ColumnElement[str]

@@ -10,8 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.requests import MOST_SKILLS, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
 from agents.skill_use.offering import keyed
 from agents.skill_use.shelf import MOST_TOKENS
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from core.errors import InvalidRunInput, SkillNotFound, SkillVersionNotFound
 from skills import catalogue
 from skills.catalogue import OpenedSkill

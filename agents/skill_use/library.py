@@ -10,14 +10,14 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.skill_use.offers import OfferCounter
 from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
 from agents.tables import RunSkill
-from core.accounts.access import Principal
-from core.accounts.authentication import principal_of_user
-from core.accounts.permissions import Permission
+from core.audit.context import Actor
 from core.audit.log import AuditAction, Target, note
-from core.audit.origin import Actor
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
 from kb_service.readers import Person
 from skills import catalogue

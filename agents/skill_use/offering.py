@@ -8,8 +8,8 @@ from agents.skill_use.library import OwnersSkills
 from agents.skill_use.offers import OfferCounter
 from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
 from agents.skill_use.shelf import Means, SkillShelf
-from core.accounts.permissions import Permission
-from core.database.engine import Database
+from core.auth.permissions import Permission
+from core.db.database import Database
 from core.errors import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder
 from kb_service.readers import Person

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agents.skill_use.refs import SkillVersionRef
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from skills.usage import Use, count_uses

@@ -38,7 +38,7 @@ from agents.strategies.sight import Sight
 from agents.tools.base import ToolRules
 from core.errors import AgentexError
 from core.logging import get_logger
-from core.tool_policies import ServerPolicies
+from core.settings.tool_policies import ServerPolicies
 from kb_service.text.lexical import is_cjk_dominant
 
 NextT = TypeVar("NextT")

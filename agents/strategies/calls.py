@@ -16,7 +16,7 @@ from agents.strategies.budget import Budget
 from agents.strategies.rounds import is_good
 from agents.tools.approval import question_of
 from agents.tools.base import Prospect, Tool, Toolbox, ToolOutput
-from core.database.types import utc_now
+from core.db.types import utc_now
 from core.errors import AgentexError
 from core.logging import get_logger
 

@@ -20,8 +20,8 @@ from agents.tools import (
     search_knowledge_base,
 )
 from agents.tools.base import Toolbox, ToolScope
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 
 TOOL_MODULES = (
     search_knowledge_base,

@@ -23,7 +23,7 @@ from agents.skill_use.shelf import ALWAYS_ALLOWED, SkillShelf
 from agents.tools.schemas import schema_fault
 from core.errors import AgentexError, InvalidRequest
 from core.logging import get_logger
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
 ResultT = TypeVar("ResultT")

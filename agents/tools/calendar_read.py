@@ -14,11 +14,11 @@ from agents.calendar.spans import zone_of
 from agents.calendar.tables import CalendarEvent
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema, validated
-from core.accounts.permissions import Permission
-from core.database.types import utc_now
+from core.auth.permissions import Permission
+from core.db.types import utc_now
 from core.errors import InvalidRequest
+from core.settings.tool_policies import ToolPolicy
 from core.time_zones import LONGEST_NAME
-from core.tool_policies import ToolPolicy
 from kb_service.text.storable import Storable
 
 NAME = "calendar_read"

@@ -18,10 +18,10 @@ from agents.tools.base import (
     current_call_id,
     validated,
 )
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import InvalidRequest
+from core.settings.tool_policies import ToolPolicy
 from core.time_zones import LONGEST_NAME
-from core.tool_policies import ToolPolicy
 from kb_service.text.storable import Storable
 
 NAME = "calendar_write"

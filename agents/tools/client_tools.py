@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from agents.tools.base import Tool, ToolScope
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 
 # Whether one is made is the frontend's to decide.
 POLICIES: Mapping[str, ToolPolicy] = {}

@@ -11,8 +11,8 @@ from agents.skill_use.shelf import SkillShelf
 from agents.skill_use.stages import told_stage
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
 from agents.tools.skill_texts import no_result
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 from skills.cards import plain
 
 NAME = shelves.COMPLETE

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 from core.time_zones import find_zone
-from core.tool_policies import ToolPolicy
 
 NAME = "current_time"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.citations import LONGEST_QUERY
 from agents.skill_use import shelf as shelves
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 from skills.cards import plain
 from skills.index_block import LONGEST_ENTRY
 

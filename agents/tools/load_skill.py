@@ -22,14 +22,14 @@ from agents.tools.base import (
 )
 from agents.tools.skill_inputs import Gathered, gather, requested_for, schema_of_missing
 from agents.tools.skill_texts import no_result, told_inputs, told_skill
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import (
     PermissionDenied,
     SkillFileNotFound,
     SkillNotFound,
     SkillVersionNotFound,
 )
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 from skills.cards import plain
 from skills.catalogue import OpenedSkill
 

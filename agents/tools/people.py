@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.tools.base import Question, Tool, ToolScope, arguments_schema
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 
 CONFIRM, INPUT = "confirm_action", "request_input"
 POLICIES: Mapping[str, ToolPolicy] = {CONFIRM: "auto", INPUT: "auto"}

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from agents.citations import DocumentReader
 from agents.evidence import Evidence
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 
 NAME = "read_document"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -10,9 +10,9 @@ from agents.skill_use.shelf import SkillShelf
 from agents.tools.base import NoResult, Tool, ToolScope, arguments_schema, validated
 from agents.tools.load_skill import GONE, gone, no_skill
 from agents.tools.skill_texts import no_result
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import SkillFileNotFound
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 
 NAME = shelves.READ_FILE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -6,9 +6,9 @@ from agents.json_shapes import as_object, parse
 from agents.mcp.remote_tools import RemoteTool
 from agents.tools.base import Tool, ToolScope, argument_fault
 from agents.tools.schemas import schema_fault
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import InvalidRequest
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 
 # Each person's own ones: their policies come with the connections.
 POLICIES: Mapping[str, ToolPolicy] = {}

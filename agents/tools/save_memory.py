@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.recollections import NamesASecret, NotTheUsersWords
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from core.accounts.permissions import Permission
-from core.tool_policies import ToolPolicy
+from core.auth.permissions import Permission
+from core.settings.tool_policies import ToolPolicy
 
 NAME = "save_memory"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

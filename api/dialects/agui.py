@@ -19,7 +19,7 @@ from api.framings import Framing, framing_of
 from api.negotiation import EVENT_CONTENT, AskedMediaType
 from api.routing import Router
 from api.run_streams import RunPlace, stream_run
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 
 router = Router(tags=["ag-ui"])

@@ -22,8 +22,8 @@ from api.framings import stream
 from api.routing import Router
 from api.services import Services
 from api.uploads import STREAMS_BODY
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from core.errors import ErrorCode, InvalidLink, LinkExpired
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])

@@ -15,8 +15,8 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, require
 from api.envelope import Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.permissions import Permission
-from core.accounts.users import get_user
+from core.auth.permissions import Permission
+from core.auth.users import get_user
 from core.errors import ErrorCode, InvalidRequest
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])

@@ -16,12 +16,12 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Writing, require
 from api.envelope import Body, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.access import Principal
-from core.accounts.authentication import principal_of_user
-from core.accounts.models import User
-from core.accounts.permissions import Permission
-from core.accounts.users import find_user_by_login
-from core.database.engine import Database
+from core.auth.authentication import principal_of_user
+from core.auth.models import User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import find_user_by_login
+from core.db.database import Database
 from core.errors import (
     AccountDisabled,
     ErrorCode,

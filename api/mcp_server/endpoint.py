@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from api.errors import error_body
 from api.mcp_server.methods import build_server
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import ErrorCode
 from skills.folders import SkillFolders
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import Response
 
-from core.database.engine import Database
+from core.db.database import Database
 
 if TYPE_CHECKING:
     from api.mcp_server.endpoint import Endpoint

@@ -9,9 +9,9 @@ from api.envelope import Empty, Envelope, Items, Text
 from api.errors import error_responses
 from api.key_answers import ApiKeyAnswer, key_page
 from api.routing import Router
-from core.accounts import administration, api_keys
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth import api_keys, user_admin
+from core.auth.permissions import Permission
+from core.db.pagination import Page
 from core.errors import ErrorCode
 
 router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
@@ -29,7 +29,7 @@ async def list_api_keys_of_user(
     page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of an account's API keys, without the keys themselves."""
-    user, _ = await administration.find_account(session, user_id)
+    user, _ = await user_admin.find_account(session, user_id)
     return key_page(await api_keys.list_api_keys(session, user.id, page), page)
 
 
@@ -44,5 +44,5 @@ async def revoke_api_key_of_user(
     user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Revoke an account's API key and those made with it; they stop working at once."""
-    await administration.revoke_key(work.session, principal, user_id, key_id)
+    await user_admin.revoke_key(work.session, principal, user_id, key_id)
     return Empty()

@@ -9,10 +9,10 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts import roles
-from core.accounts.models import Role
-from core.accounts.permissions import Permission
-from core.accounts.roles import RoleDraft
+from core.auth import roles
+from core.auth.models import Role
+from core.auth.permissions import Permission
+from core.auth.roles import RoleDraft
 from core.errors import ErrorCode
 
 router = Router(prefix="/api/v1/admin", tags=["administration"])

@@ -13,14 +13,14 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts import administration
-from core.accounts.administration import Only, UserChange, UserFilter
-from core.accounts.models import Role, User, UserStatus
-from core.accounts.permissions import Permission
-from core.accounts.roles import effective_permissions
-from core.accounts.users import draft_user
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth import user_admin
+from core.auth.models import Role, User, UserStatus
+from core.auth.permissions import Permission
+from core.auth.roles import effective_permissions
+from core.auth.user_admin import Only, UserChange, UserFilter
+from core.auth.users import draft_user
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from core.security.passwords import check_strength, hash_password
 
@@ -222,10 +222,10 @@ async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
     wanted: Annotated[UserFilter, Depends(_wanted)],
-    page: Annotated[Page, Depends(paging(*administration.SORT_FIELDS))],
+    page: Annotated[Page, Depends(paging(*user_admin.SORT_FIELDS))],
 ) -> Envelope[Items[UserAnswer]]:
     """All accounts; `search` looks in user names and e-mail addresses."""
-    listing = await administration.list_users(session, wanted, page)
+    listing = await user_admin.list_users(session, wanted, page)
     items = [_answer(user, role) for user, role in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -247,7 +247,7 @@ async def create_user(
     """Make an account for somebody; nobody gives a role that allows more than their own."""
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(services.database) as work:
-        found = await administration.add_user(work.session, principal, draft, role_id=body.role_id)
+        found = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
     return _whole(*found)
 
 
@@ -258,7 +258,7 @@ async def read_user(
     user_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeUserAnswer]:
     """One account with its rights."""
-    return _whole(*await administration.find_account(session, user_id))
+    return _whole(*await user_admin.find_account(session, user_id))
 
 
 @router.put(
@@ -270,7 +270,7 @@ async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[WholeUserAnswer]:
     """Change an account's role, status or rights; it counts from its next request on."""
-    found = await administration.change_user(work.session, principal, user_id, body.change())
+    found = await user_admin.change_user(work.session, principal, user_id, body.change())
     return _whole(*found)
 
 
@@ -302,12 +302,12 @@ async def reset_password(
 ) -> Empty:
     """Give an account another password; all its logins end."""
     async with services.database.reading() as session:
-        user, _ = await administration.find_account(session, user_id)
+        user, _ = await user_admin.find_account(session, user_id)
     check_strength(body.new_password, username=user.username)
     # Hashes take long: no transaction is open while they are made.
     password_hash = await hash_password(body.new_password)
     async with unit_of_work(services.database) as work:
-        await administration.reset_password(
+        await user_admin.reset_password(
             work.session,
             principal,
             user_id,

@@ -12,7 +12,7 @@ from api.intake import FORM_FIELDS, Intake, chosen, files_body
 from api.routing import Router
 from api.services import Services
 from api.uploads import one_file
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import AgentexError, ErrorCode
 from ingestion.archives import Archive, Member, open_archive
 from ingestion.parsers.limits import Limits

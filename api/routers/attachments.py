@@ -19,7 +19,7 @@ from api.errors import error_responses
 from api.held_files import HeldFileResponse, file_responses
 from api.routing import Router
 from api.uploads import one_file
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode, InvalidLink
 from kb_service.attached_images import Attachment
 

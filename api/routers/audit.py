@@ -17,16 +17,16 @@ from api.envelope import Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.event_stream import ExportResponse
 from api.routing import Router
-from core.accounts.permissions import Permission
 from core.audit import AuditAction, note
-from core.audit.reading import SORT_FIELDS, AuditFilter, list_page, walk
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.audit.models import AuditEntry
+from core.audit.queries import SORT_FIELDS, AuditFilter, list_page, walk
+from core.auth.permissions import Permission
+from core.db.database import Database
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
-from core.formulas import guarded
-from core.moments import Moment
+from core.text.csv_escape import guarded
+from core.types.datetimes import Moment
 
 router = Router(
     prefix="/api/v1/system/audit",

@@ -11,17 +11,12 @@ from api.envelope import Body, Empty, Envelope, Secret, Shape, Text
 from api.errors import error_responses
 from api.request_limits import address_of
 from api.routing import Router
-from core.accounts.authentication import (
-    Tokens,
-    check_password,
-    note_failed_login,
-    revoke_family,
-)
-from core.accounts.models import Role, User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.accounts.users import create_user, draft_user, get_role
 from core.audit import Actor, AuditAction, Target, note
-from core.database.unit_of_work import unit_of_work
+from core.auth.authentication import Tokens, check_password, note_failed_login, revoke_family
+from core.auth.models import Role, User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.users import create_user, draft_user, get_role
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AccountDisabled,
     ErrorCode,

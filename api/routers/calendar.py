@@ -21,10 +21,10 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.accounts.users import get_user
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import get_user
+from core.db.pagination import Page
 from core.errors import ErrorCode, InvalidRequest
 from core.time_zones import LONGEST_NAME
 

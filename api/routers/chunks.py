@@ -16,9 +16,9 @@ from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.pagination import Page
 from core.errors import ErrorCode
 from ingestion.editing import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service import chunks, documents, knowledge_bases

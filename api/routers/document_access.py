@@ -11,9 +11,9 @@ from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.share_answers import SharedRole, SharedUser, SubjectBody
-from core.accounts.access import Access
-from core.accounts.permissions import Permission
-from core.accounts.sharing import MOST_SHARES, Shared, Wanted
+from core.auth.permissions import Permission
+from core.auth.principal import Access
+from core.auth.sharing import MOST_SHARES, Shared, Wanted
 from core.errors import ErrorCode
 from kb_service import narrowing
 from kb_service.narrowing import NewReaders, Readers

@@ -11,11 +11,11 @@ from api.document_answers import DocumentAnswer, answer
 from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
-from core.database.unit_of_work import UnitOfWork
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.unit_of_work import UnitOfWork
 from core.errors import ErrorCode
-from core.unfit import Unfit
+from core.types.errors import Unfit
 from kb_service import documents, knowledge_bases
 from kb_service.documents import ActionName, ActionOutcome
 from kb_service.models import DocumentStatus, KnowledgeBase

@@ -13,8 +13,8 @@ from api.envelope import Text
 from api.errors import error_responses
 from api.held_files import HeldFileResponse, file_responses
 from api.routing import Router
-from core.accounts.access import Action
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Action
 from core.errors import DocumentNotFound, ErrorCode
 from kb_service import documents, knowledge_bases
 from kb_service.models import Document

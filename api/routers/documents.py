@@ -20,9 +20,9 @@ from api.errors import error_body, error_responses
 from api.intake import FORM_FIELDS, Intake, files_body
 from api.routing import Router
 from api.uploads import SentFile, few_files, no_file, one_file
-from core.accounts.access import Action
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.auth.principal import Action
+from core.db.pagination import Page
 from core.errors import AgentexError, ErrorCode, InvalidRequest
 from ingestion.parsers import is_plain_text
 from ingestion.parsers.encodings import choosable, chosen_codec

@@ -26,10 +26,10 @@ from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, event, told
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, NoQuestions
 from kb_service import knowledge_bases, questions
 from kb_service.evaluation import records

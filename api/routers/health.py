@@ -12,8 +12,8 @@ from api.envelope import Shape
 from api.routing import Router
 from api.services import Services
 from core.errors import AgentexError
-from core.heartbeats import count_workers
 from core.logging import get_logger
+from core.redis.heartbeats import count_workers
 
 log = get_logger(__name__)
 router = Router(tags=["health"])

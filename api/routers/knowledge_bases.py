@@ -11,10 +11,10 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, paging, require
 from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.access import Access, Action, Principal
-from core.accounts.permissions import Permission
-from core.accounts.sharing import accesses
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Action, Principal
+from core.auth.sharing import accesses
+from core.db.pagination import Page
 from core.errors import ErrorCode
 from kb_service import knowledge_bases, reindexing, sharing
 from kb_service.knowledge_bases import KnowledgeBaseDraft

@@ -21,10 +21,10 @@ from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     ErrorCode,
     InvalidRequest,
@@ -32,8 +32,8 @@ from core.errors import (
     McpToolNotFound,
     ToolPolicyFixed,
 )
-from core.outgoing.guard import LONGEST_URL
-from core.tool_policies import ToolPolicy
+from core.outbound.guard import LONGEST_URL
+from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))

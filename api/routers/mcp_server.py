@@ -10,7 +10,7 @@ from api.dependencies import CurrentServices, requires
 from api.envelope import ErrorBody, Shape
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode, InvalidRequest, NotFound, OriginNotAllowed
 from core.settings import Settings
 

@@ -21,8 +21,8 @@ from api.dependencies import (
 from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.db.pagination import Page
 from core.errors import ErrorCode
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from api.dependencies import CurrentServices, requires
 from api.metrics import CONTENT_TYPE, PATH, Metrics
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import AgentexError
 
 router = Router(tags=["health"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))])

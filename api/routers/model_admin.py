@@ -15,10 +15,10 @@ from api.envelope import Body, Empty, Envelope, Secret, Shape, Text
 from api.errors import error_responses
 from api.model_answers import ModelConfigAnswer, config_answer
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from core.llm_settings import LlmOptions
-from core.outgoing.guard import LONGEST_URL
+from core.outbound.guard import LONGEST_URL
+from core.settings.llm import LlmOptions
 from kb_service.text.storable import refuse_half_characters, refuse_nul
 
 router = Router(prefix="/api/v1/admin", tags=["models"])

@@ -18,12 +18,12 @@ from api.errors import error_responses
 from api.model_answers import ModelAnswer, chat_answers, embedding_id
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.types import utc_now
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.types import utc_now
 from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
-from core.moments import Day
+from core.types.datetimes import Day
 from kb_service.spaces import EmbeddingSpace
 
 router = Router(prefix="/api/v1/models", tags=["models"])

@@ -18,9 +18,9 @@ from api.routers.auth import LoginAnswer, login_answer
 from api.routing import Router
 from api.services import Services
 from api.sign_in_page import sign_in_page, wants_page
-from core.accounts.authentication import note_refused_sign_in
-from core.accounts.identities import account_of, policy_of
-from core.accounts.sign_ins import (
+from core.auth.authentication import note_refused_sign_in
+from core.auth.external_identities import account_of, policy_of
+from core.auth.sso_login import (
     ATTEMPT_SECONDS,
     Destination,
     begin_attempt,
@@ -29,8 +29,8 @@ from core.accounts.sign_ins import (
     redeem_ticket,
     take_attempt,
 )
-from core.accounts.users import get_role
-from core.database.unit_of_work import unit_of_work
+from core.auth.users import get_role
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     ErrorCode,

@@ -23,8 +23,8 @@ from api.progress_feed import Follower
 from api.progress_view import News, ProgressView
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
 from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
 from kb_service import documents, knowledge_bases
 from kb_service.documents import Progress

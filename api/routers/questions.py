@@ -18,10 +18,10 @@ from api.envelope import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
 from api.routing import Router
 from api.uploads import one_file
-from core.accounts.access import Action
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Action
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from kb_service import knowledge_bases, question_files, questions
 from kb_service.models import Question

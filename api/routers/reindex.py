@@ -17,9 +17,9 @@ from api.document_answers import Words
 from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
-from core.database.unit_of_work import UnitOfWork
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.unit_of_work import UnitOfWork
 from core.errors import ErrorCode, KnowledgeBaseNotFound
 from kb_service import knowledge_bases, reindexing
 from kb_service.generations import Generation

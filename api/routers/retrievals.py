@@ -10,7 +10,7 @@ from api.envelope import Envelope, Shape, Text
 from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.search_answers import ReasonAnswer, SearchAnswer, reason, reasons, search_answer
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import records

@@ -8,8 +8,8 @@ from api.envelope import Body, Envelope, Text
 from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routing import Router
 from api.search_answers import SearchAnswer, search_answer
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from core.errors import ErrorCode
 from kb_service import knowledge_bases
 from kb_service.retrieval.filters import Filters

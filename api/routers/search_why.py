@@ -11,10 +11,10 @@ from api.errors import EMBEDDING_FAILURES, error_responses
 from api.routers.search import SearchBody
 from api.routing import Router
 from api.search_answers import Explanation, ReasonAnswer, explanation, reason
-from core.accounts.access import Action
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Action
 from core.errors import ErrorCode
-from core.unfit import Unfit
+from core.types.errors import Unfit
 from kb_service import knowledge_bases
 from kb_service.models import Chunk
 from kb_service.retrieval.positions import LegPosition

@@ -18,8 +18,8 @@ from api.errors import error_responses
 from api.event_stream import ExportResponse
 from api.routing import Router
 from api.session_answers import message_answer, session_answer
-from core.accounts.permissions import Permission
-from core.database.types import utc_now
+from core.auth.permissions import Permission
+from core.db.types import utc_now
 from core.errors import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])

@@ -32,9 +32,9 @@ from api.session_answers import (
     message_answer,
     session_answer,
 )
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
 from core.errors import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])

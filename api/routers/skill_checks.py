@@ -14,8 +14,8 @@ from api.skill_answers import FixedSkill, ReportAnswer, SkillDetail, detail
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
 from api.skill_reporting import CurrentReporter
-from core.accounts.permissions import Permission
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from kb_service.text.storable import refuse_half_characters
 from skills import publishing

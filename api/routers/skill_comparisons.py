@@ -18,8 +18,8 @@ from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, worked
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from core.errors import ErrorCode, InvalidRequest
 from skills import reading, snapshots
 from skills.catalogue import CatalogueCard, OpenedSkill, files_of

@@ -11,7 +11,7 @@ from api.dependencies import CurrentPrincipal, Reading, requires
 from api.envelope import Body, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from skills import exports, reading
 from skills.judging import digest

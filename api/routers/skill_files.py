@@ -13,7 +13,7 @@ from api.routing import Router
 from api.skill_answers import SavedSkill
 from api.skill_bases import BaseOfFileGiven
 from api.skill_changes import Changing
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from skills import reading
 from skills.catalogue import FileEntry, bytes_of, files_of

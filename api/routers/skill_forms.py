@@ -13,7 +13,7 @@ from api.routing import Router
 from api.skill_answers import WrittenSkill
 from api.skill_forms import ParsedForm, SkillForm
 from api.skill_reporting import CurrentReporter
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from skills.editing import edit_fields
 from skills.mending import Reporter

@@ -12,7 +12,7 @@ from api.errors import error_body, error_responses
 from api.routing import Router
 from api.skill_answers import limits_of
 from api.uploads import SentFile, each_file, no_file
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import AgentexError, ErrorCode, FileTooLarge, SkillsFull
 from skills import import_plans, imports
 from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome

@@ -7,7 +7,7 @@ from api.envelope import Envelope, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.share_answers import ShareList, SharesBody, shares_answer
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from skills import sharing
 

@@ -20,10 +20,10 @@ from api.negotiation import EVENT_STREAM
 from api.progress_events import Progress, worked
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest
 from skills import reading, trigger_records, trigger_tests
 from skills.tables import SkillTriggerTest

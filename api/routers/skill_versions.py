@@ -20,8 +20,8 @@ from api.skill_answers import (
 )
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.db.pagination import Page
 from core.errors import ErrorCode
 from skills import comparing, reading, snapshots
 from skills.comparing import FileChange

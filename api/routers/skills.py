@@ -27,8 +27,8 @@ from api.skill_answers import (
 from api.skill_bases import BaseGiven
 from api.skill_changes import Changing
 from api.skill_reporting import CurrentReporter
-from core.accounts.permissions import Permission
-from core.database.paging import Page
+from core.auth.permissions import Permission
+from core.db.pagination import Page
 from core.errors import ErrorCode
 from skills import library, listing, reading
 from skills.entries import MOST_TAGS, Entry

@@ -16,8 +16,8 @@ from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
 from api.uploads import one_file, read_blocks, read_head
-from core.accounts.access import Action
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
+from core.auth.principal import Action
 from core.errors import ErrorCode, StorageFull, UnreadableFile
 from ingestion.parsers.detect import detect
 from ingestion.preview import SplitPreview, SplitRequest

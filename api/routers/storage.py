@@ -5,7 +5,7 @@ from fastapi import Depends
 from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
 from api.envelope import Envelope, Shape
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from kb_service import documents
 
 router = Router(prefix="/api/v1/users/me/storage", tags=["users"])

@@ -15,12 +15,13 @@ from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
+from core.runtime_config import ConfigValue
+from core.runtime_config import service as runtime_config
+from core.runtime_config.registry import Kind
+from core.runtime_config.service import ConfigView, Source
 from core.settings import Settings
-from core.system_config import ConfigValue, changing
-from core.system_config.changing import ConfigView, Source
-from core.system_config.keys import Kind
 
 router = Router(
     prefix="/api/v1/admin/system",
@@ -160,7 +161,7 @@ Asked = Annotated[_Asked, Depends(_asked)]
 @router.get("/config")
 async def list_config(asked: Asked, session: Reading) -> Envelope[ConfigList]:
     """What can be changed while the server runs, and what counts at this moment."""
-    views = await changing.view(session, asked.environment)
+    views = await runtime_config.view(session, asked.environment)
     items = [_item(view, asked.language) for view in views]
     return Envelope(data=ConfigList(items=items, total=len(items)))
 
@@ -170,11 +171,13 @@ async def change_config(
     key: Text, body: ConfigBody, asked: Asked, work: Writing
 ) -> Envelope[ConfigItem]:
     """Give a setting another value; it counts at once, in all processes."""
-    view = await changing.change(work, asked.environment, key, body.value, by=asked.by)
+    view = await runtime_config.change(work, asked.environment, key, body.value, by=asked.by)
     return Envelope(data=_item(view, asked.language))
 
 
 @router.delete("/config/{key}", responses=_CHANGE_ERRORS)
 async def reset_config(key: Text, asked: Asked, work: Writing) -> Envelope[ConfigItem]:
     """Forget the value that was stored: the environment's counts again."""
-    return Envelope(data=_item(await changing.reset(work, asked.environment, key), asked.language))
+    return Envelope(
+        data=_item(await runtime_config.reset(work, asked.environment, key), asked.language)
+    )

@@ -12,9 +12,9 @@ from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
 from api.routing import Router
 from api.services import Services
-from core.accounts.access import Principal
+from core.auth.principal import Principal
 from core.errors import ErrorCode
-from core.tool_policies import ToolPolicy
+from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200

@@ -25,10 +25,10 @@ from api.event_stream import ExportResponse
 from api.routing import Router
 from api.services import Services
 from api.uploads import one_file, read_blocks
-from core.accounts.access import Action, Principal
-from core.accounts.permissions import Permission
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
 from kb_service import documents, knowledge_bases, transfers
 from kb_service.models import NAME_LENGTH, Transfer

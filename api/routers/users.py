@@ -13,16 +13,16 @@ from api.errors import error_responses
 from api.key_answers import ApiKeyAnswer, key_page
 from api.request_limits import address_of
 from api.routing import Router
-from core.accounts import api_keys, users
-from core.accounts.access import Principal
-from core.accounts.authentication import change_password
-from core.accounts.permissions import Permission
 from core.audit import AuditAction, Target, note
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth import api_keys, users
+from core.auth.authentication import change_password
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidCredentials
-from core.moments import Moment
 from core.security.passwords import check_strength, hash_password, verify_password
+from core.types.datetimes import Moment
 
 router = Router(prefix="/api/v1/users/me", tags=["users"])
 

@@ -1,6 +1,6 @@
 """The process behind ``agentex serve``: ``python -m cli.supervisor [--verbose]``."""
 
-from core.garbage import start
+from core.process import start
 
 if __name__ == "__main__":
     start("cli.supervisor.running")

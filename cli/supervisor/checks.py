@@ -12,8 +12,8 @@ from redis.exceptions import RedisError
 from cli.supervisor.messages import base_url
 from cli.supervisor.part import Readiness
 from core.errors import AgentexError
-from core.heartbeats import count_workers
-from core.redis import open_redis
+from core.redis.client import open_redis
+from core.redis.heartbeats import count_workers
 from core.settings import Settings, get_settings
 from kb_service.engine_client import EngineClient
 

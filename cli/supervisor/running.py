@@ -25,7 +25,7 @@ from cli.supervisor.start import (
 )
 from cli.supervisor.supervise import supervise
 from core.errors import UnusableSetting
-from core.garbage import spare_what_is_loaded
+from core.process import spare_what_is_loaded
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalogue import served
 

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.origin import Actor, present_origin
-from core.audit.tables import LONGEST_ADDRESS, LONGEST_NAME, AuditEntry
+from core.audit.context import Actor, present_origin
+from core.audit.models import LONGEST_ADDRESS, LONGEST_NAME, AuditEntry
 from core.logging import redact
 
 

@@ -1,7 +1,6 @@
 """Every error Agentex answers with: one base class, one class per fact, each with its code."""
 
-from core.error_codes import ErrorCode
-from core.errors.access import (
+from core.errors.auth import (
     AccountDisabled,
     ApiKeyNotFound,
     CalendarEventNotFound,
@@ -41,6 +40,7 @@ from core.errors.access import (
     UserNotFound,
 )
 from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 from core.errors.conflicts import (
     ApiKeysFull,
     Conflict,
@@ -78,29 +78,6 @@ from core.errors.conflicts import (
     ThreadBusy,
     UsernameTaken,
     UserOwnsThings,
-)
-from core.errors.failures import (
-    DatabaseFull,
-    DatabaseUnavailable,
-    EmbeddingModelNotServed,
-    EmbeddingModelUnusable,
-    EmbeddingsRefused,
-    EmbeddingsUnavailable,
-    EngineUnavailable,
-    InvalidVector,
-    McpRefused,
-    McpResultTooLarge,
-    McpUnavailable,
-    ModelFailed,
-    ObjectStoreUnavailable,
-    RerankerUnavailable,
-    RunLost,
-    RunTimedOut,
-    ServerUnreachable,
-    ShuttingDown,
-    StorageFull,
-    UnusableSetting,
-    VectorIndexUnavailable,
 )
 from core.errors.oidc import (
     OidcCodeInvalid,
@@ -149,6 +126,29 @@ from core.errors.requests import (
     UnsupportedFileType,
     UrlNotAllowed,
     WeakPassword,
+)
+from core.errors.server import (
+    DatabaseFull,
+    DatabaseUnavailable,
+    EmbeddingModelNotServed,
+    EmbeddingModelUnusable,
+    EmbeddingsRefused,
+    EmbeddingsUnavailable,
+    EngineUnavailable,
+    InvalidVector,
+    McpRefused,
+    McpResultTooLarge,
+    McpUnavailable,
+    ModelFailed,
+    ObjectStoreUnavailable,
+    RerankerUnavailable,
+    RunLost,
+    RunTimedOut,
+    ServerUnreachable,
+    ShuttingDown,
+    StorageFull,
+    UnusableSetting,
+    VectorIndexUnavailable,
 )
 
 # Whoever raises or answers errors imports the codes from here too.

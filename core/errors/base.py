@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from core.error_codes import ErrorCode
+from core.errors.codes import ErrorCode
 
 
 class AgentexError(Exception):

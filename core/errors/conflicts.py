@@ -1,7 +1,7 @@
 """What does not fit the present state: 409xx."""
 
-from core.error_codes import ErrorCode
 from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 
 
 class McpNameTaken(AgentexError):

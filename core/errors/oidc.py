@@ -1,7 +1,7 @@
 """What goes wrong when somebody logs in through an OpenID Connect provider."""
 
-from core.error_codes import ErrorCode
 from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 
 
 class OidcStateInvalid(AgentexError):

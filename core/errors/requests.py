@@ -1,7 +1,7 @@
 """What is wrong with a request: 400xx, 413xx, 422xx and 429xx."""
 
-from core.error_codes import ErrorCode
 from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 
 
 class InvalidRequest(AgentexError):

@@ -18,11 +18,11 @@ from pydantic import BaseModel, Field, field_validator
 
 from core.errors import OidcRefused, OidcTokenInvalid, OidcUnavailable
 from core.logging import get_logger
+from core.oidc.auth_request import Answer, Questions
+from core.oidc.claims import Identity, claim_at, completed, identity_of
+from core.oidc.http import TIMEOUT, BorrowedTransport, asking_for
 from core.oidc.id_tokens import Expected, UnknownKey, check_id_token, read_keys
-from core.oidc.identity import Identity, claim_at, completed, identity_of
-from core.oidc.sign_in import Answer, Questions
-from core.oidc.wire import TIMEOUT, BorrowedTransport, asking_for
-from core.oidc_settings import OidcSettings, is_secure_url
+from core.settings.oidc import OidcSettings, is_secure_url
 
 log = get_logger(__name__)
 

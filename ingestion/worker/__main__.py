@@ -1,6 +1,6 @@
 """The worker process: ``python -m ingestion.worker``."""
 
-from core.garbage import start
+from core.process import start
 
 if __name__ == "__main__":
     start("ingestion.worker.process")

@@ -13,11 +13,13 @@ from arq.worker import func
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from core.database.engine import open_database
+from core.db.database import open_database
 from core.errors import AgentexError
-from core.garbage import spare_what_is_loaded
-from core.heartbeats import beat, withdraw, worker_name
-from core.jobs import (
+from core.logging import configure_logging, get_logger
+from core.process import spare_what_is_loaded
+from core.redis.client import open_redis
+from core.redis.heartbeats import beat, withdraw, worker_name
+from core.redis.jobs import (
     QUEUE_NAME,
     Job,
     JobPayload,
@@ -26,10 +28,8 @@ from core.jobs import (
     deserialize_job,
     serialize_job,
 )
-from core.logging import configure_logging, get_logger
-from core.redis import open_redis
+from core.redis.notify import wake_ups
 from core.settings import Settings, get_settings
-from core.wake_ups import wake_ups
 from ingestion.parser_pool import ParserPool
 from ingestion.parsers.recognition import Recognition
 from ingestion.queue_worker import QueueWorker

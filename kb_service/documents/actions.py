@@ -8,10 +8,10 @@ from sqlalchemy import delete as delete_from
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.sharing import forget_shares
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.auth.sharing import forget_shares
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, DocumentNotFound
 from kb_service.documents.intake import begin_revision
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase

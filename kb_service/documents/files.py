@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from core.database.types import new_id
+from core.db.types import new_id
 from core.errors import EmptyFile, FileTooLarge
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS, ObjectStore
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from core.database.clock import database_now
-from core.database.types import new_id
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import new_id
+from core.db.unit_of_work import UnitOfWork
 from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service.documents import quota
 from kb_service.documents.attributes import Attributes

@@ -3,7 +3,7 @@
 Processing is none of them: a document that waits is found in SQL, and workers are only woken.
 """
 
-from core.database.unit_of_work import UnitOfWork
+from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Document
 
 # Written by versions that had a job for each document; what is left of theirs wakes a worker.

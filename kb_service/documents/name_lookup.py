@@ -9,7 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
-from core.database.listed import listed
+from core.db.id_array import listed
 from core.errors import KnowledgeBaseNotFound
 from kb_service.models import Document, KnowledgeBase
 from kb_service.readers import Reader, is_admitted

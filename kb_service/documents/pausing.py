@@ -3,9 +3,9 @@
 from sqlalchemy import update
 from sqlmodel import col
 
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 

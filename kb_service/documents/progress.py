@@ -9,7 +9,7 @@ from sqlalchemy import select as select_columns
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.types import utc_now
+from core.db.types import utc_now
 from kb_service.documents.pace import Backlog, Work, seconds_left
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.readers import Reader, readable, sees_all

@@ -6,7 +6,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.models import User
+from core.auth.models import User
 from core.errors import QuotaExceeded
 from kb_service.attached_images import Attachment
 from kb_service.models import Document, DocumentStatus, KnowledgeBase, Transfer

@@ -8,7 +8,7 @@ from sqlalchemy import func
 from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.paging import Page, paged
+from core.db.pagination import Page, paged
 from core.errors import DocumentNotFound
 from kb_service.models import Document, DocumentStatus
 from kb_service.readers import Reader, readable

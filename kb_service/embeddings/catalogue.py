@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from core.embedding_settings import EmbeddingModelSetting
 from core.errors import UnknownEmbeddingModel, UnusableSetting
 from core.settings import Settings, get_settings
+from core.settings.embeddings import EmbeddingModelSetting
 
 # What a multilingual model is trusted with; fusion only asks whether a script is covered.
 _MULTILINGUAL = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"})

@@ -10,8 +10,8 @@ import httpx
 import numpy as np
 from anyio import to_thread
 
-from core.embedding_settings import EmbeddingModelSetting
 from core.errors import EmbeddingsRefused
+from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalogue import EmbeddingModel
 from kb_service.embeddings.endpoint_wire import (
     BadAnswer,

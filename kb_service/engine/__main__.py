@@ -2,7 +2,7 @@
 
 import sys
 
-from core.garbage import start
+from core.process import start
 
 if __name__ == "__main__":
     sys.exit(start("kb_service.engine.process"))

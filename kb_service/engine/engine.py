@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from core.errors import AgentexError, ShuttingDown
-from core.garbage import spare_what_is_loaded
 from core.logging import get_logger
+from core.process import spare_what_is_loaded
 from core.settings import Settings
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.embeddings.local import lanes_of

@@ -13,9 +13,9 @@ from sqlalchemy.orm import defer
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.accounts.access import Principal
-from core.database.paging import Page, paged
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
 from core.errors import EvaluationNotFound
 from kb_service.evaluation.measure import QuestionResult, Report
 from kb_service.evaluation.metrics import mean, quality

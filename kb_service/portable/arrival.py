@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core.accounts.access import Principal
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidArchive
 from kb_service import knowledge_bases
 from kb_service.knowledge_bases import KnowledgeBaseDraft

@@ -11,7 +11,7 @@ from sqlalchemy import case, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import KnowledgeBaseNotFound, SettingsChanged
 from kb_service import questions
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase

@@ -6,9 +6,9 @@ from enum import StrEnum
 from sqlalchemy import case, func, update
 from sqlmodel import col, or_, select
 
-from core.database.clock import database_now
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
 from kb_service import generations
 from kb_service.documents.intake import begin_revision

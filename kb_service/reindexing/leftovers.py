@@ -3,7 +3,7 @@
 from sqlalchemy import delete as delete_from
 from sqlmodel import and_, col, or_, select
 
-from core.database.unit_of_work import UnitOfWork
+from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document
 from kb_service.reindexing.locking import lock
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.database.unit_of_work import UnitOfWork
+from core.db.unit_of_work import UnitOfWork
 from kb_service.models import KnowledgeBase
 from kb_service.outages import Outage
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, case, func
 from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.types import utc_now
+from core.db.types import utc_now
 from core.errors import NoReindex, ReindexOver
 from kb_service import generations
 from kb_service.generations import Generation

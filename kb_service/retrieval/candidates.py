@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.database.reads import Reads
+from core.db.read_pool import Reads
 from core.errors import AgentexError
 from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse
 from kb_service.retrieval.reasons import Reason

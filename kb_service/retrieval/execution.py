@@ -8,8 +8,8 @@ from heapq import merge
 
 from sqlalchemy import ColumnElement
 
-from core.database.engine import Database
-from core.database.reads import Reads
+from core.db.database import Database
+from core.db.read_pool import Reads
 from core.errors import AgentexError, RerankerUnavailable
 from core.logging import get_logger
 from kb_service.models import KnowledgeBase

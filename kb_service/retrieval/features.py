@@ -9,9 +9,9 @@ from anyio import to_thread
 from sqlalchemy import Connection
 from sqlmodel import case, col, select
 
-from core.database.listed import listed
-from core.database.prepared import Prepared
-from core.database.reads import Reads
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
 from kb_service.models import Chunk
 from kb_service.text.terms import Terms, terms_of, unpack_terms
 

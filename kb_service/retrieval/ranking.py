@@ -6,9 +6,9 @@ from itertools import islice, takewhile
 
 from sqlmodel import col
 
-from core.database.listed import listed
-from core.database.prepared import Prepared
-from core.database.reads import Reads
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
 from kb_service.retrieval.reasons import Reason

@@ -9,10 +9,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.reads import waiting_in_place
-from core.database.unit_of_work import UnitOfWork
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.read_pool import waiting_in_place
+from core.db.unit_of_work import UnitOfWork
 from core.errors import RetrievalNotFound
 from kb_service import sharing
 from kb_service.models import KnowledgeBase, RetrievalRecord

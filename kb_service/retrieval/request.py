@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from core.exact import Exact
+from core.types.strict import Exact
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.rerankers import LEXICAL

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlmodel import col, select
 
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import Conflict, EmptyQuery, QueryTooLong
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.outages import MODEL_ERRORS

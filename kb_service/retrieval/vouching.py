@@ -10,9 +10,9 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.database.listed import listed
-from core.database.prepared import Prepared
-from core.database.reads import Reads
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.reasons import Reason
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import ChunkNotFound
 from kb_service import documents
 from kb_service.models import Chunk, Document, KnowledgeBase

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from core.unfit import Unfit
+from core.types.errors import Unfit
 
 
 def refuse_half_characters(value: str) -> str:

@@ -6,7 +6,7 @@ direction override shows a sentence as another one, and tag characters are read 
 
 import re
 
-from core.hidden_signs import FLAG, FLAGS, HIDDEN
+from core.text.invisible import FLAG, FLAGS, HIDDEN
 
 _BLACK_FLAG = "\U0001f3f4"
 _HIDDEN = re.compile(f"{FLAG}|[{HIDDEN}]+")

@@ -7,7 +7,7 @@ Revises: 0018
 import sqlalchemy as sa
 from alembic import op
 
-from core.accounts.look_alikes import folded, name_key
+from core.text.confusables import folded, name_key
 
 revision = "0019"
 down_revision = "0018"

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.hidden_signs import FLAG, FLAGS, HIDDEN
+from core.text.invisible import FLAG, FLAGS, HIDDEN
 from skills.checks.scan import Scan
 from skills.diagnostics import MOST_OF_A_KIND, Finding
 

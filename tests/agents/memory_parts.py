@@ -9,9 +9,9 @@ from sqlmodel import select
 from agents.memory.memories import Memories
 from agents.memory.store import MemoryDraft
 from agents.memory.tables import Memory
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
 from core.settings import get_settings
 from kb_service.embeddings.catalogue import DEFAULT

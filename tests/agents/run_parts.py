@@ -37,14 +37,14 @@ from agents.runs.service import RunService
 from agents.strategies.base import limits_within
 from agents.tables import AgentRun, ChatMessage, ChatSession
 from agents.tools import DEFAULT_POLICIES
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.accounts.permissions import Permission
-from core.accounts.users import ensure_roles, get_role_by_name
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
-from core.security.secrets import Vault
-from core.tool_policies import ServerPolicies, ToolPolicy
+from core.auth.models import User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import ensure_roles, get_role_by_name
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.security.vault import Vault
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.embeddings.catalogue import DEFAULT
 from kb_service.knowledge_bases import KnowledgeBaseDraft, create
 from kb_service.retrieval.search import Searcher

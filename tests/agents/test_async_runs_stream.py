@@ -10,7 +10,7 @@ from agents.runs.live import followers
 from api import event_stream
 from api.dialects import async_runs
 from api.framings import SseFraming, stream
-from core.database.engine import Database
+from core.db.database import Database
 from tests.agents.run_parts import HeldModel, asking, register, service_of
 from tests.fixtures.async_runs import frames_of
 from tests.fixtures.connection import Connection

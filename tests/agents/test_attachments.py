@@ -18,11 +18,11 @@ from agents.attachments import drawing, service
 from agents.attachments.links import PREFIX, Links, read_link
 from agents.attachments.pictures import Pictures, sniff
 from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, Attachments, load, use
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     CorruptImage,
     EmptyFile,

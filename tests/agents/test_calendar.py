@@ -19,11 +19,11 @@ from agents.evidence import Evidence
 from agents.tables import AgentRun, ChatSession
 from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolOutput, ToolScope
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import CalendarEventNotFound, CalendarFeedNotFound
 from core.time_zones import find_zone
 from tests.agents.run_parts import register

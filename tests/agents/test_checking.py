@@ -13,8 +13,8 @@ from agents.models.extractive import Extractive
 from agents.runs import checking
 from agents.runs.service import RunService
 from agents.tables import LoggedEvent
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from core.errors import DatabaseUnavailable
 from tests.agents.run_parts import follow, register, service_of
 

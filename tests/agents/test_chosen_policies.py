@@ -5,10 +5,10 @@ from sqlmodel import select
 
 from agents.policies import chosen
 from agents.tools import DEFAULT_POLICIES
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
-from core.tool_policies import ServerPolicies, ToolPolicy
+from core.audit.models import AuditEntry
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
 from tests.agents.run_parts import register
 from tests.fixtures.database import one_database
 

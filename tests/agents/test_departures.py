@@ -14,23 +14,17 @@ from agents.departures import Belongings, Departure, Fate, delete_account, finis
 from agents.memory.tables import Memory
 from agents.policies.tables import ChosenPolicy
 from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent
-from core.accounts.access import Principal
-from core.accounts.api_keys import create_api_key
-from core.accounts.authentication import principal_of_user
-from core.accounts.models import ApiKey, User
-from core.accounts.permissions import ADMIN_ROLE, DEFAULT_ROLE
-from core.accounts.users import (
-    UserDraft,
-    clean_username,
-    create_user,
-    ensure_roles,
-    find_user_by_login,
-)
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.outbox import OutboxJob
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.audit.models import AuditEntry
+from core.auth.api_keys import create_api_key
+from core.auth.authentication import principal_of_user
+from core.auth.models import ApiKey, User
+from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE
+from core.auth.principal import Principal
+from core.auth.users import UserDraft, clean_username, create_user, ensure_roles, find_user_by_login
+from core.db.database import Database
+from core.db.outbox import OutboxJob
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import InvalidRequest, LastAdministrator, UserNotFound, UserOwnsThings
 from kb_service.attached_images import Attachment
 from kb_service.models import Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer

@@ -24,9 +24,9 @@ from agents.runs.planning import RunLease, RunPlan
 from agents.runs.service import RunService
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
 from tests.fixtures.database import one_database, statements_of

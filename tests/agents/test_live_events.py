@@ -19,8 +19,8 @@ from agents.runs.live import fan_out, followers
 from agents.runs.live.fan_out import FanOut
 from agents.runs.live.tail import Tail
 from agents.runs.service import RunService
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from tests.agents.run_parts import HeldModel, asking, checked, follow, register, service_of, until
 
 pytestmark = pytest.mark.anyio

@@ -17,9 +17,9 @@ from agents.runs.log_writer import LogBatch, LogWriter, Written
 from agents.runs.planning import RunLease, RunPlan
 from agents.runs.pulse import Pulse
 from agents.runs.store import BegunRun
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from tests.agents.run_parts import asking, logged, register, rows_of
 

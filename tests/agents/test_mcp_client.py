@@ -17,7 +17,7 @@ from agents.mcp.pool import McpPool
 from agents.mcp.results import read_result
 from agents.mcp.target import McpTarget, McpType
 from core.errors import AgentexError, McpResultTooLarge, McpUnavailable
-from core.outgoing.guard import OutgoingGuard
+from core.outbound.guard import OutgoingGuard
 from tests.fixtures.mcp_server import TOKEN, McpServers, mcp_servers
 
 pytestmark = pytest.mark.anyio

@@ -17,14 +17,14 @@ from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tool_lists import ParsedLists
 from agents.runs.reaching import Reaching
 from agents.tools import DEFAULT_POLICIES
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import McpUnavailable
-from core.outgoing.guard import OutgoingGuard
-from core.security.secrets import Vault
-from core.tool_policies import ServerPolicies
+from core.outbound.guard import OutgoingGuard
+from core.security.vault import Vault
+from core.settings.tool_policies import ServerPolicies
 from tests.agents.run_parts import asking, register
 from tests.fixtures.client import unique
 from tests.fixtures.database import statements_of

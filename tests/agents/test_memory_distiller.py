@@ -19,10 +19,10 @@ from agents.models.extractive import Extractive
 from agents.models.openai_compatible import OpenAICompatible
 from agents.models.port import ChatModel
 from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from tests.agents.memory_parts import change_owner, memories_of, remember, texts_of
 from tests.agents.run_parts import HeldModel, asking, checked, models_of, register, service_of
 from tests.fixtures.database import one_database

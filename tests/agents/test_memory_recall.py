@@ -5,8 +5,8 @@ from sqlmodel import select
 
 from agents.memory.memories import Memories
 from agents.memory.tables import Memory
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from tests.agents.memory_parts import (
     InProcessEncoder,
     change_owner,

@@ -11,10 +11,10 @@ from agents.memory import store
 from agents.memory.store import MemoryDraft
 from agents.memory.tables import MemorySource
 from agents.memory.texts import digest_of
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.paging import Page
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
 from core.errors import Conflict, InvalidRequest, MemoryFull, MemoryNotFound
 from tests.agents.memory_parts import memories_of, remember, texts_of
 from tests.agents.run_parts import register

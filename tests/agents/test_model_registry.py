@@ -9,10 +9,10 @@ import pytest
 from agents.model_registry.adapters import PURPOSE, Adapters
 from agents.model_registry.registry import ModelDraft, ModelRegistry, list_all
 from agents.model_registry.tables import RegisteredModel
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import ModelNameTaken
-from core.outgoing.guard import OutgoingGuard
-from core.security.secrets import Vault
+from core.outbound.guard import OutgoingGuard
+from core.security.vault import Vault
 from tests.agents.run_parts import register
 from tests.fixtures.client import unique
 

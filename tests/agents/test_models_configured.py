@@ -13,9 +13,9 @@ from agents.models.endpoint import Endpoint, Traits
 from agents.models.port import Message
 from agents.models.providers import PROVIDERS
 from core.errors import UnusableSetting
-from core.llm_settings import LlmOptions
-from core.outgoing.guard import OutgoingGuard
+from core.outbound.guard import OutgoingGuard
 from core.settings import Settings
+from core.settings.llm import LlmOptions
 from tests.agents.model_calls import TOOL, events_of, text_of, thoughts_of
 from tests.fixtures.model_server import ModelServer
 

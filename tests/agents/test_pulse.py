@@ -7,7 +7,7 @@ import pytest
 
 from agents.runs import pulse
 from agents.runs.pulse import Pulse
-from core.database.engine import Database
+from core.db.database import Database
 from tests.fixtures.database import one_database
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from agents.models import open_model
 from agents.models.endpoint import Endpoint
 from agents.models.port import Message, ToolCall
 from agents.models.providers import PROVIDERS
-from core.database.engine import Database
+from core.db.database import Database
 from tests.agents.model_calls import TOOL, events_of, text_of
 from tests.agents.run_parts import asking, follow, register, service_of
 from tests.fixtures.model_server import ModelServer

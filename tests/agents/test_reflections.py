@@ -15,9 +15,9 @@ from agents.runs.planning import RunLease, RunPlan
 from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
 from agents.runs.store import BegunRun
 from agents.strategies import REFLECTING
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import RunLost
 from tests.agents.run_parts import asking, register
 

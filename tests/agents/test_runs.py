@@ -19,8 +19,8 @@ from agents.tables import AgentRun, RunStatus
 from api import event_stream, run_streams
 from api.framings import SseFraming
 from api.run_streams import RunPlace
-from core.accounts.access import Principal
-from core.database.engine import Database
+from core.auth.principal import Principal
+from core.db.database import Database
 from core.errors import (
     AgentexError,
     InvalidRunInput,

@@ -44,10 +44,10 @@ from agents.runs.store import BegunRun
 from agents.runs.taking_up import MOST_TAKEOVERS
 from agents.strategies.channel import Batch
 from agents.tables import AgentRun, LoggedEvent, RunStatus
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import RunLost, ThreadBusy
 from tests.agents.run_parts import (
     HeldModel,

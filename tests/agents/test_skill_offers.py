@@ -8,8 +8,8 @@ import pytest
 from agents.skill_use import offers
 from agents.skill_use.offers import OfferCounter
 from agents.skill_use.refs import SkillVersionRef
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from skills.usage import usage_by_version
 from tests.fixtures.bare_rows import add_user

@@ -18,8 +18,8 @@ from agents.strategies.calls import LATE_CALL
 from agents.strategies.rounds import bears_out
 from agents.tables import RunSkill
 from agents.tools.base import ToolOutput, ToolRules
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable, SkillNotFound
 from skills.catalogue import OpenedSkill
 from tests.agents.run_parts import register

@@ -19,8 +19,8 @@ from agents.strategies.exchange import LEFT_OUT, fitted_into
 from agents.tools import toolbox
 from agents.tools.base import ToolScope
 from agents.tools.skill_inputs import gather, requested_for
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
 from skills.cards import card_of
 from skills.selection import SkillSelector

@@ -12,10 +12,10 @@ from agents import sessions
 from agents.async_runs.thread_feed import _open_calls
 from agents.runs import joining, task_logs, tasks
 from agents.tables import AgentRun, ChatSession
-from core.accounts.access import Principal
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import ThreadBusy
 from tests.agents.run_parts import register
 from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of

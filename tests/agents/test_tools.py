@@ -13,7 +13,7 @@ from agents.evidence import Evidence, read_passages
 from agents.requests import ClientTool
 from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import VectorIndexUnavailable
 from tests.agents.fakes import (
     INSTALL,

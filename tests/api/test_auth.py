@@ -6,17 +6,17 @@ from types import SimpleNamespace
 import pytest
 
 from api.routers.auth import LoginBody, login
-from core.access_settings import AccessSettings
-from core.accounts import authentication
-from core.accounts.authentication import Authenticator
-from core.accounts.login_throttle import LoginThrottle
-from core.accounts.models import User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.accounts.users import create_user, draft_user, ensure_roles, update_profile
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
-from core.security.rate_limits import LocalRateLimiter
-from core.security.tokens import TokenIssuer, generate_signing_key
+from core.auth import authentication
+from core.auth.authentication import Authenticator
+from core.auth.login_throttle import LoginThrottle
+from core.auth.models import User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.users import create_user, draft_user, ensure_roles, update_profile
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.security.jwt import TokenIssuer, generate_signing_key
+from core.security.rate_limiter import LocalRateLimiter
+from core.settings.http import AccessSettings
 
 pytestmark = pytest.mark.anyio
 PASSWORD = "Correct-horse-1"

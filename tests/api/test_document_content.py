@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from api.routers.document_content import stored_file
-from core.database.types import new_id
+from core.db.types import new_id
 from core.errors import DocumentNotFound
 from kb_service.models import Document
 from kb_service.object_storage.local import LocalObjectStore

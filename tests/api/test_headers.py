@@ -11,7 +11,7 @@ from api.app import create_app
 from api.middleware import OPEN_PATHS
 from api.request_limits import RequestLimits
 from core.errors import ErrorCode
-from core.security.rate_limits import LocalRateLimiter
+from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
 from tests.fixtures.client import check_error
 

@@ -9,12 +9,12 @@ from starlette.requests import ClientDisconnect
 
 from api.event_stream import EventStream, ExportResponse
 from api.open_streams import OPEN_STREAMS, OpenStreams
-from core.accounts.access import Principal
-from core.accounts.models import TokenFamily, User
-from core.accounts.permissions import Permission
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import TokenFamily, User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from tests.fixtures.bare_rows import add_user
 
 pytestmark = [

@@ -9,10 +9,10 @@ from sqlmodel import col, select
 
 from api.progress_feed import Follower, ProgressFeeds
 from api.progress_view import ProgressView
-from core.database.clock import database_now
-from core.database.engine import Database
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.now import database_now
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from kb_service import documents
 from kb_service.models import Document
 from kb_service.narrowing import mark_narrowed

@@ -20,7 +20,7 @@ from api.dependencies import Requires, principal_of
 from api.envelope import Body
 from api.middleware import OPEN_PATHS, is_open
 from api.routing import EVERYWHERE
-from core.accounts.permissions import Permission
+from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings
 from kb_service.outages import MODEL_ERRORS

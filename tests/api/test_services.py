@@ -7,10 +7,10 @@ from redis.asyncio import Redis
 
 from agents.runs.service import RunService
 from api.services import open_services
-from core.accounts.signing_keys import PURPOSE, ensure_signing_key
-from core.database.engine import Database, open_database
-from core.database.unit_of_work import unit_of_work
-from core.security.secrets import Vault, load_secret_key
+from core.auth.signing_keys import PURPOSE, ensure_signing_key
+from core.db.database import Database, open_database
+from core.db.unit_of_work import unit_of_work
+from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
 from kb_service.engine_client import EngineClient

@@ -7,10 +7,10 @@ import pytest
 from api.services import Services
 from api.skill_answers import detail
 from api.skill_reporting import SkillReporter
-from core.accounts.access import Principal
-from core.accounts.permissions import DEFAULT_ROLE
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from skills import reading
 from skills.draft import Surroundings
 from skills.models import SkillReport

@@ -8,10 +8,10 @@ from sqlmodel import func, select
 
 from cli.bootstrap import PASSWORD_FILE, prepare
 from cli.shipped_documents import documentation_files
-from core.accounts.authentication import check_password
-from core.accounts.models import Role, StoredSigningKey, User
-from core.accounts.permissions import BUILT_IN_ROLES
-from core.database.engine import Database
+from core.auth.authentication import check_password
+from core.auth.models import Role, StoredSigningKey, User
+from core.auth.permissions import BUILT_IN_ROLES
+from core.db.database import Database
 from core.settings import Settings
 from kb_service.models import Document
 from skills.starters import LANGUAGES, starters

@@ -5,10 +5,9 @@ from typing import ClassVar
 
 import pytest
 
-from core.accounts.access import Access, Action, Principal, access_to, check_access
-from core.accounts.look_alikes import folded, name_key
-from core.accounts.permissions import BUILT_IN_ROLES, DEFAULT_ROLE, Permission
-from core.accounts.users import clean_email, clean_username
+from core.auth.permissions import BUILT_IN_ROLES, DEFAULT_ROLE, Permission
+from core.auth.principal import Access, Action, Principal, access_to, check_access
+from core.auth.users import clean_email, clean_username
 from core.errors import (
     AgentexError,
     ErrorCode,
@@ -19,6 +18,7 @@ from core.errors import (
     PermissionDenied,
     ReadOnly,
 )
+from core.text.confusables import folded, name_key
 
 
 @dataclass

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable
 import pytest
 from sqlmodel import select
 
-from core.accounts.access import Principal, may_use_connection, may_use_model
-from core.accounts.administration import Only, UserChange, change_user
-from core.accounts.authentication import principal_of_user
-from core.accounts.models import User, UserStatus
-from core.accounts.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
-from core.accounts.roles import RoleDraft, create_role, effective_permissions
-from core.accounts.users import UserDraft, create_user, ensure_roles, get_role, get_role_by_name
 from core.audit import AuditAction
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.audit.models import AuditEntry
+from core.auth.authentication import principal_of_user
+from core.auth.models import User, UserStatus
+from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
+from core.auth.principal import Principal, may_use_connection, may_use_model
+from core.auth.roles import RoleDraft, create_role, effective_permissions
+from core.auth.user_admin import Only, UserChange, change_user
+from core.auth.users import UserDraft, create_user, ensure_roles, get_role, get_role_by_name
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AccountDisabled,
     InvalidRequest,

@@ -7,12 +7,12 @@ import pytest
 from sqlmodel import select
 
 from core.audit import Actor, AuditAction, Origin, Target, acting, coming_from, note
-from core.audit.reading import AuditFilter, forget_older, list_page, walk
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.paging import Page
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.audit.models import AuditEntry
+from core.audit.queries import AuditFilter, forget_older, list_page, walk
+from core.db.database import Database
+from core.db.pagination import Page
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.anyio
 ANN = Actor("0" * 36, "ann")

@@ -11,7 +11,7 @@ from sqlalchemy import TextClause, make_url, text
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import DatabaseFull, DatabaseUnavailable
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -64,7 +64,7 @@ async def served(answer: Answer) -> AsyncIterator[Database]:
 @pytest.mark.anyio
 @pytest.mark.parametrize("answer", [hang_up, say_nothing, start_up])
 async def test_a_server_that_gives_no_connection_is_unavailable(answer, monkeypatch):
-    monkeypatch.setattr("core.database.engine._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 0.3)
     async with served(answer) as database, asyncio.timeout(10):
         with pytest.raises(DatabaseUnavailable):
             await database.ping()
@@ -158,8 +158,8 @@ class StandingStill:
 async def test_a_server_that_stands_still_in_the_middle_is_unavailable(
     database_url, database_kind, monkeypatch
 ):
-    monkeypatch.setattr("core.database.engine._COMMAND_SECONDS", 0.5)
-    monkeypatch.setattr("core.database.engine._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("core.db.database._COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 0.5)
     way = StandingStill(database_url)
     async with way.database() as database:
         await database.ping()
@@ -178,7 +178,7 @@ async def test_a_server_that_stands_still_in_the_middle_is_unavailable(
 async def test_a_server_that_stops_in_a_transaction_is_unavailable(
     database_url, database_kind, monkeypatch
 ):
-    monkeypatch.setattr("core.database.engine._COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("core.db.database._COMMAND_SECONDS", 0.5)
     way = StandingStill(database_url)
     async with way.database() as database:
         for opened in (database.reading, database.writing):
@@ -193,7 +193,7 @@ async def test_a_server_that_stops_in_a_transaction_is_unavailable(
 async def test_connections_that_nobody_gives_back_do_not_hold_a_caller(
     database_url, database_kind, monkeypatch
 ):
-    monkeypatch.setattr("core.database.engine._CONNECT_SECONDS", 2)
+    monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 2)
     database = Database(database_url)
     held = [await database.engine.connect() for _ in range(30)]
     with pytest.raises(DatabaseUnavailable):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from core.exact import Exact
+from core.types.strict import Exact
 
 Share = Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -11,18 +11,12 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from core.database.engine import Database
-from core.database.outbox import OutboxJob
-from core.database.unit_of_work import unit_of_work
-from core.heartbeats import beat, count_workers, withdraw, worker_name
-from core.jobs import (
-    QUEUE_NAME,
-    JobQueue,
-    deserialize_job,
-    queue_depth,
-    serialize_job,
-)
-from core.wake_ups import wake_ups
+from core.db.database import Database
+from core.db.outbox import OutboxJob
+from core.db.unit_of_work import unit_of_work
+from core.redis.heartbeats import beat, count_workers, withdraw, worker_name
+from core.redis.jobs import QUEUE_NAME, JobQueue, deserialize_job, queue_depth, serialize_job
+from core.redis.notify import wake_ups
 
 pytestmark = pytest.mark.anyio
 # What a pickle that runs a command looks like; nothing here loads it.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.database.lanes import TwoLaneLock
+from core.db.priority_lock import TwoLaneLock
 
 pytestmark = pytest.mark.anyio
 

@@ -3,9 +3,9 @@
 import pytest
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.listed import listed
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.id_array import listed
+from core.db.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
 

@@ -10,8 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import select
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base

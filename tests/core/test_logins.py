@@ -8,18 +8,14 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from core.accounts.api_keys import ApiKeyDraft, make_api_key
-from core.accounts.authentication import (
-    Authenticator,
-    change_password,
-    check_password,
-)
-from core.accounts.models import TokenFamily, User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.accounts.users import create_user, draft_user, ensure_roles, update_profile
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.api_keys import ApiKeyDraft, make_api_key
+from core.auth.authentication import Authenticator, change_password, check_password
+from core.auth.models import TokenFamily, User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.users import create_user, draft_user, ensure_roles, update_profile
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     InvalidCredentials,
     InvalidRequest,
@@ -27,7 +23,7 @@ from core.errors import (
     UsernameTaken,
 )
 from core.security import passwords
-from core.security.tokens import TokenIssuer, generate_signing_key
+from core.security.jwt import TokenIssuer, generate_signing_key
 
 pytestmark = pytest.mark.anyio
 PASSWORD = "Correct-horse-1"

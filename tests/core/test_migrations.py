@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import select
 
-from core.database.engine import Database
+from core.db.database import Database
 from migrations.apply import _config, main, migrate
 from migrations.level import level, revisions
 from migrations.tables import all_tables

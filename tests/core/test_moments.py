@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from core.moments import Day, Moment, MomentOrUtc
+from core.types.datetimes import Day, Moment, MomentOrUtc
 
 MOMENT, LOCAL, DAY = TypeAdapter(Moment), TypeAdapter(MomentOrUtc), TypeAdapter(Day)
 ENDS = ("0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59")

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from core.errors import UrlNotAllowed
-from core.outgoing import httpx2_transport, httpx_transport
-from core.outgoing.connecting import KEPT_SECONDS
-from core.outgoing.guard import NameNotResolved, OutgoingGuard
+from core.outbound import httpx_transport, transports
+from core.outbound.connector import KEPT_SECONDS
+from core.outbound.guard import NameNotResolved, OutgoingGuard
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +68,7 @@ def of_httpx(guard: OutgoingGuard) -> Client:
 
 
 def of_httpx2(guard: OutgoingGuard) -> Client:
-    transport = httpx2_transport.GuardedTransport(guard)
+    transport = transports.GuardedTransport(guard)
     assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 

@@ -6,11 +6,11 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.listed import listed
-from core.database.prepared import Prepared
-from core.database.reads import Reads
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
+from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base

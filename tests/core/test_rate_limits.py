@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from redis.asyncio import Redis
 
-from core.access_settings import AccessSettings
-from core.accounts.login_throttle import LoginThrottle
-from core.database.types import new_id
+from core.auth.login_throttle import LoginThrottle
+from core.db.types import new_id
 from core.errors import InvalidCredentials, TooManyLogins
-from core.redis import open_redis
-from core.security.rate_limits import (
+from core.redis.client import open_redis
+from core.security.rate_limiter import (
     Charge,
     Limit,
     LocalRateLimiter,
@@ -21,6 +20,7 @@ from core.security.rate_limits import (
     address_range,
 )
 from core.settings import Settings
+from core.settings.http import AccessSettings
 
 pytestmark = pytest.mark.anyio
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import jwt
 import pytest
 
-from core.database.types import utc_now
+from core.auth.api_keys_chapter import display_prefix, generate_api_key, hash_api_key
+from core.db.types import utc_now
 from core.errors import InvalidToken, TokenExpired, WeakPassword
 from core.security import passwords
-from core.security.api_keys import display_prefix, generate_api_key, hash_api_key
+from core.security.jwt import TokenIssuer, generate_signing_key
 from core.security.passwords import check_strength, hash_password, verify_password
-from core.security.secrets import SecretKeyMismatchError, Vault, load_secret_key
-from core.security.tokens import TokenIssuer, generate_signing_key
+from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings
 
 KEY, OTHER_KEY = generate_signing_key(), generate_signing_key()

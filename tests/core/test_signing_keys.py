@@ -6,16 +6,16 @@ import jwt
 import pytest
 from sqlmodel import col, select
 
-from core.accounts.access import Principal
-from core.accounts.authentication import living_principals
-from core.accounts.models import StoredSigningKey, TokenFamily
-from core.accounts.signing_keys import SigningKeys, ensure_signing_key, rotate_signing_key
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.authentication import living_principals
+from core.auth.models import StoredSigningKey, TokenFamily
+from core.auth.principal import Principal
+from core.auth.signing_keys import SigningKeys, ensure_signing_key, rotate_signing_key
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import InvalidToken
-from core.security.secrets import Vault
-from core.security.tokens import TokenIssuer
+from core.security.jwt import TokenIssuer
+from core.security.vault import Vault
 from tests.fixtures.bare_rows import add_user
 
 pytestmark = pytest.mark.anyio

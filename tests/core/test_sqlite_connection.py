@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.engine import Database
+from core.db.database import Database
 
 pytestmark = pytest.mark.anyio
 _COUNT = text("SELECT count(*) FROM line")

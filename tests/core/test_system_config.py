@@ -3,12 +3,13 @@
 import pytest
 from sqlmodel import select
 
-from core.audit.tables import AuditEntry
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.audit.models import AuditEntry
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.runtime_config import KEYS, LiveSettings
+from core.runtime_config import service as runtime_config
+from core.runtime_config.models import StoredConfig
 from core.settings import Settings
-from core.system_config import KEYS, LiveSettings, changing
-from core.system_config.tables import StoredConfig
 
 pytestmark = pytest.mark.anyio
 
@@ -28,15 +29,15 @@ async def test_stored_value_wins_over_the_environment_until_it_is_reset(database
 
     async def source() -> str:
         async with database.reading() as session:
-            views = {one.key.name: one for one in await changing.view(session, environment)}
+            views = {one.key.name: one for one in await runtime_config.view(session, environment)}
         return views["run_max_turns"].source
 
     assert ((await live.now()).run_max_turns, await source()) == (9, "environment")
     async with unit_of_work(database) as work:
-        await changing.change(work, environment, "run_max_turns", 3, by="ann")
+        await runtime_config.change(work, environment, "run_max_turns", 3, by="ann")
     assert ((await live.now()).run_max_turns, await source()) == (3, "stored")
     async with unit_of_work(database) as work:
-        assert (await changing.reset(work, environment, "run_max_turns")).value == 9
+        assert (await runtime_config.reset(work, environment, "run_max_turns")).value == 9
     assert ((await live.now()).run_max_turns, await source()) == (9, "environment")
     async with database.reading() as session:
         noted = (await session.exec(select(AuditEntry).order_by(AuditEntry.created_at))).all()

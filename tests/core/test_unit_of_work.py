@@ -9,11 +9,11 @@ from sqlalchemy import func
 from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import select
 
-from core.accounts.models import Role, StoredSigningKey
-from core.database.engine import Database
-from core.database.outbox import OutboxJob
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import Role, StoredSigningKey
+from core.db.database import Database
+from core.db.outbox import OutboxJob
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.anyio
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
-from core.database.write_turn import WriteTurn
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.db.write_lock import WriteTurn
 from core.errors import DatabaseUnavailable
 from tests.fixtures.processes import ROOT
 

@@ -6,7 +6,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from sqlalchemy import text
 
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import DatabaseUnavailable
 
 WRITERS = 12
@@ -44,7 +44,7 @@ async def test_writers_of_one_process_go_in_the_order_they_came(database):
 async def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(
     database, monkeypatch
 ):
-    monkeypatch.setattr("core.database.engine._LOCKED_SECONDS", 0.05)
+    monkeypatch.setattr("core.db.database._LOCKED_SECONDS", 0.05)
     async with database.writing():
         with pytest.raises(DatabaseUnavailable):
             await write(database, 1)

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from api.middleware import is_open
-from core.accounts.permissions import BUILT_IN_ROLES
+from core.auth.permissions import BUILT_IN_ROLES
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, unique
 from tests.fixtures.forger import Forger

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from core.errors import ErrorCode
-from core.security.one_time import digest
+from core.security.one_time_tokens import digest
 from tests.fixtures.client import PASSWORD, check_error, check_success, conforms
 from tests.fixtures.oidc import CALLBACK, START, TOKEN, Browser, OidcProvider, issuer
 from tests.fixtures.server import Server, one_shape

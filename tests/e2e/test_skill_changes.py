@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.made_files import zipped

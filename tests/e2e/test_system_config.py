@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.database.engine import open_database
+from core.db.database import open_database
 from core.errors import ErrorCode
-from core.system_config import KEYS, LiveSettings
+from core.runtime_config import KEYS, LiveSettings
 from tests.fixtures.client import Api, check_success, conforms, unique
 from tests.fixtures.server import Server, one_shape
 

@@ -10,7 +10,7 @@ from agents.agui.verifier import verify
 from agents.skill_use.offering import MOST_LISTED
 from agents.strategies import STRATEGIES
 from agents.tools import DEFAULT_POLICIES
-from core.database.engine import Database
+from core.db.database import Database
 from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server

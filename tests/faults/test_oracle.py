@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.database.types import new_id
+from core.db.types import new_id
 from tests.fixtures.client import eventually
 from tests.fixtures.oracle import Allowed, check_sound, memory
 from tests.fixtures.server import Server

@@ -27,10 +27,10 @@ from redis.asyncio import Redis
 from sqlalchemy import update
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import Conflict
-from core.jobs import JobQueue
+from core.redis.jobs import JobQueue
 from core.settings import Settings
 from ingestion.endings import clear_document
 from ingestion.erasure import erase_document

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import EmbeddingsRefused, EngineUnavailable
 from ingestion.erasure import erase_document
 from ingestion.pipeline import ingest, work_on

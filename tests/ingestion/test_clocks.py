@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
-from core.database import types
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db import types
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
 from ingestion.workbench import Workbench

@@ -8,7 +8,7 @@ from sqlalchemy import update
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
 from ingestion.editing import Edit, edit_chunk
 from ingestion.pipeline import ingest

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import event, func
 from sqlmodel import select
 
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import VectorIndexUnavailable
 from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
@@ -163,7 +163,7 @@ async def test_worker_whose_clock_is_wrong_erases_no_held_document(
     await delete(bench, document.id)
     held = utc_now() + timedelta(seconds=60)
     await edit(bench.database, document.id, lease_until=held, lease_owner="two")
-    for module in ("ingestion.erasure", "core.database.clock"):
+    for module in ("ingestion.erasure", "core.db.now"):
         fast = utc_now() + timedelta(hours=1)
         monkeypatch.setattr(f"{module}.utc_now", lambda fast=fast: fast, raising=False)
     await erase_document(bench, document.id)

@@ -3,9 +3,9 @@
 import pytest
 from sqlmodel import func, select
 
-from core.accounts.access import Action, Principal
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.auth.principal import Action, Principal
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import KnowledgeBaseNotFound
 from ingestion.erasure import erase_knowledge_base
 from kb_service import documents, knowledge_bases

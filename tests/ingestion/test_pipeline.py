@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, select
 
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from ingestion import endings
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench

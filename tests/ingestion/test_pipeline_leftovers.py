@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sqlalchemy import delete
 from sqlmodel import col
 
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import EmbeddingsRefused
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench

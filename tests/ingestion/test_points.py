@@ -3,7 +3,7 @@
 import pytest
 from sqlmodel import col, select
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, KnowledgeBase, SplitterName

@@ -10,11 +10,11 @@ import pytest
 from redis.asyncio import Redis
 from sqlmodel import select
 
-from core.database.outbox import OutboxJob
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.outbox import OutboxJob
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import VectorIndexUnavailable
-from core.jobs import QUEUE_NAME, JobQueue
+from core.redis.jobs import QUEUE_NAME, JobQueue
 from ingestion.reconciler import OrphanSweep, requeue
 from ingestion.workbench import Workbench
 from kb_service import documents, knowledge_bases
@@ -102,10 +102,10 @@ async def test_leases_are_not_judged_by_a_clock_that_was_just_set(
     document = await lost(bench, **changes)
     # The monotonic clock stands still while the other goes on: that is how a jump looks.
     stopped = time.monotonic() - 3600
-    monkeypatch.setattr("core.clock.time.monotonic", lambda: stopped)
+    monkeypatch.setattr("core.clock_skew.time.monotonic", lambda: stopped)
     await requeue(bench)
     assert (await reread(bench.database, document.id)).lease_owner == "alive"
-    monkeypatch.setattr("core.clock.time.monotonic", lambda: stopped + 1)
+    monkeypatch.setattr("core.clock_skew.time.monotonic", lambda: stopped + 1)
     await requeue(bench)
     assert (await reread(bench.database, document.id)).lease_owner == "alive"
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from sqlmodel import col, select
 
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     Conflict,
     NoReindex,

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     EmbeddingsUnavailable,

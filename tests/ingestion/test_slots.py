@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from sqlmodel import col, select
 
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reconciler import requeue
 from ingestion.slots import Slots

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import func
 from sqlmodel import select
 
-from core.accounts.access import Access
-from core.accounts.models import User
-from core.accounts.sharing import Wanted
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.auth.principal import Access
+from core.auth.sharing import Wanted
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     EmbeddingModelUnusable,
     EngineUnavailable,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.database.types import new_id
+from core.db.types import new_id
 from ingestion.reconciler import OrphanSweep
 from ingestion.worker.process import _every  # pyright: ignore[reportPrivateUsage] # what is under test
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service import documents
 from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload

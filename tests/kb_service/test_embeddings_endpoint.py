@@ -7,9 +7,9 @@ import httpx
 import numpy as np
 import pytest
 
-from core.embedding_settings import EmbeddingModelSetting
 from core.errors import EmbeddingsRefused, EmbeddingsUnavailable, InvalidVector
 from core.settings import Settings
+from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalogue import served
 from kb_service.embeddings.endpoint import EndpointEncoder, Patience
 from kb_service.text.tokens import token_counter

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from kb_service import completing, leases
 from kb_service.completing import Outcome
 from kb_service.models import Chunk, Document

@@ -9,9 +9,9 @@ import pytest
 from annotated_types import Le
 from sqlmodel import col, select
 
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from kb_service import completing, leases, transfers
 from kb_service.completing import Outcome

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from sqlmodel import select
 
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import QuestionNotFound
 from kb_service import narrowing, questions
 from kb_service.models import Document, KnowledgeBase, Question

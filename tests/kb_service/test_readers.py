@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import insert
 from sqlmodel import col, select
 
-from core.accounts.access import Access
-from core.accounts.models import Role, User
-from core.accounts.sharing import Wanted
-from core.database.paging import Page
-from core.database.types import new_id
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import Role, User
+from core.auth.principal import Access
+from core.auth.sharing import Wanted
+from core.db.pagination import Page
+from core.db.types import new_id
+from core.db.unit_of_work import unit_of_work
 from core.errors import DocumentNotFound, InvalidRequest
 from ingestion.workbench import Workbench
 from kb_service import chunks, documents, narrowing, readers

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import RerankerUnavailable
 from core.settings import Settings
 from ingestion.pipeline import ingest

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from sqlmodel import col, update
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.readers import EVERYTHING
 from kb_service.retrieval import candidates

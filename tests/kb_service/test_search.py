@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from sqlmodel import col, select
 
-from core.database.types import utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
 from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import pytest
 from sqlmodel import col, update
 
-from core.database.reads import Reads
-from core.database.unit_of_work import unit_of_work
+from core.db.read_pool import Reads
+from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk
 from kb_service.retrieval import candidates
 from kb_service.retrieval.reasons import Reason

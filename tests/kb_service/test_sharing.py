@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from core.accounts.access import Access, Action, Principal
-from core.accounts.models import Share
-from core.accounts.sharing import Wanted
-from core.database.engine import Database
-from core.database.types import utc_now
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.models import Share
+from core.auth.principal import Access, Action, Principal
+from core.auth.sharing import Wanted
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import KnowledgeBaseNotFound
 from kb_service import knowledge_bases
 from kb_service.models import KnowledgeBase

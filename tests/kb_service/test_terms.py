@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlmodel import col, select, update
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, KnowledgeBase

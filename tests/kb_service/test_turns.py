@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert
 
-from core.database.engine import Database
-from core.database.types import new_id, utc_now
-from core.database.unit_of_work import unit_of_work
+from core.db.database import Database
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
 from kb_service import turns
 from kb_service.models import Document
 from kb_service.turns import Waiting, next_in_turn

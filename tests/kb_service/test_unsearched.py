@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.database.unit_of_work import unit_of_work
+from core.db.unit_of_work import unit_of_work
 from core.errors import (
     AgentexError,
     EmbeddingModelNotServed,

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import text
 
-from core.database.engine import Database
-from core.database.reads import Reads
+from core.db.database import Database
+from core.db.read_pool import Reads
 from kb_service.retrieval.vouching import Scope, Vouched, vouch
 
 pytestmark = pytest.mark.anyio

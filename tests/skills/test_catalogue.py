@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.accounts.models import Share, User
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import Share, User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.readers import Person
 from skills import catalogue

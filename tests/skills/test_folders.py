@@ -5,9 +5,9 @@ import hashlib
 import pytest
 import yaml
 
-from core.accounts.models import User
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound
 from kb_service.readers import Person
 from skills.folders import (

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from core.accounts.access import Principal
-from core.accounts.models import User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from skills import import_plans, imports
 from skills.imports import ConflictPolicy, ImportedSkill, Incoming, Outcome
 from skills.packages.importing import PackagedSkill

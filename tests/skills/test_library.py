@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from sqlmodel import select
 
-from core.accounts.access import Principal
-from core.accounts.models import Share, User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.database.engine import Database
-from core.database.unit_of_work import unit_of_work
+from core.auth.models import Share, User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
 from core.errors import QuotaExceeded, SkillNotFound, SkillsFull
 from kb_service.readers import Person
 from skills import catalogue, library, listing, owners, publishing, reading

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pytest
 from sqlmodel import select
 
-from core.accounts.access import Action, Principal
-from core.accounts.models import User
-from core.accounts.permissions import DEFAULT_ROLE
-from core.database.engine import Database
-from core.database.unit_of_work import UnitOfWork, unit_of_work
+from core.auth.models import User
+from core.auth.permissions import DEFAULT_ROLE
+from core.auth.principal import Action, Principal
+from core.db.database import Database
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import NotFound
 from skills import library, owners, publishing, reading, trigger_records
 from skills.library import Desk, Update

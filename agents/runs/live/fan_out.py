@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agents.event_log import LogEntry
-from core.database.types import new_id
+from core.db.types import new_id
 from core.logging import get_logger
 
 log = get_logger(__name__)

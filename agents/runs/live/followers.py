@@ -11,7 +11,7 @@ from agents.runs.live.fan_out import FanOut
 from agents.runs.live.reader import LogReader
 from agents.runs.live.tail import Tail
 from agents.tables import AgentRun, RunStatus
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 

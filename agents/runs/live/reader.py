@@ -6,7 +6,7 @@ from agents import event_log
 from agents.event_log import LogEntry
 from agents.runs import store
 from agents.runs.live.tail import Tail
-from core.database.engine import Database
+from core.db.database import Database
 from core.errors import DatabaseUnavailable
 from core.logging import get_logger
 

@@ -1,0 +1,184 @@
+"""A user's API keys: made with at most the rights and the life of what makes them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import JsonValue
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.api_keys_chapter import display_prefix, generate_api_key, hash_api_key
+from core.auth.models import ApiKey, TokenFamily, User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.errors import ApiKeyNotFound, ApiKeysFull, InvalidRequest, InvalidToken
+
+MOST_KEYS = 100
+"""API keys of one account."""
+SORT_FIELDS = ("created_at", "name")
+
+
+@dataclass(frozen=True)
+class ApiKeyDraft:
+    """A key to be.
+
+    Args:
+        name: to tell keys apart.
+        scopes: the only permissions it has, as long as its owner has them; None for all of them.
+        expires_at: its end; None for none.
+    """
+
+    name: str
+    scopes: Iterable[Permission] | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ApiKeyListing:
+    """One page of keys, and how many there are in all."""
+
+    items: Sequence[ApiKey]
+    total: int
+
+
+async def list_api_keys(session: AsyncSession, user_id: str, page: Page) -> ApiKeyListing:
+    """One page of the user's keys."""
+    query = paged(
+        select(ApiKey).where(ApiKey.user_id == user_id),
+        page,
+        columns={"created_at": col(ApiKey.created_at), "name": col(ApiKey.name)},
+        tie=col(ApiKey.id),
+    )
+    rows = (await session.exec(query)).all()
+    mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user_id)
+    return ApiKeyListing(rows, (await session.exec(mine)).one())
+
+
+async def make_api_key(
+    session: AsyncSession, principal: Principal, draft: ApiKeyDraft
+) -> tuple[ApiKey, str]:
+    """Make a key for the caller. One made with a key ends with that one, at the latest.
+
+    Returns:
+        The row, and the key itself, which can't be had again.
+
+    Raises:
+        ApiKeysFull: the account has as many as are kept.
+        InvalidRequest: it would have ended already, or would outlive the key it is made with.
+        InvalidToken: the login or key it is made with is gone meanwhile.
+        PermissionDenied: the caller lacks a permission that it should have, or is a key with scopes.
+    """
+    principal.require_whole()
+    if draft.scopes is not None:
+        principal.require_all(draft.scopes)
+    # Held: two requests at a time would both count what the other has not made yet.
+    await session.get(User, principal.user_id, with_for_update={"key_share": True})
+    await _require_login(session, principal)
+    mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
+    if (await session.exec(mine)).one() >= MOST_KEYS:
+        raise ApiKeysFull(most=MOST_KEYS)
+    expires_at = draft.expires_at
+    if principal.key_id is not None:
+        maker = await session.get(ApiKey, principal.key_id, with_for_update=True)
+        if maker is None:
+            raise InvalidToken
+        expires_at = expires_at or maker.expires_at
+        if maker.expires_at is not None and expires_at and expires_at > maker.expires_at:
+            raise InvalidRequest("expires_at", "Later than the end of the key you use")
+    if expires_at is not None and expires_at <= utc_now():
+        raise InvalidRequest("expires_at", "Use a time to come")
+    bounded = replace(draft, expires_at=expires_at)
+    return await _add(session, principal.user_id, bounded, made_with=principal.key_id)
+
+
+async def _require_login(session: AsyncSession, principal: Principal) -> None:
+    """Refuse a login that ended while the account was waited for: by another password, as may be."""
+    if principal.family_id is None:
+        return
+    alive = select(TokenFamily.id).where(
+        TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None)
+    )
+    if (await session.exec(alive)).first() is None:
+        raise InvalidToken
+
+
+async def create_api_key(session: AsyncSession, user_id: str, *, name: str) -> tuple[ApiKey, str]:
+    """Make a key with all rights of an account and without an end; as :func:`make_api_key`."""
+    return await _add(session, user_id, ApiKeyDraft(name))
+
+
+async def _add(
+    session: AsyncSession, user_id: str, draft: ApiKeyDraft, *, made_with: str | None = None
+) -> tuple[ApiKey, str]:
+    key = generate_api_key()
+    row = ApiKey(
+        user_id=user_id,
+        name=draft.name,
+        key_hash=hash_api_key(key),
+        key_prefix=display_prefix(key),
+        scopes=None if draft.scopes is None else sorted(draft.scopes),
+        expires_at=draft.expires_at,
+        made_with=made_with,
+    )
+    session.add(row)
+    await session.flush()
+    note(session, AuditAction.API_KEY_CREATED, Target("api_key", row.id))
+    return row, key
+
+
+async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: str) -> None:
+    """Delete one of the caller's keys, and those that were made with it, and so on.
+
+    They stop working at once, on open streams within seconds.
+
+    Raises:
+        ApiKeyNotFound: the user has no such key.
+        PermissionDenied: a key with scopes may end itself alone.
+    """
+    row = await held_api_key(session, principal.user_id, key_id)
+    if row.id != principal.key_id:
+        principal.require_whole()
+    await end_api_key(session, row)
+
+
+async def held_api_key(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
+    """One of an account's keys, until the transaction ends.
+
+    Raises:
+        ApiKeyNotFound: it has no such key.
+    """
+    query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
+    # Held: a key that is being made with it is there before, or not at all.
+    row = (await session.exec(query.with_for_update())).first()
+    if row is None:
+        raise ApiKeyNotFound
+    return row
+
+
+async def end_api_key(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
+    """Delete a key, and those that were made with it, and so on.
+
+    Args:
+        session: a writing session.
+        row: from :func:`held_api_key`.
+        owner: whose it is, for the audit log, where somebody else does it.
+    """
+    # Whoever took the key may have made others with it.
+    revoked = {row.id: row}
+    makers = [row.id]
+    while makers:
+        made = select(ApiKey).where(col(ApiKey.made_with).in_(makers)).with_for_update()
+        found = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
+        revoked |= found
+        makers = list(found)
+    details: dict[str, JsonValue] = {}
+    if owner is not None:
+        details = {"user_id": owner.id, "username": owner.username}
+    for key in revoked.values():
+        note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id), details=details)
+        await session.delete(key)

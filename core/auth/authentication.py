@@ -1,0 +1,380 @@
+"""Logging in, refreshing, logging out, and telling who a credential belongs to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cache
+
+from pydantic import JsonValue
+from sqlalchemy import bindparam, delete, or_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
+
+from core.audit import Actor, AuditAction, Target, note
+from core.auth.api_keys_chapter import hash_api_key
+from core.auth.models import ApiKey, Role, TokenFamily, User, UserStatus
+from core.auth.principal import Principal
+from core.auth.roles import effective_permissions
+from core.auth.users import find_user_by_login
+from core.db.database import Database
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import unit_of_work
+from core.errors import (
+    AccountDisabled,
+    AgentexError,
+    InvalidCredentials,
+    InvalidToken,
+    TokenExpired,
+    TokenReused,
+)
+from core.security.jwt import TokenIssuer
+from core.security.passwords import verify_password
+
+ACTIVE = UserStatus.ACTIVE.value
+# Writing it at every request would turn each read into a write.
+_LAST_USED_PRECISION = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a login gives.
+
+    Args:
+        access_token: for requests.
+        refresh_token: for the next pair; works once.
+        expires_in: life of the access token in seconds.
+    """
+
+    access_token: str
+    refresh_token: str
+    expires_in: int
+
+
+class Authenticator:
+    """Issues and checks credentials.
+
+    Args:
+        issuer: signs and verifies tokens; another one takes its place when keys are rotated.
+        access_seconds: life of an access token.
+        refresh_seconds: life of a refresh token.
+    """
+
+    def __init__(self, issuer: TokenIssuer, *, access_seconds: int, refresh_seconds: int) -> None:
+        self.issuer = issuer
+        self._access_seconds = access_seconds
+        self._refresh_seconds = refresh_seconds
+
+    async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, Tokens]:
+        """Begin a token family, and forget those of the account that have ended.
+
+        Args:
+            session: a writing session.
+            checked: what :func:`check_password` gave.
+
+        Raises:
+            InvalidCredentials: the password was changed since it was checked.
+            AccountDisabled: the account is switched off.
+        """
+        # Held: a change of the password at this moment must see this login, or this one that.
+        user = await session.get(User, checked.id, with_for_update=True)
+        if user is None or user.password_hash != checked.password_hash:
+            raise InvalidCredentials
+        return await self._begin(session, user, method="password")
+
+    async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, Tokens]:
+        """Begin a token family for somebody whom an identity provider vouches for.
+
+        Raises:
+            InvalidCredentials: the account is gone.
+            AccountDisabled: it is switched off.
+        """
+        user = await session.get(User, user_id, with_for_update=True)
+        if user is None:
+            raise InvalidCredentials
+        return await self._begin(session, user, method="oidc")
+
+    async def _begin(
+        self, session: AsyncSession, user: User, *, method: str
+    ) -> tuple[User, Tokens]:
+        if user.status != ACTIVE:
+            raise AccountDisabled
+        user.last_login_at = utc_now()
+        ended = (col(TokenFamily.user_id) == user.id, col(TokenFamily.expires_at) < utc_now())
+        await session.exec(delete(TokenFamily).where(*ended))
+        family = TokenFamily(
+            user_id=user.id,
+            current_token_id="",
+            expires_at=utc_now() + timedelta(seconds=self._refresh_seconds),
+        )
+        tokens = self._issue(family)
+        session.add_all([user, family])
+        actor, target = Actor(user.id, user.username), Target("user", user.id, user.username)
+        details: dict[str, JsonValue] = {"method": method}
+        note(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor, details=details)
+        return user, tokens
+
+    async def refresh(self, session: AsyncSession, refresh_token: str) -> Tokens | TokenReused:
+        """Exchange a refresh token for a new pair.
+
+        A token that was exchanged before ends its family: either the owner or a thief has
+        the newer one. That case is returned, not raised, so that the revocation is committed.
+
+        Raises:
+            InvalidToken: not a refresh token of a living family.
+            TokenExpired: it has ended.
+        """
+        claims = self.issuer.verify(refresh_token, "refresh")
+        family = (
+            await session.exec(
+                select(TokenFamily).where(TokenFamily.id == claims.family_id).with_for_update()
+            )
+        ).first()
+        user = await session.get(User, claims.user_id)
+        if family is None or user is None or family.revoked_at is not None:
+            raise InvalidToken
+        if user.status != ACTIVE:
+            raise AccountDisabled
+        if family.current_token_id != claims.token_id:
+            family.revoked_at = utc_now()
+            session.add(family)
+            # Who it was is not known: the owner, or whoever took the token.
+            note(session, AuditAction.TOKEN_REUSED, Target("user", user.id, user.username))
+            return TokenReused()
+        family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
+        tokens = self._issue(family)
+        session.add(family)
+        return tokens
+
+    def _issue(self, family: TokenFamily) -> Tokens:
+        if not family.id:
+            family.id = new_id()
+        access, _ = self.issuer.issue(
+            "access", user_id=family.user_id, family_id=family.id, seconds=self._access_seconds
+        )
+        refresh, claims = self.issuer.issue(
+            "refresh", user_id=family.user_id, family_id=family.id, seconds=self._refresh_seconds
+        )
+        family.current_token_id = claims.token_id
+        return Tokens(access, refresh, self._access_seconds)
+
+    async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
+        """Who an access token belongs to, by the database's word at this moment.
+
+        Raises:
+            TokenExpired: it has ended.
+            InvalidToken: not issued here, logged out, or the account is gone.
+            AccountDisabled: the account is switched off.
+        """
+        claims = self.issuer.verify(access_token, "access")
+        asked = {"user_id": claims.user_id, "family_id": claims.family_id}
+        row = (await session.exec(_by_family(), params=asked)).first()
+        if row is None or row[2].revoked_at is not None:
+            raise InvalidToken
+        return replace(_principal(row[0], row[1]), family_id=claims.family_id)
+
+
+async def check_password(database: Database, *, login: str, password: str) -> User:
+    """The account that this password belongs to.
+
+    No session is open while the hash is made: that takes long, and SQLite has one writer.
+
+    Args:
+        database: holds the accounts.
+        login: user name or e-mail address.
+        password: as typed.
+
+    Raises:
+        InvalidCredentials: unknown user or wrong password, told apart by nothing.
+    """
+    async with database.reading() as session:
+        user = await find_user_by_login(session, login)
+    matches = await verify_password(password, user.password_hash if user else None)
+    if user is None or not matches:
+        raise InvalidCredentials
+    return user
+
+
+async def note_refused_sign_in(database: Database, error: AgentexError) -> None:
+    """Note that somebody whom an identity provider sent was not let in, and why."""
+    details: dict[str, JsonValue] = {"method": "oidc", "code": int(error.code)}
+    if isinstance(reason := error.details.get("reason"), str):
+        details["reason"] = reason
+    async with unit_of_work(database) as work:
+        note(work.session, AuditAction.LOGIN_FAILED, details=details)
+
+
+async def note_failed_login(database: Database, login: str) -> None:
+    """Note that a login failed; what was typed is kept only where it names an account.
+
+    A password typed into the wrong field must not stand in the log.
+    """
+    async with unit_of_work(database) as work:
+        user = await find_user_by_login(work.session, login)
+        target = Target("user", user.id, user.username) if user else None
+        note(work.session, AuditAction.LOGIN_FAILED, target)
+
+
+async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
+    """Who an API key belongs to, and whether this minute's use is noted already.
+
+    Raises:
+        InvalidToken: no such key.
+        TokenExpired: it has ended.
+        AccountDisabled: the account is switched off.
+    """
+    asked = {"key_hash": hash_api_key(api_key)}
+    row = (await session.exec(_by_api_key(), params=asked)).first()
+    if row is None:
+        raise InvalidToken
+    user, role, key = row
+    if _has_ended(key):
+        raise TokenExpired
+    noted = key.last_used_at is not None and key.last_used_at > utc_now() - _LAST_USED_PRECISION
+    return _keyed(_principal(user, role), key), noted
+
+
+async def principal_of_user(session: AsyncSession, user_id: str) -> Principal:
+    """Who an account is, for work on its behalf that nobody is logged in for.
+
+    Raises:
+        InvalidToken: there is no such account any more.
+        AccountDisabled: the account is switched off.
+    """
+    query = select(User, Role).join(Role, col(Role.id) == col(User.role_id))
+    row = (await session.exec(query.where(User.id == user_id))).first()
+    if row is None:
+        raise InvalidToken
+    return _principal(*row)
+
+
+# Built once: building them takes longer than asking them, and every request asks one.
+@cache
+def _by_family() -> Select[User, Role, TokenFamily]:
+    return _families().where(
+        User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id")
+    )
+
+
+@cache
+def _by_api_key() -> Select[User, Role, ApiKey]:
+    return _keys().where(ApiKey.key_hash == bindparam("key_hash"))
+
+
+def _families() -> Select[User, Role, TokenFamily]:
+    return (
+        select(User, Role, TokenFamily)
+        .join(Role, col(Role.id) == col(User.role_id))
+        .join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
+    )
+
+
+def _keys() -> Select[User, Role, ApiKey]:
+    return (
+        select(User, Role, ApiKey)
+        .join(Role, col(Role.id) == col(User.role_id))
+        .join(ApiKey, col(ApiKey.user_id) == col(User.id))
+    )
+
+
+def _principal(user: User, role: Role) -> Principal:
+    if user.status == UserStatus.DELETED:
+        raise InvalidToken
+    if user.status != ACTIVE:
+        raise AccountDisabled
+    return Principal(
+        user.id,
+        user.username,
+        role.name,
+        effective_permissions(user, role),
+        model_access=_only(user.model_access),
+        mcp_access=_only(user.mcp_access),
+    )
+
+
+def _has_ended(key: ApiKey) -> bool:
+    return key.expires_at is not None and key.expires_at <= utc_now()
+
+
+def _keyed(owner: Principal, key: ApiKey) -> Principal:
+    """The owner as far as the key's scopes go: what the owner loses, the key loses."""
+    if key.scopes is None:
+        return replace(owner, key_id=key.id)
+    allowed = owner.permissions.intersection(key.scopes)
+    return replace(owner, key_id=key.id, is_scoped=True, permissions=allowed)
+
+
+async def living_principals(
+    session: AsyncSession, *, family_ids: Sequence[str], key_ids: Sequence[str]
+) -> dict[str, Principal]:
+    """Those of these logins and API keys that still count, and whose they are, by their ids."""
+    living: dict[str, Principal] = {}
+    if family_ids:
+        here = (col(TokenFamily.id).in_(family_ids), col(TokenFamily.expires_at) > utc_now())
+        families = _families().where(*here)
+        for user, role, family in (await session.exec(families)).all():
+            if family.revoked_at is None and user.status == ACTIVE:
+                living[family.id] = _principal(user, role)
+    if key_ids:
+        for user, role, key in (
+            await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))
+        ).all():
+            if not _has_ended(key) and user.status == ACTIVE:
+                living[key.id] = _keyed(_principal(user, role), key)
+    return living
+
+
+def _only(ids: list[str] | None) -> frozenset[str] | None:
+    return None if ids is None else frozenset(ids)
+
+
+async def revoke_family(session: AsyncSession, family_id: str) -> None:
+    """End a login: its access and refresh tokens stop working at once."""
+    await session.exec(
+        update(TokenFamily)
+        .where(col(TokenFamily.id) == family_id, col(TokenFamily.revoked_at).is_(None))
+        .values(revoked_at=utc_now())
+    )
+
+
+async def change_password(
+    session: AsyncSession, user: User, *, password_hash: str, keep_family_id: str | None
+) -> None:
+    """Store a new password and end the user's other logins.
+
+    Args:
+        session: a writing session.
+        user: whose password.
+        password_hash: of a password that was checked against the rules.
+        keep_family_id: the login that goes on.
+    """
+    user.password_hash = password_hash
+    session.add(user)
+    await end_logins(session, user.id, keep_family_id=keep_family_id)
+
+
+async def end_logins(
+    session: AsyncSession, user_id: str, *, keep_family_id: str | None = None
+) -> None:
+    """End a user's logins, but for one that goes on: their tokens stop working at once."""
+    statement = (
+        update(TokenFamily)
+        .where(col(TokenFamily.user_id) == user_id, col(TokenFamily.revoked_at).is_(None))
+        .values(revoked_at=utc_now())
+    )
+    if keep_family_id is not None:
+        statement = statement.where(col(TokenFamily.id) != keep_family_id)
+    await session.exec(statement)
+
+
+async def touch_api_key(session: AsyncSession, api_key: str) -> None:
+    """Note that a key was used now, unless another request noted it a moment ago."""
+    now, noted = utc_now(), col(ApiKey.last_used_at)
+    await session.exec(
+        update(ApiKey)
+        .where(
+            col(ApiKey.key_hash) == hash_api_key(api_key),
+            or_(noted.is_(None), noted < now - _LAST_USED_PRECISION),
+        )
+        .values(last_used_at=now)
+    )

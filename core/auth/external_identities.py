@@ -1,0 +1,200 @@
+"""Whose account a person from a provider gets: linked by issuer and subject, never by name."""
+
+import re
+import secrets
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import delete
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import Actor, AuditAction, note
+from core.auth.authentication import ACTIVE, end_logins
+from core.auth.models import ApiKey, OidcIdentity, User
+from core.auth.permissions import DEFAULT_ROLE, Permission
+from core.auth.roles import effective_permissions
+from core.auth.user_admin import adopt_role, take_turn, target_of
+from core.auth.users import UserDraft, clean_email, create_user, find_user_by_email, get_role
+from core.errors import (
+    AccountDisabled,
+    EmailTaken,
+    InvalidRequest,
+    OidcEmailRefused,
+    OidcEmailTaken,
+    RegistrationDisabled,
+    UsernameTaken,
+)
+from core.oidc import Identity
+from core.settings import Settings
+from core.text.confusables import folded, mixes_alphabets, passes_for_id
+
+# What no hash ever is: nothing that anybody types is its password.
+NO_PASSWORD = ""
+_NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
+_LONGEST_NAME = 50
+_NUMBERED_NAMES = 9
+_WORTH_MORE_THAN_AN_ADDRESS = {
+    Permission.USERS_MANAGE,
+    Permission.SYSTEM_MANAGE,
+    Permission.MODELS_MANAGE,
+}
+
+CloseBackDoors = Callable[[AsyncSession, str], Awaitable[None]]
+"""Ends, for an account's id, what else its former holder could act or listen by."""
+
+
+@dataclass(frozen=True)
+class SignInPolicy:
+    """What the operator decided about people from the provider.
+
+    Args:
+        may_register: whether those who are new get an account.
+        link_by_email: whether a verified address opens the account that has it.
+        email_domains: of the addresses that may log in; empty for all.
+        roles: roles by group, the first that fits counts; None where roles are given here.
+    """
+
+    may_register: bool
+    link_by_email: bool = False
+    email_domains: tuple[str, ...] = ()
+    roles: Mapping[str, str] | None = None
+
+
+def policy_of(settings: Settings) -> SignInPolicy:
+    """The policy of the settings at this moment."""
+    own = settings.oidc_registration_enabled
+    return SignInPolicy(
+        may_register=settings.registration_enabled if own is None else own,
+        link_by_email=settings.oidc_link_by_email,
+        email_domains=settings.oidc_email_domains,
+        roles=settings.oidc_roles or None,
+    )
+
+
+async def account_of(
+    session: AsyncSession,
+    identity: Identity,
+    policy: SignInPolicy,
+    close_back_doors: CloseBackDoors,
+) -> User:
+    """The account of somebody whom the provider knows: theirs, or a new one.
+
+    Args:
+        session: a writing session.
+        identity: who they are, checked.
+        policy: what the operator decided.
+        close_back_doors: for an account that was somebody's without a proven address.
+
+    Raises:
+        AccountDisabled: theirs is switched off.
+        OidcEmailRefused: their address is of no domain that may log in, or they have none.
+        OidcEmailTaken: an account that is not theirs has their address.
+        RegistrationDisabled: they are new, and that is not allowed.
+        UnusableSetting: a role of the settings does not exist.
+    """
+    _require_domain(identity, policy)
+    query = select(OidcIdentity).where(
+        OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject
+    )
+    known = (await session.exec(query)).first()
+    user = await session.get(User, known.user_id) if known is not None else None
+    if user is None:
+        user = await _linked(session, identity, policy)
+        if user is not None:
+            await close_back_doors(session, user.id)
+    user = user or await _new(session, identity, policy)
+    if user.status != ACTIVE:
+        raise AccountDisabled
+    if policy.roles is not None:
+        groups = set(identity.groups)
+        fitting = (role for group, role in policy.roles.items() if group in groups)
+        await adopt_role(session, user, next(fitting, DEFAULT_ROLE))
+    return user
+
+
+def _require_domain(identity: Identity, policy: SignInPolicy) -> None:
+    if not policy.email_domains:
+        return
+    if not identity.email or not identity.email_verified:
+        raise OidcEmailRefused("not_verified")
+    if identity.email.rpartition("@")[2].lower() not in policy.email_domains:
+        raise OidcEmailRefused("domain")
+
+
+async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User | None:
+    """The account with the person's verified address, where the operator opens those.
+
+    Whoever had the account until now has never shown that the address is theirs: what they could
+    come in by ends, or an account made in advance under a foreign address would stay a back door.
+    Nobody's who manages people, models or the system: an address must not be worth that much.
+    """
+    if not (policy.link_by_email and identity.email_verified and identity.email):
+        return None
+    # Before the account's row: administrators take the two in this order too.
+    await take_turn(session)
+    query = select(User).where(User.email_key == folded(identity.email.strip()))
+    user = (await session.exec(query.with_for_update())).first()
+    if user is None or user.status != ACTIVE:
+        return None
+    others = select(OidcIdentity.id).where(OidcIdentity.user_id == user.id)
+    permissions = effective_permissions(user, await get_role(session, user.role_id))
+    if (await session.exec(others)).first() or permissions & _WORTH_MORE_THAN_AN_ADDRESS:
+        return None
+    user.password_hash = NO_PASSWORD
+    await end_logins(session, user.id)
+    keys = await session.exec(delete(ApiKey).where(col(ApiKey.user_id) == user.id))
+    return _link(session, user, identity, {"by_email": True, "keys_revoked": keys.rowcount})
+
+
+async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User:
+    # First, so that where nobody is let in nobody learns which addresses have accounts.
+    if not policy.may_register:
+        raise RegistrationDisabled
+    try:
+        email = clean_email(identity.email or "")
+    except InvalidRequest as error:
+        raise OidcEmailRefused("missing") from error
+    if await find_user_by_email(session, email) is not None:
+        raise OidcEmailTaken
+    for name in _names(identity.username or email.partition("@")[0]):
+        try:
+            draft = UserDraft(name, email, NO_PASSWORD)
+            user = await create_user(session, draft, role=DEFAULT_ROLE)
+        except UsernameTaken:
+            continue
+        except EmailTaken as error:
+            # Since we looked: by another first sign-in of the same person, as it may be.
+            raise OidcEmailTaken from error
+        details: dict[str, JsonValue] = {"role": DEFAULT_ROLE, "issuer": identity.issuer}
+        actor = Actor(user.id, user.username)
+        note(session, AuditAction.USER_CREATED, target_of(user), actor=actor, details=details)
+        return _link(session, user, identity)
+    raise UsernameTaken(field="username")
+
+
+def _link(
+    session: AsyncSession,
+    user: User,
+    identity: Identity,
+    ended: Mapping[str, JsonValue] | None = None,
+) -> User:
+    row = OidcIdentity(user_id=user.id, issuer=identity.issuer, subject=identity.subject)
+    session.add_all([user, row])
+    details: dict[str, JsonValue] = {"issuer": identity.issuer, **(ended or {})}
+    actor = Actor(user.id, user.username)
+    note(session, AuditAction.IDENTITY_LINKED, target_of(user), actor=actor, details=details)
+    return user
+
+
+def _names(wanted: str) -> Iterator[str]:
+    """User names for somebody who would like this one: itself, then with something behind it."""
+    plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
+    is_refused = mixes_alphabets(plain) or passes_for_id(plain)
+    is_usable = len(plain) > 1 and not is_refused
+    base = plain[:_LONGEST_NAME] if is_usable else "user"
+    yield base
+    yield from (f"{base}-{number}" for number in range(2, _NUMBERED_NAMES + 1))
+    yield f"{base}-{secrets.token_hex(6)}"

@@ -1,0 +1,86 @@
+"""Limits on wrong passwords that keep no right person out."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from core.errors import TooManyLogins, TooManyRequests
+from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
+from core.settings.http import AccessSettings
+from core.text.confusables import name_key
+
+_LOGIN_SECONDS = 300.0
+_REGISTRATION_SECONDS = 3600.0
+_SIGN_INS_PER_WRONG_LOGIN = 10
+"""A sign-in that was begun guesses nothing: an office behind one address begins many at once."""
+
+
+class LoginThrottle:
+    """Counts wrong passwords per account and address, and per address.
+
+    An account as such has no count: whoever knows a name could lock its owner out with it. A name
+    that nobody has is counted like any other, so that the refusal tells nothing.
+
+    Args:
+        limiter: counts.
+        settings: say how many.
+    """
+
+    def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
+        self._limiter = limiter
+        self._per_account = Limit(settings.wrong_logins, _LOGIN_SECONDS)
+        self._per_address = Limit(settings.address_wrong_logins, _LOGIN_SECONDS)
+        self._sign_ins = Limit(
+            settings.address_wrong_logins * _SIGN_INS_PER_WRONG_LOGIN, _LOGIN_SECONDS
+        )
+        self._registrations = Limit(settings.address_registrations, _REGISTRATION_SECONDS)
+
+    @asynccontextmanager
+    async def attempt(self, login: str, address: str) -> AsyncGenerator[None]:
+        """Check a password inside: an attempt that raises is counted as a wrong one.
+
+        It is counted before, so that many at once don't pass where one after the other would not.
+
+        Args:
+            login: user name or e-mail address, as typed.
+            address: where the attempt comes from.
+
+        Raises:
+            TooManyLogins: there were too many wrong ones; nothing is checked.
+        """
+        place = address_range(address)
+        account = name_key(login.strip())
+        charges = (
+            Charge(f"login:{place}:{account}", self._per_account),
+            Charge(f"logins:{place}", self._per_address),
+        )
+        await take_or_refuse(self._limiter, charges, TooManyLogins)
+        yield
+        await self._limiter.give_back(charges)
+
+    async def register(self, address: str) -> None:
+        """Count a registration: each makes a hash that takes long, and tells which names are taken.
+
+        Raises:
+            TooManyRequests: too many came from this address.
+        """
+        place = address_range(address)
+        charge = Charge(f"register:{place}", self._registrations)
+        await take_or_refuse(self._limiter, [charge], TooManyRequests)
+
+    async def begin_sign_in(self, address: str) -> None:
+        """Count a sign-in through a provider; one that ends well gives it back.
+
+        Each begun one is a row, and may ask the provider once. Coming back is not counted: it takes a
+        state and a code that nobody guesses, and somebody else's attempts must keep nobody from it.
+
+        Raises:
+            TooManyLogins: too many from this address were begun and did not end well.
+        """
+        await take_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
+
+    async def end_sign_in(self, address: str) -> None:
+        """Give back what a sign-in that ended well was counted for."""
+        await self._limiter.give_back([self._sign_in(address)])
+
+    def _sign_in(self, address: str) -> Charge:
+        return Charge(f"sign-in:{address_range(address)}", self._sign_ins)

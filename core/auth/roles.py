@@ -1,0 +1,161 @@
+"""Roles: sets of permissions with a name, four of them built in, and what an account gets by them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.models import Role, User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.errors import InvalidRequest, RoleBuiltIn, RoleInUse, RoleNameTaken, RoleNotFound
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{1,49}")
+_KNOWN = {permission.value: permission for permission in Permission}
+
+
+@dataclass(frozen=True)
+class RoleDraft:
+    """What may be said of a role; None leaves a field as it is.
+
+    Args:
+        name: its key: 2 to 50 small letters, digits, ``_`` or ``-``.
+        display_name: what people see.
+        permissions: names such as ``kb:write``.
+    """
+
+    name: str | None = None
+    display_name: str | None = None
+    permissions: Sequence[str] | None = None
+
+
+def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
+    """What an account may do: its role's permissions and its own grants, without its revokes."""
+    return _permissions(tuple(role.permissions), tuple(user.granted), tuple(user.revoked))
+
+
+@lru_cache(maxsize=256)
+def _permissions(
+    names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]
+) -> frozenset[Permission]:
+    """One set for all requests and open streams of those who have the same."""
+    # A later version may have stored what this one does not know.
+    return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
+
+
+def known_permissions(field: str, names: Iterable[str]) -> list[Permission]:
+    """Permissions by their names, each once, in the order in which they are declared.
+
+    Raises:
+        InvalidRequest: a name is none; ``field`` is where it stood.
+    """
+    wanted = set(names)
+    if unknown := sorted(wanted - _KNOWN.keys()):
+        raise InvalidRequest(field, f"No such permission: {unknown[0]}")
+    return [permission for permission in Permission if permission in wanted]
+
+
+async def list_roles(session: AsyncSession) -> Sequence[Role]:
+    """All roles, the built-in ones first."""
+    query = select(Role).order_by(col(Role.built_in).desc(), col(Role.name))
+    return (await session.exec(query)).all()
+
+
+async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) -> Role:
+    """Load a role by its id, held against changes until the transaction ends if wanted.
+
+    Raises:
+        RoleNotFound: there is none.
+    """
+    role = await session.get(Role, role_id, with_for_update=True if lock else None)
+    if role is None:
+        raise RoleNotFound
+    return role
+
+
+async def create_role(session: AsyncSession, principal: Principal, draft: RoleDraft) -> Role:
+    """Add a role.
+
+    Raises:
+        InvalidRequest: a value that can't be used.
+        PermissionDenied: it would allow what the caller may not do.
+        RoleNameTaken: another role has the name.
+    """
+    role = await _write(session, principal, Role(name="", display_name="", permissions=[]), draft)
+    _note(session, AuditAction.ROLE_CREATED, role)
+    return role
+
+
+async def change_role(
+    session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft
+) -> Role:
+    """Change a role; it counts for its bearers from their next request on.
+
+    Raises:
+        InvalidRequest: a value that can't be used.
+        PermissionDenied: it allows, or would allow, what the caller may not do.
+        RoleBuiltIn: it is one of the four that every installation has.
+        RoleNameTaken: another role has the name.
+        RoleNotFound: there is none.
+    """
+    role = await _own_role(session, principal, role_id)
+    await _write(session, principal, role, draft)
+    _note(session, AuditAction.ROLE_CHANGED, role)
+    return role
+
+
+async def delete_role(session: AsyncSession, principal: Principal, role_id: str) -> None:
+    """Delete a role that nobody has.
+
+    Raises:
+        PermissionDenied: it allows what the caller may not do.
+        RoleBuiltIn: it is one of the four that every installation has.
+        RoleInUse: an account has it.
+        RoleNotFound: there is none.
+    """
+    role = await _own_role(session, principal, role_id)
+    bearer = select(User.id).where(User.role_id == role.id).limit(1)
+    if (await session.exec(bearer)).first() is not None:
+        raise RoleInUse
+    await session.delete(role)
+    _note(session, AuditAction.ROLE_DELETED, role)
+
+
+async def _own_role(session: AsyncSession, principal: Principal, role_id: str) -> Role:
+    """A role that is not built in and allows nothing that the caller may not do."""
+    role = await find_role(session, role_id, lock=True)
+    if role.built_in:
+        raise RoleBuiltIn
+    principal.require_all(_permissions(tuple(role.permissions), (), ()))
+    return role
+
+
+async def _write(session: AsyncSession, principal: Principal, role: Role, draft: RoleDraft) -> Role:
+    if draft.permissions is not None:
+        permissions = known_permissions("permissions", draft.permissions)
+        principal.require_all(permissions)
+        role.permissions = [permission.value for permission in permissions]
+    if draft.name is not None and not _NAME.fullmatch(draft.name):
+        raise InvalidRequest("name", "Use 2 to 50 small letters, digits, _ or -")
+    if draft.name is not None and draft.name != role.name:
+        taken = select(Role.id).where(Role.name == draft.name)
+        if (await session.exec(taken)).first() is not None:
+            raise RoleNameTaken(field="name")
+        role.name = draft.name
+    role.display_name = draft.display_name or role.display_name or role.name
+    session.add(role)
+    await session.flush()
+    return role
+
+
+def _note(session: AsyncSession, action: AuditAction, role: Role) -> None:
+    note(
+        session,
+        action,
+        Target("role", role.id, role.name),
+        details={"permissions": [*role.permissions]},
+    )

@@ -1,0 +1,253 @@
+"""With whom objects are shared, and the one gate that asks it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import BindParameter, ColumnElement, delete, or_
+from sqlalchemy.orm import Mapped
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from core.auth.models import Role, Share, User, UserStatus
+from core.auth.principal import Access, Action, Principal, Shareable, access_to, check_access
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, NotFound
+from core.text.confusables import name_key
+
+ShareableT = TypeVar("ShareableT", bound=Shareable)
+
+MOST_SHARES = 200
+"""People and roles that one object can be shared with."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Whom an object is to be shared with: a person by id or user name, or a role by name.
+
+    Args:
+        access: ``Access.READ`` or ``Access.WRITE``.
+        user_id: of a person.
+        username: of a person.
+        role: name of a role.
+    """
+
+    access: Access
+    user_id: str | None = None
+    username: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Whom an object is shared with: a person or a role, since when and how far."""
+
+    access: Access
+    since: datetime
+    user: User | None
+    role: Role | None
+
+
+async def admit(
+    session: AsyncSession,
+    principal: Principal,
+    action: Action,
+    resource: ShareableT | None,
+    missing: type[NotFound],
+) -> ShareableT:
+    """Give an object back if the caller may do this with it.
+
+    Args:
+        session: to read from.
+        principal: who asks.
+        action: what for.
+        resource: the object, None when there is none.
+        missing: raised when there is none or the caller may not see it: the two look the same.
+
+    Raises:
+        NotFound: as said.
+        ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not decide about it.
+    """
+    if resource is None:
+        raise missing
+    access = access_to(principal, resource)
+    # Owners, and readers of what is open to all, cost no question.
+    if access is None or not access.allows(action):
+        access = (await accesses(session, principal, [resource]))[resource.id]
+    check_access(access, action, missing)
+    return resource
+
+
+async def accesses(
+    session: AsyncSession, principal: Principal, resources: Sequence[Shareable]
+) -> dict[str, Access | None]:
+    """How far objects of one kind are open to the caller, by id; None: not at all."""
+    shared: dict[str, Access] = {}
+    if resources:
+        query = select(Share.resource_id, Share.access).where(
+            Share.kind == resources[0].SHARE_KIND,
+            col(Share.resource_id).in_([resource.id for resource in resources]),
+            _is_mine(principal),
+        )
+        for resource_id, access in (await session.exec(query)).all():
+            if shared.get(resource_id) is not Access.WRITE:
+                shared[resource_id] = Access(access)
+    return {
+        resource.id: access_to(principal, resource, shared.get(resource.id))
+        for resource in resources
+    }
+
+
+def visible_to(
+    principal: Principal,
+    kind: str,
+    resource_id: Mapped[str],
+    owner_id: Mapped[str],
+    is_public: Mapped[bool],
+) -> ColumnElement[bool]:
+    """The rule of :func:`admit` for reading, as a condition of a query."""
+    mine = select(Share.resource_id).where(Share.kind == kind, _is_mine(principal))
+    return or_(owner_id == principal.user_id, is_public.is_(True), resource_id.in_(mine))
+
+
+def shared_with(
+    user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
+) -> SelectOfScalar[str]:
+    """The ids of what is shared with somebody, by name or by the role that they have at this moment.
+
+    Args:
+        user_id: the account.
+        kind: of object.
+        only_to_change: whether those that may only be read are left out.
+    """
+    role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
+    query = select(Share.resource_id).where(
+        col(Share.kind) == kind, or_(col(Share.user_id) == user_id, col(Share.role_id) == role)
+    )
+    return query.where(Share.access == Access.WRITE.value) if only_to_change else query
+
+
+def _is_mine(principal: Principal) -> ColumnElement[bool]:
+    role = select(Role.id).where(Role.name == principal.role).scalar_subquery()
+    return or_(col(Share.user_id) == principal.user_id, col(Share.role_id) == role)
+
+
+async def list_shares(session: AsyncSession, resource: Shareable) -> list[Shared]:
+    """Whom an object is shared with, those first who have had it longest."""
+    query = (
+        select(Share, User, Role)
+        .outerjoin(User, col(User.id) == col(Share.user_id))
+        .outerjoin(Role, col(Role.id) == col(Share.role_id))
+        .where(Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id)
+        .order_by(col(Share.created_at), col(Share.id))
+    )
+    return [
+        Shared(Access(share.access), share.created_at, user, role)
+        for share, user, role in (await session.exec(query)).all()
+    ]
+
+
+async def subjects_of(
+    session: AsyncSession, resource: Shareable
+) -> frozenset[tuple[str | None, str | None]]:
+    """The ids of the people and roles that an object is shared with, to tell that it changed."""
+    query = select(Share.user_id, Share.role_id).where(
+        Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
+    )
+    return frozenset((await session.exec(query)).all())
+
+
+async def replace_shares(
+    work: UnitOfWork, resource: Shareable, wanted: Sequence[Wanted], *, field: str = "shares"
+) -> None:
+    """Share an object with exactly these; whoever is not among them loses it at once.
+
+    Args:
+        work: the transaction, in which the object's row is locked.
+        resource: the object.
+        wanted: people and roles, each once.
+        field: how the request calls the list.
+
+    Raises:
+        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
+    """
+    if len(wanted) > MOST_SHARES:
+        raise InvalidRequest(field, f"Share with {MOST_SHARES} people and roles at most")
+    session = work.session
+    shares = select(Share).where(
+        Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
+    )
+    present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
+    kept: set[tuple[str | None, str | None]] = set()
+    for number, one in enumerate(wanted):
+        subject = await _subject(session, one, field=f"{field}.{number}")
+        if subject[0] == resource.owner_id:
+            raise InvalidRequest(f"{field}.{number}", "It is the owner's already")
+        if subject in kept:
+            raise InvalidRequest(f"{field}.{number}", "Name each person and each role once")
+        kept.add(subject)
+        row = present.get(subject) or Share(
+            kind=resource.SHARE_KIND,
+            resource_id=resource.id,
+            user_id=subject[0],
+            role_id=subject[1],
+            access=one.access.value,
+        )
+        row.access = one.access.value
+        session.add(row)
+    for subject, row in present.items():
+        if subject not in kept:
+            await session.delete(row)
+    await session.flush()
+
+
+async def forget_shares(
+    work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]
+) -> None:
+    """Share objects with nobody, because they are taken away; named by ids, or by a query."""
+    await work.session.exec(
+        delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
+    )
+
+
+async def forget_subject(
+    work: UnitOfWork,
+    user_id: str,
+    *,
+    kind: str | None = None,
+    resource_ids: Collection[str] | SelectOfScalar[str] = (),
+) -> None:
+    """Share nothing with somebody any more, or none of these objects of one kind."""
+    statement = delete(Share).where(col(Share.user_id) == user_id)
+    if kind is not None:
+        statement = statement.where(
+            col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids)
+        )
+    await work.session.exec(statement)
+
+
+async def _subject(
+    session: AsyncSession, wanted: Wanted, *, field: str
+) -> tuple[str | None, str | None]:
+    """The ids of a person and of a role, one of them None.
+
+    Raises:
+        InvalidRequest: there is nobody of this id or name.
+    """
+    if wanted.role is not None:
+        role = (await session.exec(select(Role.id).where(Role.name == wanted.role))).first()
+        if role is None:
+            raise InvalidRequest(f"{field}.role", "There is no role of this name")
+        return None, role
+    by_id = col(User.id) == wanted.user_id
+    by_name = col(User.username_key) == name_key(wanted.username or "")
+    there = select(User.id).where(
+        by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value
+    )
+    user = (await session.exec(there)).first()
+    if user is None:
+        raise InvalidRequest(field, "There is no user of this name or id")
+    return user, None

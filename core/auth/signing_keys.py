@@ -1,0 +1,120 @@
+"""The key pairs that sign tokens, kept in the database so that every process has the same."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, or_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.models import StoredSigningKey, TokenFamily
+from core.db.types import utc_now
+from core.security.jwt import SigningKey, TokenIssuer, generate_signing_key
+from core.security.vault import Vault
+
+PURPOSE = "signing-keys"
+# Until every process and every reader of the key set knows a new key, nothing is signed with it.
+_SETTLING = timedelta(minutes=1)
+
+
+async def ensure_signing_key(session: AsyncSession, vault: Vault) -> None:
+    """Make the first key pair if there is none."""
+    if (await session.exec(select(StoredSigningKey.id))).first() is None:
+        _add_key(session, vault)
+
+
+async def rotate_signing_key(
+    session: AsyncSession, vault: Vault, *, token_seconds: int, end_logins: bool = False
+) -> str:
+    """Sign with a new key pair from now on; running processes follow within a minute.
+
+    Args:
+        session: a writing session.
+        vault: seals the private half.
+        token_seconds: the longest life of a token, those of the old keys stay valid for so long.
+        end_logins: the old keys are worth nothing any more, because somebody else may have one:
+            every login ends at once, with its streams.
+
+    Returns:
+        The id of the new key.
+    """
+    now = utc_now()
+    old = delete(StoredSigningKey)
+    if not end_logins:
+        old = old.where(col(StoredSigningKey.retired_at) < now)
+        until = now + 2 * _SETTLING + timedelta(seconds=token_seconds)
+        await session.exec(
+            update(StoredSigningKey)
+            .where(col(StoredSigningKey.retired_at).is_(None))
+            .values(retired_at=until)
+        )
+    else:
+        # What was signed ends when each process has looked again; the logins end with this.
+        living = update(TokenFamily).where(col(TokenFamily.revoked_at).is_(None))
+        await session.exec(living.values(revoked_at=now))
+    await session.exec(old)
+    key_id = _add_key(session, vault)
+    target, details = Target("signing_key", key_id), {"logins_ended": end_logins}
+    note(session, AuditAction.SIGNING_KEY_ROTATED, target, details=details)
+    return key_id
+
+
+def _add_key(session: AsyncSession, vault: Vault) -> str:
+    key = generate_signing_key()
+    session.add(
+        StoredSigningKey(
+            id=key.key_id,
+            sealed_private_pem=vault.encrypt(key.private_pem),
+            public_pem=key.public_pem,
+        )
+    )
+    return key.key_id
+
+
+class SigningKeys:
+    """The stored keys as one process knows them.
+
+    Args:
+        vault: opens the private halves.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._known: tuple[str, ...] = ()
+        self._issuer: TokenIssuer | None = None
+
+    async def issuer(self, session: AsyncSession) -> TokenIssuer:
+        """The issuer with all keys that count at this moment; the same one until they change.
+
+        Raises:
+            SecretKeyMismatchError: the keys were stored under another secret key.
+        """
+        now = utc_now()
+        query = (
+            select(StoredSigningKey)
+            .where(
+                or_(
+                    col(StoredSigningKey.retired_at).is_(None),
+                    col(StoredSigningKey.retired_at) > now,
+                )
+            )
+            .order_by(col(StoredSigningKey.created_at).desc())
+        )
+        rows = (await session.exec(query)).all()
+        signing = _signing(rows, now)
+        known = (signing.id, *(row.id for row in rows))
+        if self._issuer is None or known != self._known:
+            keys = {row.id: self._open(row) for row in rows}
+            self._issuer = TokenIssuer(keys[signing.id], list(keys.values()))
+            self._known = known
+        return self._issuer
+
+    def _open(self, row: StoredSigningKey) -> SigningKey:
+        return SigningKey(row.id, self._vault.decrypt(row.sealed_private_pem), row.public_pem)
+
+
+def _signing(rows: Sequence[StoredSigningKey], now: datetime) -> StoredSigningKey:
+    """The newest that everybody knows; the oldest where all are new."""
+    settled = (row for row in rows if row.created_at <= now - _SETTLING)
+    return next(settled, rows[-1])

@@ -1,0 +1,384 @@
+"""Other people's accounts, as administrators see to them (seed 002, section 4)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import delete, func, or_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.api_keys import end_api_key, held_api_key
+from core.auth.authentication import ACTIVE, change_password, end_logins
+from core.auth.models import (
+    ApiKey,
+    OidcIdentity,
+    OidcTicket,
+    Role,
+    Share,
+    TokenFamily,
+    User,
+    UserStatus,
+)
+from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
+from core.auth.principal import Principal
+from core.auth.roles import effective_permissions, find_role, known_permissions
+from core.auth.users import UserDraft, create_user, get_role, get_role_by_name
+from core.db.pagination import Page, paged
+from core.errors import (
+    AccountDisabled,
+    InvalidRequest,
+    LastAdministrator,
+    RoleNotFound,
+    UnusableSetting,
+    UserNotFound,
+)
+from core.logging import get_logger
+from core.text.confusables import folded, name_key
+
+log = get_logger(__name__)
+
+SORT_FIELDS = ("created_at", "username", "email", "last_login_at")
+
+
+@dataclass(frozen=True)
+class UserFilter:
+    """Which accounts a list shows; None shows all.
+
+    Args:
+        search: part of the user name or the e-mail address, in any case.
+        role_id: of the role that they have.
+        status: ``active`` or ``disabled``.
+    """
+
+    search: str | None = None
+    role_id: str | None = None
+    status: UserStatus | None = None
+
+
+@dataclass(frozen=True)
+class UserListing:
+    """One page of accounts with their roles, and how many there are in all."""
+
+    items: Sequence[tuple[User, Role]]
+    total: int
+
+
+@dataclass(frozen=True)
+class Only:
+    """The only ids that an account may use; None lifts that limit."""
+
+    ids: Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class UserChange:
+    """What becomes of an account; None leaves a field as it is."""
+
+    role_id: str | None = None
+    status: UserStatus | None = None
+    grants: Sequence[str] | None = None
+    revokes: Sequence[str] | None = None
+    model_access: Only | None = None
+    mcp_access: Only | None = None
+
+
+async def list_users(session: AsyncSession, wanted: UserFilter, page: Page) -> UserListing:
+    """One page of the accounts."""
+    conditions = [col(User.status) != UserStatus.DELETED.value]
+    if wanted.search:
+        part = wanted.search.strip()
+        conditions.append(
+            or_(
+                col(User.username_key).contains(name_key(part), autoescape=True),
+                col(User.email_key).contains(folded(part), autoescape=True),
+            )
+        )
+    if wanted.role_id is not None:
+        conditions.append(col(User.role_id) == wanted.role_id)
+    if wanted.status is not None:
+        conditions.append(col(User.status) == wanted.status.value)
+    query = paged(
+        select(User).where(*conditions),
+        page,
+        columns={
+            "created_at": col(User.created_at),
+            "username": col(User.username_key),
+            "email": col(User.email_key),
+            "last_login_at": col(User.last_login_at),
+        },
+        tie=col(User.id),
+    )
+    rows = (await session.exec(query)).all()
+    total = (await session.exec(select(func.count()).select_from(User).where(*conditions))).one()
+    roles = await _roles(session)
+    return UserListing([(row, roles[row.role_id]) for row in rows], total)
+
+
+async def _roles(session: AsyncSession) -> Mapping[str, Role]:
+    return {role.id: role for role in (await session.exec(select(Role))).all()}
+
+
+async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]:
+    """An account and its role.
+
+    Raises:
+        UserNotFound: there is none, or not any more.
+    """
+    user = await session.get(User, user_id)
+    if user is None or user.status == UserStatus.DELETED:
+        raise UserNotFound
+    return user, await get_role(session, user.role_id)
+
+
+async def add_user(
+    session: AsyncSession, principal: Principal, draft: UserDraft, *, role_id: str | None
+) -> tuple[User, Role]:
+    """Make an account for somebody.
+
+    Args:
+        session: a writing session.
+        principal: who makes it.
+        draft: checked, with its password hashed.
+        role_id: None gives the role of those who register.
+
+    Raises:
+        EmailTaken, UsernameTaken: another account has the address or the name.
+        InvalidRequest: there is no such role.
+        PermissionDenied: the role allows what the caller may not do.
+    """
+    wanted = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
+    role = await _assignable(session, wanted)
+    user = await create_user(session, draft, role=role.name)
+    principal.require_all(effective_permissions(user, role))
+    note(session, AuditAction.USER_CREATED, target_of(user), details={"role": role.name})
+    return user, role
+
+
+async def change_user(
+    session: AsyncSession, principal: Principal, user_id: str, change: UserChange
+) -> tuple[User, Role]:
+    """Change an account; it counts from the next request of its bearer on.
+
+    Whoever is switched off has no login left, and is told so with every key; runs and streams
+    that are under way end within seconds.
+
+    Raises:
+        InvalidRequest: there is no such role or permission.
+        LastAdministrator: nobody could administer accounts any more.
+        PermissionDenied: the account may do, or would, what the caller may not.
+        UserNotFound: there is none.
+    """
+    user, role = await held_account(session, principal, user_id)
+    was_administrator, before = _administers(user, role), _rights(user, role)
+    role = await _apply(session, user, role, change)
+    principal.require_all(effective_permissions(user, role))
+    if was_administrator and not _administers(user, role):
+        await _require_administrator_besides(session, user)
+    if user.status == UserStatus.DISABLED:
+        await end_logins(session, user.id)
+    session.add(user)
+    after = _rights(user, role)
+    changed: dict[str, JsonValue] = {
+        name: {"before": before[name], "after": after[name]}
+        for name in before
+        if before[name] != after[name]
+    }
+    if changed:
+        note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+    return user, role
+
+
+async def _apply(session: AsyncSession, user: User, role: Role, change: UserChange) -> Role:
+    """Change the row; the role that it has then."""
+    if change.role_id is not None:
+        role = await _assignable(session, change.role_id)
+        user.role_id = role.id
+    if change.grants is not None:
+        field = "custom_permissions.grants"
+        user.granted = [item.value for item in known_permissions(field, change.grants)]
+    if change.revokes is not None:
+        field = "custom_permissions.revokes"
+        user.revoked = [item.value for item in known_permissions(field, change.revokes)]
+    if change.model_access is not None:
+        user.model_access = _listed(change.model_access)
+    if change.mcp_access is not None:
+        user.mcp_access = _listed(change.mcp_access)
+    if change.status is not None:
+        user.status = change.status.value
+    return role
+
+
+def _rights(user: User, role: Role) -> dict[str, JsonValue]:
+    """What the audit log says of an account's rights."""
+    return {
+        "role": role.name,
+        "status": user.status,
+        "grants": [*user.granted],
+        "revokes": [*user.revoked],
+        "model_access": None if user.model_access is None else [*user.model_access],
+        "mcp_access": None if user.mcp_access is None else [*user.mcp_access],
+    }
+
+
+def target_of(user: User) -> Target:
+    """An account as the audit log names it."""
+    return Target("user", user.id, user.username)
+
+
+async def reset_password(
+    session: AsyncSession,
+    principal: Principal,
+    user_id: str,
+    *,
+    password_hash: str,
+    revoke_api_keys: bool,
+) -> None:
+    """Give an account another password and end all its logins.
+
+    Args:
+        session: a writing session.
+        principal: who does it.
+        user_id: whose account.
+        password_hash: of a password that was checked against the rules.
+        revoke_api_keys: whether its keys, which work without the password, end too.
+
+    Raises:
+        PermissionDenied: the account may do what the caller may not.
+        UserNotFound: there is none.
+    """
+    user, _ = await held_account(session, principal, user_id)
+    await change_password(session, user, password_hash=password_hash, keep_family_id=None)
+    if revoke_api_keys:
+        await session.exec(delete(ApiKey).where(col(ApiKey.user_id) == user.id))
+    details: dict[str, JsonValue] = {"reset": True, "keys_revoked": revoke_api_keys}
+    note(session, AuditAction.PASSWORD_CHANGED, target_of(user), details=details)
+
+
+async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
+    """Give an account the role that its identity provider's word stands for.
+
+    The last administrator stays one: a change at the provider must not leave nobody.
+
+    Raises:
+        AccountDisabled: it was switched off or deleted meanwhile.
+        UnusableSetting: there is no such role.
+    """
+    role = (await session.exec(select(Role).where(Role.name == name))).first()
+    if role is None:
+        raise UnusableSetting(setting="AGENTEX_OIDC_ROLES", error=f"there is no role {name}")
+    if role.id == user.role_id:
+        return
+    await take_turn(session)
+    await session.refresh(user, ["role_id", "status"])
+    if user.status != ACTIVE:
+        # Since it was looked at: what has no person any more gets no role.
+        raise AccountDisabled
+    before = await get_role(session, user.role_id)
+    try:
+        if _administers(user, before) and role.name != ADMIN_ROLE:
+            await _require_administrator_besides(session, user)
+    except LastAdministrator:
+        log.warning("oidc.last_administrator_kept", user_id=user.id)
+        return
+    user.role_id = role.id
+    session.add(user)
+    changed: dict[str, JsonValue] = {"role": {"before": before.name, "after": role.name}}
+    note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+
+
+async def revoke_key(
+    session: AsyncSession, principal: Principal, user_id: str, key_id: str
+) -> None:
+    """Delete an API key of somebody whom the caller may rule over, and those made with it.
+
+    Raises:
+        ApiKeyNotFound: the account has no such key.
+        PermissionDenied: the account may do what the caller may not.
+        UserNotFound: there is none.
+    """
+    user, _ = await held_account(session, principal, user_id)
+    await end_api_key(session, await held_api_key(session, user.id, key_id), owner=user)
+
+
+async def held_account(
+    session: AsyncSession, principal: Principal, user_id: str
+) -> tuple[User, Role]:
+    """An account that the caller may rule over, as it is, until the transaction ends.
+
+    Raises:
+        PermissionDenied: it may do what the caller may not.
+        UserNotFound: there is none.
+    """
+    await take_turn(session)
+    user, role = await find_account(session, user_id)
+    principal.require_all(effective_permissions(user, role))
+    return user, role
+
+
+async def take_turn(session: AsyncSession) -> None:
+    """Wait for who else changes what accounts may, until the end of this transaction.
+
+    Two administrators who demote each other at once would both see the other one left.
+    """
+    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
+    await session.exec(turn)
+
+
+async def retire(session: AsyncSession, user: User, role: Role) -> None:
+    """Make an account a row without a person, which no list shows and nobody logs in as.
+
+    Args:
+        session: a writing session.
+        user: from :func:`held_account`.
+        role: the account's.
+
+    Raises:
+        LastAdministrator: nobody could administer accounts any more.
+    """
+    if _administers(user, role):
+        await _require_administrator_besides(session, user)
+    # Nobody can take it before: user names have no such sign.
+    name = f"deleted:{user.id}"
+    user.status = UserStatus.DELETED.value
+    user.username = user.username_key = name
+    user.email = user.email_key = f"{name}@invalid"
+    user.password_hash, user.avatar_url, user.time_zone = "", None, None
+    user.granted, user.revoked, user.model_access, user.mcp_access = [], [], None, None
+    user.use_memories = user.remember_after_runs = False
+    user.role_id = (await get_role_by_name(session, DEFAULT_ROLE)).id
+    session.add(user)
+    for table in (ApiKey, OidcIdentity, OidcTicket, Share, TokenFamily):
+        await session.exec(delete(table).where(col(table.user_id) == user.id))
+
+
+async def _require_administrator_besides(session: AsyncSession, user: User) -> None:
+    """Pass if somebody else is an administrator; behind :func:`held_account` that stays so.
+
+    Raises:
+        LastAdministrator: nobody else is.
+    """
+    query = (
+        select(User, Role)
+        .join(Role, col(Role.id) == col(User.role_id))
+        .where(Role.name == ADMIN_ROLE, User.id != user.id)
+    )
+    if not any(_administers(*row) for row in (await session.exec(query)).all()):
+        raise LastAdministrator
+
+
+def _administers(user: User, role: Role) -> bool:
+    is_able = Permission.USERS_MANAGE in effective_permissions(user, role)
+    return user.status == UserStatus.ACTIVE and role.name == ADMIN_ROLE and is_able
+
+
+async def _assignable(session: AsyncSession, role_id: str) -> Role:
+    try:
+        return await find_role(session, role_id)
+    except RoleNotFound:
+        raise InvalidRequest("role_id", "No such role") from None
+
+
+def _listed(only: Only) -> list[str] | None:
+    return None if only.ids is None else list(dict.fromkeys(only.ids))

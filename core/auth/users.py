@@ -1,0 +1,244 @@
+"""Accounts: creating them, reading them, changing one's own."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from sqlalchemy import or_
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import Role, User
+from core.auth.permissions import BUILT_IN_ROLES
+from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
+from core.security.passwords import check_strength, hash_password
+from core.text.confusables import folded, mixes_alphabets, name_key, passes_for_id
+from core.time_zones import find_zone
+
+_USERNAME = re.compile(r"[\w.@+-]{2,64}")
+_EMAIL = re.compile(r"[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f.]+(?:\.[^@\s\x00-\x1f.]+)+")
+_EMAIL_LENGTH = 254
+
+
+def clean_username(username: str) -> str:
+    """A user name in its stored form.
+
+    Raises:
+        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, of alphabets that look alike,
+            or of the form of an id.
+    """
+    name = unicodedata.normalize("NFKC", username).strip()
+    if not _USERNAME.fullmatch(name):
+        raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
+    if mixes_alphabets(name):
+        raise InvalidRequest("username", "Use the letters of one alphabet")
+    if passes_for_id(name):
+        raise InvalidRequest("username", "Use a name that does not look like an id")
+    return name
+
+
+def clean_email(email: str) -> str:
+    """An e-mail address in its stored form.
+
+    Raises:
+        InvalidRequest: it does not look like an address.
+    """
+    address = email.strip()
+    # Folding can make it longer.
+    if max(len(address), len(folded(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
+        raise InvalidRequest("email", "Invalid email format")
+    return address
+
+
+@dataclass(frozen=True)
+class UserDraft:
+    """An account to be, checked and with its password hashed."""
+
+    username: str
+    email: str
+    password_hash: str
+
+
+async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
+    """Check what an account needs; the hash takes long, so no transaction should be open.
+
+    Raises:
+        InvalidRequest: name or address can't be used.
+        WeakPassword: the password breaks a rule.
+    """
+    name, address = clean_username(username), clean_email(email)
+    _require_own_address(name, address)
+    check_strength(password, username=name)
+    return UserDraft(name, address, await hash_password(password))
+
+
+async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> User:
+    """Add an account.
+
+    Raises:
+        UsernameTaken: another account has the name.
+        EmailTaken: another account has the address.
+    """
+    await _require_free(session, username=draft.username, email=draft.email)
+    user = User(
+        username=draft.username,
+        username_key=name_key(draft.username),
+        email=draft.email,
+        email_key=folded(draft.email),
+        password_hash=draft.password_hash,
+        role_id=(await get_role_by_name(session, role)).id,
+    )
+    try:
+        async with session.begin_nested():
+            session.add(user)
+    except IntegrityError:
+        # Somebody took it between our look and this moment: that is told like any other time.
+        await _require_free(session, username=draft.username, email=draft.email)
+        raise
+    return user
+
+
+async def _require_free(
+    session: AsyncSession, *, username: str | None = None, email: str | None = None
+) -> None:
+    """Refuse what another account logs in by: a name may be, or look like, an address."""
+    if username is not None:
+        key = name_key(username)
+        is_taken = or_(
+            col(User.username_key) == key, col(User.email_key).in_({folded(username), key})
+        )
+        if (await session.exec(select(User.id).where(is_taken))).first() is not None:
+            raise UsernameTaken(field="username")
+    if email is not None and await find_user_by_email(session, email) is not None:
+        raise EmailTaken(field="email")
+
+
+def _require_own_address(username: str, email: str) -> None:
+    """Refuse a name that looks like an address and is not one's own.
+
+    Whoever has another's address for a name could be taken for them where people are named.
+    """
+    if "@" in username and folded(username) != folded(email):
+        raise InvalidRequest("username", "A name with @ has to be your own e-mail address")
+
+
+async def get_user(session: AsyncSession, user_id: str) -> User:
+    """Load an account.
+
+    Raises:
+        UserNotFound: there is none.
+    """
+    user = await session.get(User, user_id)
+    if user is None:
+        raise UserNotFound
+    return user
+
+
+async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
+    """The account of this user name or e-mail address, if there is one.
+
+    An address is its owner's, whoever has a name that reads like it.
+    """
+    by_address = await find_user_by_email(session, login) if "@" in login else None
+    if by_address is not None:
+        return by_address
+    named = select(User).where(User.username_key == name_key(login.strip()))
+    return (await session.exec(named)).first()
+
+
+async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
+    """The account of this e-mail address, if there is one."""
+    wanted = select(User).where(User.email_key == folded(email.strip()))
+    return (await session.exec(wanted)).first()
+
+
+async def update_profile(
+    session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None
+) -> User:
+    """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is.
+
+    Raises:
+        InvalidRequest: a value can't be used.
+        UsernameTaken: another account has the name.
+    """
+    if username is not None and clean_username(username) != user.username:
+        name = clean_username(username)
+        _require_own_address(name, user.email)
+        if name_key(name) != user.username_key and folded(name) != user.email_key:
+            await _require_free(session, username=name)
+        user.username, user.username_key = name, name_key(name)
+    if avatar_url is not None:
+        if avatar_url and not avatar_url.startswith(("https://", "http://")):
+            raise InvalidRequest("avatar_url", "Use an http or https address")
+        user.avatar_url = avatar_url or None
+    session.add(user)
+    return user
+
+
+def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
+    """Set the time zone that is meant where nobody says another one; empty unsets it.
+
+    Raises:
+        InvalidRequest: no IANA name.
+    """
+    if name and find_zone(name) is None:
+        raise InvalidRequest(
+            "settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin"
+        )
+    user.time_zone = name or None
+    session.add(user)
+    return user
+
+
+@dataclass(frozen=True)
+class MemoryChoices:
+    """What an account allows to be done with long-term memory.
+
+    Args:
+        use: runs are given its memories, and may add to them when asked to.
+        remember_after_runs: finished runs are looked through for what to remember.
+    """
+
+    use: bool
+    remember_after_runs: bool
+
+
+async def memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
+    """An account's choices; nothing is allowed where there is no account."""
+    query = select(User.use_memories, User.remember_after_runs).where(User.id == user_id)
+    found = (await session.exec(query)).first()
+    return MemoryChoices(*found) if found is not None else MemoryChoices(False, False)
+
+
+def choose_memory(
+    session: AsyncSession, user: User, *, use: bool | None, remember_after_runs: bool | None
+) -> None:
+    """Change one's own choices; None leaves one as it is."""
+    if use is not None:
+        user.use_memories = use
+    if remember_after_runs is not None:
+        user.remember_after_runs = remember_after_runs
+    session.add(user)
+
+
+async def get_role(session: AsyncSession, role_id: str) -> Role:
+    """Load a role that an account refers to."""
+    return (await session.exec(select(Role).where(Role.id == role_id))).one()
+
+
+async def get_role_by_name(session: AsyncSession, name: str) -> Role:
+    """Load a role by its name."""
+    return (await session.exec(select(Role).where(Role.name == name))).one()
+
+
+async def ensure_roles(session: AsyncSession) -> None:
+    """Write the built-in roles, or bring their permissions up to date."""
+    stored = {role.name: role for role in (await session.exec(select(Role))).all()}
+    for built_in in BUILT_IN_ROLES:
+        role = stored.get(built_in.name) or Role(
+            name=built_in.name, display_name=built_in.display_name, permissions=[], built_in=True
+        )
+        role.permissions = [permission.value for permission in built_in.permissions]
+        session.add(role)
+    await session.flush()

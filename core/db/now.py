@@ -1,0 +1,38 @@
+"""The clock that leases are measured by."""
+
+from datetime import datetime
+
+from sqlalchemy import text
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.types import utc_now
+
+_OLDEST_WRITER = text(
+    "SELECT coalesce(min(xact_start), clock_timestamp()) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND backend_xid IS NOT NULL"
+)
+
+
+async def database_now(session: AsyncSession) -> datetime:
+    """The moment by the database's clock, which all processes share.
+
+    Workers on several machines need no clocks that agree. SQLite is a file on one machine: its
+    clock is that of this process.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return utc_now()
+    connection = await session.connection()
+    return (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+
+
+async def settled_until(session: AsyncSession) -> datetime:
+    """A moment: what was dated before it by the database's clock is visible to what reads next.
+
+    It is the beginning of the oldest transaction that has written and is not committed; now, where
+    there is none. In SQLite writers follow one another, so that nothing they date is older than
+    what can be read already.
+    """
+    connection = await session.connection()
+    if connection.dialect.name == "sqlite":
+        return utc_now()
+    return (await connection.execute(_OLDEST_WRITER)).scalar_one()

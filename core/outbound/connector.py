@@ -1,0 +1,119 @@
+"""What guarded transports of all HTTP libraries share: trying the addresses one after another."""
+
+import asyncio
+import ssl
+from collections.abc import Iterable
+from typing import Any, Generic, Protocol, TypeVar
+
+from core.outbound.guard import NameNotResolved, OutgoingGuard
+
+KEPT_SECONDS = 60.0
+"""How long an idle connection is kept: a new one costs DNS, TCP and TLS."""
+StreamT_co = TypeVar("StreamT_co", covariant=True)
+SocketOption = (
+    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+)
+
+
+class Connector(Protocol[StreamT_co]):
+    """The part of an HTTP library that connects."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> StreamT_co:
+        """A connection to one address."""
+        ...
+
+
+class PoolLimits(Protocol):
+    """How many connections a client keeps, as ``httpx.Limits`` says it."""
+
+    max_connections: int | None
+    max_keepalive_connections: int | None
+    keepalive_expiry: float | None
+
+
+def guarded_pool(
+    guard: OutgoingGuard,
+    library: Any,  # noqa: ANN401 (modules have no protocols)
+    ssl_context: ssl.SSLContext,
+    limits: PoolLimits,
+) -> Any:  # noqa: ANN401
+    """A pool of connections to those addresses only that the guard lets through.
+
+    Args:
+        guard: judges.
+        library: ``httpcore`` or ``httpcore2``, which have the same names.
+        ssl_context: for HTTPS.
+        limits: of the pool.
+
+    Returns:
+        The library's ``AsyncConnectionPool``.
+    """
+    failures = (library.ConnectError, library.ConnectTimeout)
+    return library.AsyncConnectionPool(
+        ssl_context=ssl_context,
+        max_connections=limits.max_connections,
+        max_keepalive_connections=limits.max_keepalive_connections,
+        keepalive_expiry=limits.keepalive_expiry,
+        network_backend=GuardedConnector(guard, library.AnyIOBackend(), failures),
+    )
+
+
+class GuardedConnector(Generic[StreamT_co]):
+    """Connects to those addresses only that the guard lets through.
+
+    Args:
+        guard: says which addresses there are.
+        inner: the library's own.
+        failures: the library's errors for no connection and for none in time.
+    """
+
+    def __init__(
+        self,
+        guard: OutgoingGuard,
+        inner: Connector[StreamT_co],
+        failures: tuple[type[Exception], type[Exception]],
+    ) -> None:
+        self._guard = guard
+        self._inner = inner
+        self._failures = failures
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> StreamT_co:
+        """A connection to the first address that takes one; all tries together have the time.
+
+        Raises:
+            UrlNotAllowed: the guard refuses.
+            Exception: the first of the failures where the name has no address, else the last try's.
+        """
+        try:
+            addresses = await self._guard.resolve(host, port)
+        except NameNotResolved as error:
+            raise self._failures[0]("the name has no address") from error
+        each = None if timeout is None else timeout / len(addresses)
+        for address in addresses[:-1]:
+            try:
+                return await self._inner.connect_tcp(
+                    address, port, each, local_address, socket_options
+                )
+            except self._failures:
+                continue
+        return await self._inner.connect_tcp(
+            addresses[-1], port, each, local_address, socket_options
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, as the library does between two tries."""
+        await asyncio.sleep(seconds)

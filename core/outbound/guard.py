@@ -1,0 +1,148 @@
+"""The guard of outgoing connections: where they may go, decided on the resolved address.
+
+It answers server-side request forgery (OWASP API7:2023): whoever names an address for Agentex to
+call must not reach what only Agentex's machine can reach.
+"""
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+
+import httpx
+
+from core.errors import UrlNotAllowed
+from core.outbound.addresses import is_private, is_public
+from core.types.network import Address, HostPort, address_key, read_host_port, spelled_address
+
+LONGEST_URL = 2048
+_RESOLVE_SECONDS = 10
+_RESOLVED_AT_ONCE = 32
+_MOST_ADDRESSES = 4
+_DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+_FIRST_UNPRIVILEGED = 1024
+# What resolvers read as a number is an address, in whatever notation (WHATWG URL, section 3.5).
+_NUMERIC_LABEL = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
+
+
+class NameNotResolved(OSError):
+    """The name has no address now."""
+
+
+class OutgoingGuard:
+    """Decides which addresses may be connected to.
+
+    Public unicast addresses may, on ports 80, 443 and from 1024 on: the privileged others are
+    those of mail, shells and the like, which no service that is called over HTTP has. Addresses
+    of private networks may only where the operator listed the exact ``host:port``.
+
+    Args:
+        private_targets: ``host:port`` entries, by name or by address (``[::1]:3001``).
+    """
+
+    def __init__(self, private_targets: Iterable[str] = ()) -> None:
+        self._listed = frozenset(read_host_port(text).key for text in private_targets)
+
+    async def check(self, url: str, *, schemes: Iterable[str] = ("http", "https")) -> None:
+        """Refuse a URL that will never be connected to, when it is stored.
+
+        A name that has no address now passes: each connection is judged again when it is made.
+
+        Args:
+            url: as it was given.
+            schemes: those that are spoken.
+
+        Raises:
+            UrlNotAllowed: the details say why.
+        """
+        target = read_url(url, schemes)
+        try:
+            await self.resolve(target.host, target.port)
+        except NameNotResolved:
+            return
+
+    async def resolve(self, host: str, port: int) -> list[str]:
+        """The addresses to connect to, and no others: a name may have another one a moment later.
+
+        Args:
+            host: a name or an address.
+            port: of the service.
+
+        Returns:
+            At least one address, in the resolver's order.
+
+        Raises:
+            UrlNotAllowed: one of its addresses may not be connected to.
+            NameNotResolved: it has none.
+        """
+        host = host.strip("[]")
+        target = HostPort(host, port)
+        is_listed = target.key in self._listed
+        if not (is_listed or port in (80, 443) or port >= _FIRST_UNPRIVILEGED):
+            raise UrlNotAllowed("This port is not allowed")
+        literal = spelled_address(host)
+        if literal is None and (
+            ":" in host or _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2])
+        ):
+            raise UrlNotAllowed("Addresses are written in their usual form only")
+        addresses = [literal] if literal else await _addresses(host, port)
+        for address in addresses:
+            if not self._may(address, port, is_listed=is_listed):
+                raise UrlNotAllowed("Only public addresses are connected to")
+        return [str(address) for address in addresses[:_MOST_ADDRESSES]]
+
+    def _may(self, address: Address, port: int, *, is_listed: bool) -> bool:
+        if is_public(address):
+            return True
+        is_listed = is_listed or address_key(address, port) in self._listed
+        return is_listed and is_private(address)
+
+
+def read_url(url: str, schemes: Iterable[str] = ("http", "https")) -> HostPort:
+    """Where a URL leads, if it is one that is called at all.
+
+    Raises:
+        UrlNotAllowed: it is malformed, too long, has credentials in it or another scheme.
+    """
+    if len(url) > LONGEST_URL:
+        raise UrlNotAllowed(f"A URL has at most {LONGEST_URL} characters")
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        raise UrlNotAllowed("This is not a URL") from None
+    if parsed.scheme not in schemes:
+        raise UrlNotAllowed(f"The URL must begin with {' or '.join(f'{s}://' for s in schemes)}")
+    host = parsed.raw_host.decode("ascii")
+    if not host:
+        raise UrlNotAllowed("The URL names no host")
+    if parsed.userinfo:
+        raise UrlNotAllowed("A URL must not hold credentials")
+    return HostPort(host, parsed.port or _DEFAULT_PORTS[parsed.scheme])
+
+
+@cache
+def _resolvers() -> ThreadPoolExecutor:
+    # Threads of their own: names whose servers are silent would hold up files and the other
+    # look-ups of the event loop's few threads.
+    return ThreadPoolExecutor(_RESOLVED_AT_ONCE, "resolver")
+
+
+async def _addresses(host: str, port: int) -> list[Address]:
+    name = host.lower().rstrip(".")
+    if name.rpartition(".")[2] == "localhost":
+        # All names under it are this machine's (RFC 6761, section 6.3), known to a resolver or not.
+        host = "localhost"
+    loop = asyncio.get_running_loop()
+    look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    try:
+        async with asyncio.timeout(_RESOLVE_SECONDS):
+            found = await loop.run_in_executor(_resolvers(), look_up)
+    except (OSError, UnicodeError, TimeoutError) as error:
+        raise NameNotResolved(host) from error
+    texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)
+    addresses = [spelled_address(text) for text in texts]
+    if not addresses or None in addresses:
+        raise UrlNotAllowed("Only public addresses are connected to")
+    return [address for address in addresses if address is not None]

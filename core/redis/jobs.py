@@ -1,0 +1,202 @@
+"""The queue: ARQ behind one door, JSON payloads, and the outbox that feeds it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+import orjson
+from arq.connections import ArqRedis
+from arq.constants import in_progress_key_prefix
+from redis.asyncio import ConnectionPool, Redis
+from redis.exceptions import RedisError
+from sqlalchemy import delete
+from sqlmodel import col, select
+
+from core.db.database import Database
+from core.db.outbox import OutboxJob
+from core.db.types import utc_now
+from core.errors import DatabaseUnavailable
+from core.logging import get_logger
+from core.redis.notify import wake_workers
+
+log = get_logger(__name__)
+
+QUEUE_NAME = "agentex:jobs"
+# A job that its own request pushes within this time is not the sweeper's business.
+_SWEEP_AFTER = timedelta(seconds=2)
+_SWEEP_BATCH = 500
+_PUSH_SECONDS = 1
+_RUNNING_PREFIX = "agentex:running:"
+_SHOWN_SECONDS = 15
+_SHOWN_AFTER_SECONDS = 1.0
+
+JobPayload = dict[str, str | int]
+"""Ids and numbers; never rows, text or secrets."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A coroutine that the worker runs under a name.
+
+    Args:
+        name: ``noun.verb``, as it is enqueued.
+        run: called with the worker's context and the payload.
+        timeout: seconds after which the worker gives up on it.
+    """
+
+    name: str
+    run: Callable[..., Awaitable[None]]
+    timeout: float = field(default=900)
+
+
+def serialize_job(job: dict[str, Any]) -> bytes:
+    """JSON instead of ARQ's default pickle: who can write to Redis must not run code here."""
+    return orjson.dumps(job, default=str)
+
+
+def deserialize_job(raw: bytes) -> dict[str, Any]:
+    """The counterpart of :func:`serialize_job`."""
+    return orjson.loads(raw)
+
+
+class JobQueue:
+    """Pushes outbox jobs to Redis.
+
+    Args:
+        database: holds the outbox.
+        redis: where the workers listen.
+    """
+
+    def __init__(self, database: Database, redis: Redis) -> None:
+        self._database = database
+        self._redis = redis
+        self._arq = ArqRedis(
+            cast(ConnectionPool, redis.connection_pool),
+            job_serializer=serialize_job,
+            job_deserializer=deserialize_job,
+            default_queue_name=QUEUE_NAME,
+        )
+
+    async def push(self, jobs: Sequence[OutboxJob], *, wake: bool = False) -> None:
+        """Hand jobs to the workers and take them from the outbox.
+
+        A Redis or a database that does not answer is no error, as what the jobs are about was
+        committed: the rows stay, and the sweeper comes back.
+
+        Args:
+            jobs: committed rows of the outbox.
+            wake: also let the workers look into SQL for what waits there.
+        """
+        if wake:
+            with suppress(RedisError, OSError):
+                async with asyncio.timeout(_PUSH_SECONDS):
+                    await wake_workers(self._redis)
+        pushed: list[str] = []
+        with suppress(RedisError, OSError):
+            for job in jobs:
+                # A request waits for this: it must not wait for a Redis that hangs.
+                async with asyncio.timeout(_PUSH_SECONDS):
+                    await self._arq.enqueue_job(job.name, job.payload, _job_id=job.key)
+                pushed.append(job.id)
+        if len(pushed) < len(jobs):
+            log.warning("outbox.push_postponed", jobs=len(jobs) - len(pushed))
+        if pushed:
+            with suppress(DatabaseUnavailable):
+                async with self._database.writing() as session:
+                    await session.exec(delete(OutboxJob).where(col(OutboxJob.id).in_(pushed)))
+
+    async def queued_keys(self) -> set[str]:
+        """The keys of all jobs that wait or run."""
+        keys = cast(list[bytes], await self._arq.zrange(QUEUE_NAME, 0, -1))  # pyright: ignore[reportUnknownMemberType] # redis has partial types
+        return {key.decode() for key in keys}
+
+    async def release_abandoned(self) -> int:
+        """Let jobs be started again whose worker died with them in hand.
+
+        ARQ itself would wait until their longest time is over. Nothing bad comes of a mistake:
+        a job that is started twice has one effect.
+
+        Returns:
+            How many there were.
+        """
+        lost = await self._not_shown([key.decode() for key in await self._oldest()])
+        if lost:
+            # A worker takes a job first and shows it a moment later.
+            await asyncio.sleep(_SHOWN_AFTER_SECONDS)
+            lost = await self._not_shown(lost)
+        if lost:
+            log.info("jobs.released", jobs=len(lost))
+            await self._arq.delete(*(in_progress_key_prefix + key for key in lost))
+        return len(lost)
+
+    async def _not_shown(self, keys: Sequence[str]) -> list[str]:
+        """Those of the jobs that are taken, but in no worker's hand."""
+        if not keys:
+            return []
+        taken = [in_progress_key_prefix + key for key in keys]
+        marks = await self._arq.mget([*taken, *(_RUNNING_PREFIX + key for key in keys)])
+        pairs = zip(keys, marks[: len(keys)], marks[len(keys) :], strict=True)
+        return [key for key, is_taken, is_shown in pairs if is_taken and not is_shown]
+
+    async def _oldest(self) -> list[bytes]:
+        # What is in hand was taken from the front.
+        return cast(list[bytes], await self._arq.zrange(QUEUE_NAME, 0, _SWEEP_BATCH - 1))  # pyright: ignore[reportUnknownMemberType] # redis has partial types
+
+    async def sweep(self, *, grace: timedelta = _SWEEP_AFTER) -> int:
+        """Push what a crash or a missing Redis left in the outbox.
+
+        Args:
+            grace: younger jobs are left to the request that wrote them.
+
+        Returns:
+            How many jobs were found.
+        """
+        async with self._database.reading() as session:
+            query = (
+                select(OutboxJob)
+                .where(col(OutboxJob.created_at) < utc_now() - grace)
+                .order_by(col(OutboxJob.created_at))
+                .limit(_SWEEP_BATCH)
+            )
+            jobs = (await session.exec(query)).all()
+        if jobs:
+            await self.push(jobs)
+        return len(jobs)
+
+
+class JobsInHand:
+    """The jobs that a worker runs at this moment, shown in Redis for as long as it lives.
+
+    Args:
+        redis: where they are shown.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._keys: set[str] = set()
+
+    @asynccontextmanager
+    async def taken(self, key: str) -> AsyncGenerator[None]:
+        """Show a job while it runs; a Redis that does not answer is no reason not to run it."""
+        self._keys.add(key)
+        with suppress(RedisError, OSError):
+            await self.show()
+        try:
+            yield
+        finally:
+            self._keys.discard(key)
+            with suppress(RedisError, OSError):
+                await self._redis.delete(_RUNNING_PREFIX + key)
+
+    async def show(self) -> None:
+        """Renew the signs, before they fade."""
+        for key in sorted(self._keys):
+            await self._redis.set(_RUNNING_PREFIX + key, "1", ex=_SHOWN_SECONDS)
+
+
+async def queue_depth(redis: Redis) -> int:
+    """How many jobs wait or run."""
+    return int(await redis.zcard(QUEUE_NAME))

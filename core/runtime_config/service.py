@@ -1,0 +1,108 @@
+"""Listing, setting and resetting what can be changed while the server runs (seed 002, section 11)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import ConfigKeyNotFound
+from core.runtime_config.live import usable
+from core.runtime_config.models import StoredConfig
+from core.runtime_config.registry import KEYS, ConfigKey, ConfigValue
+from core.settings import Settings
+
+Source = Literal["stored", "environment", "default"]
+
+
+@dataclass(frozen=True)
+class ConfigView:
+    """A key as administrators see it.
+
+    Args:
+        key: what it is.
+        value: what counts at this moment.
+        default: what counts where nothing is stored: the environment's, else the product's.
+        source: where ``value`` comes from.
+        updated_at: when it was stored, None if it is not.
+        updated_by: who stored it.
+    """
+
+    key: ConfigKey
+    value: ConfigValue
+    default: ConfigValue
+    source: Source
+    updated_at: datetime | None = None
+    updated_by: str | None = None
+
+
+async def view(session: AsyncSession, environment: Settings) -> list[ConfigView]:
+    """All keys with what counts at this moment."""
+    rows = {row.key: row for row in (await session.exec(select(StoredConfig))).all()}
+    return [_view(key, environment, rows.get(key.name)) for key in KEYS.values()]
+
+
+async def change(
+    work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str
+) -> ConfigView:
+    """Give a key a value, in all processes from the commit on.
+
+    Args:
+        work: the transaction.
+        environment: what counts without it.
+        name: the key.
+        value: as it came.
+        by: name of who does it.
+
+    Raises:
+        ConfigKeyNotFound: no such key.
+        InvalidRequest: another type, or out of bounds.
+    """
+    key = _known(name)
+    checked = key.checked(value)
+    row = await work.session.get(StoredConfig, name, with_for_update=True)
+    before = _view(key, environment, row)
+    row = row or StoredConfig(key=name, value=checked)
+    row.value, row.updated_by, row.updated_at = checked, by, utc_now()
+    work.session.add(row)
+    details: dict[str, JsonValue] = {"before": before.value, "after": checked}
+    note(work.session, AuditAction.CONFIG_CHANGED, Target("config", name), details=details)
+    return _view(key, environment, row)
+
+
+async def reset(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
+    """Forget what was stored; what the environment says counts again.
+
+    Raises:
+        ConfigKeyNotFound: no such key.
+    """
+    key = _known(name)
+    row = await work.session.get(StoredConfig, name, with_for_update=True)
+    before, after = _view(key, environment, row), _view(key, environment, None)
+    if row is not None:
+        await work.session.delete(row)
+        details: dict[str, JsonValue] = {"before": before.value, "after": after.value}
+        note(work.session, AuditAction.CONFIG_RESET, Target("config", name), details=details)
+    return after
+
+
+def _known(name: str) -> ConfigKey:
+    key = KEYS.get(name)
+    if key is None:
+        raise ConfigKeyNotFound(key=name[:100], known=list(KEYS))
+    return key
+
+
+def _view(key: ConfigKey, environment: Settings, row: StoredConfig | None) -> ConfigView:
+    default: ConfigValue = getattr(environment, key.name)
+    stored = usable([(row.key, row.value)]) if row is not None else {}
+    if row is None or key.name not in stored:
+        is_set = key.name in environment.model_fields_set
+        return ConfigView(key, default, default, "environment" if is_set else "default")
+    value = stored[key.name]
+    return ConfigView(key, value, default, "stored", row.updated_at, row.updated_by)
