@@ -25,8 +25,8 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidRequest, UserNotFound, UserOwnsThings
 from core.logging import get_logger
-from kb_service import owners
 from kb_service.attached_images import Attachment
+from kb_service.knowledge_bases import ownership
 from kb_service.models import RetrievalRecord
 from skills import owners as skill_owners
 
@@ -118,7 +118,7 @@ async def delete_account(
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
-        await owners.hand_over(work, user.id, heir.id, label=user.username)
+        await ownership.hand_over(work, user.id, heir.id, label=user.username)
         await skill_owners.hand_over(work, user.id, heir.id)
     await user_admin.retire(session, user, role)
     await _erase(work, user.id)
@@ -127,7 +127,7 @@ async def delete_account(
 
 async def count(session: AsyncSession, user_id: str) -> Belongings:
     """What an account owns."""
-    holdings = await owners.count(session, user_id)
+    holdings = await ownership.count(session, user_id)
     images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
     return Belongings(
         holdings.knowledge_bases,
@@ -196,7 +196,7 @@ async def _finish(database: Database, user_id: str) -> bool:
             (ChatSession, ChatSession.owner_id == user_id),
             (AgentRun, AgentRun.owner_id == user_id),
         )
-        if await owners.are_left(session, user_id):
+        if await ownership.are_left(session, user_id):
             return False
         for table, condition in in_use:
             if await _count(session, table, condition):
@@ -208,7 +208,7 @@ async def _finish(database: Database, user_id: str) -> bool:
 async def _erase(work: UnitOfWork, user_id: str) -> None:
     """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
-    await owners.erase(work, user_id)
+    await ownership.erase(work, user_id)
     await skill_owners.erase(work, user_id)
     await forget_subject(work, user_id)
     await memories.delete_all(work, user_id)

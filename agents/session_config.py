@@ -11,7 +11,7 @@ from agents.skill_use import choosing
 from agents.strategies import require_known
 from core.auth.principal import Principal
 from core.errors import InvalidRequest
-from kb_service import knowledge_bases
+from kb_service.knowledge_bases import service as knowledge_bases
 
 
 async def require_usable(

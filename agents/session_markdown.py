@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from agents.json_shapes import as_count, as_list, as_object, as_text
 from agents.safe_markdown import fenced, plain, quoted
 from agents.tables import ChatMessage, ChatSession
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from agents.tables import ChatMessage, ChatSession
-from kb_service.text.clusters import boundary
+from core.text.graphemes import boundary
 
 _BEFORE = 40
 _EXCERPT = 160

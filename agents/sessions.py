@@ -17,9 +17,9 @@ from core.db.pagination import Page, QueryT, paged
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
+from core.text.graphemes import shortened
 from kb_service.attached_images import Attachment
-from kb_service.retrieval import records
-from kb_service.text.clusters import shortened
+from kb_service.retrieval import retrieval_log
 
 SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")
 TITLE_LENGTH = 60
@@ -160,7 +160,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
         ThreadBusy: a run is active on it.
     """
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
-    await records.delete_of_runs(work, runs)
+    await retrieval_log.delete_of_runs(work, runs)
     # Decided by the row itself: a run may have begun since it was read.
     statement = delete_rows(ChatSession).where(
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from urllib.parse import quote
 
-from kb_service.text.clusters import boundary
+from core.text.graphemes import boundary
 
 _LONGEST = 80
 # What one of the usual file systems does not take in a name, and what hides in it.

@@ -8,8 +8,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.envelope import Shape
 from core.auth.principal import Action, Principal
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import UploadOutcome
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 
 

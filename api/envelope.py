@@ -5,8 +5,8 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from core.db.pagination import Page
+from core.text.sanitize import Storable, refuse_half_characters
 from core.types.strict import Exact
-from kb_service.text.storable import Storable, refuse_half_characters
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from api.envelope import ErrorBody
 from api.validation_problems import told_of
 from core.errors import AgentexError, ErrorCode, RejectedRunInput
 from core.logging import get_logger
-from kb_service.outages import MODEL_ERRORS
+from kb_service.failures import MODEL_ERRORS
 
 log = get_logger(__name__)
 

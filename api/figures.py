@@ -22,8 +22,8 @@ from core.errors import AgentexError
 from core.redis.heartbeats import living_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings
-from kb_service.figures import count_documents, count_knowledge_bases
-from kb_service.spaces import Spaces
+from kb_service.embeddings.spaces import Spaces
+from kb_service.knowledge_bases.stats import count_documents, count_knowledge_bases
 
 # A scraper asks every 15 seconds or so, a page of the console whenever somebody looks.
 _FRESH_SECONDS = 10.0

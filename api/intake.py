@@ -27,8 +27,9 @@ from ingestion.parsers.archive_bounds import check_container
 from ingestion.parsers.detect import detect
 from ingestion.parsers.picture_bounds import check_picture
 from ingestion.parsers.text_bounds import check_text
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import FileType, OnConflict, StoredFile, Upload
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 

@@ -13,7 +13,7 @@ from agents.models.endpoint import Endpoint
 from agents.models.port import ChatModel
 from agents.models.streamed import StreamedModel
 from api.envelope import Shape
-from kb_service.embeddings.catalogue import EmbeddingModel
+from kb_service.embeddings.catalog import EmbeddingModel
 
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 

@@ -17,8 +17,8 @@ from core.errors import AgentexError
 from core.logging import get_logger
 from kb_service import documents
 from kb_service.documents import Progress
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
 
 log = get_logger(__name__)
 

@@ -7,8 +7,8 @@ from api.progress_feed import Follower
 from core.db.database import Database
 from kb_service import documents
 from kb_service.documents import Progress
+from kb_service.documents.visibility import Reader, hidden_in, readable_of
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import Reader, hidden_in, readable_of
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from core.settings import get_settings
-from kb_service.embeddings.local import lanes_of
-from kb_service.embeddings.minilm.backends import Backend, choose_backend
+from kb_service.embeddings.cpu import this_processor
 from kb_service.embeddings.minilm.encoder import open_minilm
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.minilm.runtime import Backend, choose_backend
 from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.stepwise import lanes_of
 
 
 class Alone:

@@ -6,7 +6,7 @@ import numpy as np
 from sentence_transformers import SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
-from kb_service.embeddings.minilm.files import WEIGHTS
+from kb_service.embeddings.minilm.artifacts import WEIGHTS
 from kb_service.embeddings.protocol import Vectors
 
 

@@ -18,15 +18,15 @@ from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from ingestion.points import Origin, points_of
 from ingestion.splitters.protocol import Piece
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.open import open_encoder
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.protocol import Vectors
-from kb_service.engine_client import EngineClient
+from kb_service.embeddings.spaces import EmbeddingSpace
+from kb_service.engine.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
-from kb_service.spaces import EmbeddingSpace
-from kb_service.text.terms import pack_terms
-from kb_service.text.tokens import token_counter
-from kb_service.vector_index.open import open_vector_index
+from kb_service.text.term_hashes import pack_terms
+from kb_service.text.token_counter import token_counter
+from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import point_id
 
 _PER_DOCUMENT = 10

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from itertools import accumulate
 
-from kb_service.embeddings.minilm.files import TOKENIZER
+from kb_service.embeddings.minilm.artifacts import TOKENIZER
 
 _WORDS_PER_SENTENCE = (6, 22)
 _SENTENCES_PER_PARAGRAPH = (5, 13)

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.product import Product, Session, Upload, logged_in, running_product
 from benchmarks.table import percentile
 from kb_service.evaluation.metrics import CUT_OFF, Quality, mean, quality
-from kb_service.knowledge_bases import DEFAULT_CHUNK_SIZE, DEFAULT_SPLITTER
+from kb_service.knowledge_bases.service import DEFAULT_CHUNK_SIZE, DEFAULT_SPLITTER
 from kb_service.models import SplitterName
 
 TOP_K = CUT_OFF

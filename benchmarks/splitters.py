@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.product import Product, Upload, logged_in, running_product
 from benchmarks.retrieval_quality import TOP_K, read_lines
 from kb_service.evaluation.metrics import mean, quality
-from kb_service.text.tokens import token_counter
+from kb_service.text.token_counter import token_counter
 
 CHOICES = (
     "heading_recursive:500",

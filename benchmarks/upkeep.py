@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks.table import Row, percentile, show
 from core.errors import EngineUnavailable
 from core.settings import Settings
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.engine_client import EngineClient
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.engine.client import EngineClient
+from kb_service.engine.protocol import IndexHealth
+from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
-from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.wire import IndexHealth
 
 _SIZES = (1_000, 10_000, 100_000)
 # The most that is done in about a minute.

@@ -8,9 +8,9 @@ import json
 import sys
 
 from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import choose_backend
-from kb_service.embeddings.minilm.files import is_prepared, prepared_folder
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.minilm.artifacts import is_prepared, prepared_folder
+from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:

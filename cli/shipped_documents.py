@@ -9,11 +9,12 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
 from ingestion.parsers.detect import detect
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import FileType
-from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase
-from kb_service.object_storage.open import open_object_store
+from kb_service.object_storage.factory import open_object_store
 
 DOCUMENTATION_NAME = "Agentex documentation"
 _HEAD_BYTES = 8192

@@ -13,12 +13,12 @@ from core.logging import get_logger
 from ingestion.points import Origin, emptied_windows, points_of
 from ingestion.splitters import windows_of
 from ingestion.splitters.protocol import CHARACTERS_PER_TOKEN, Piece
-from kb_service import chunks
-from kb_service.chunks import ChunkPlace
-from kb_service.knowledge_bases import CHUNK_SIZES
+from kb_service.documents import chunks
+from kb_service.documents.chunks import ChunkPlace
+from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
+from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
-from kb_service.spaces import EmbeddingSpace, Spaces
-from kb_service.text.terms import pack_terms
+from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 
 log = get_logger(__name__)

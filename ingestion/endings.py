@@ -10,10 +10,11 @@ from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVecto
 from core.logging import get_logger
 from ingestion.parsers.failure import ParseFailure
 from ingestion.workbench import Workbench
-from kb_service import documents, leases
-from kb_service.leases import Lease
+from kb_service import documents
+from kb_service.failures import outage_of
 from kb_service.models import Document, DocumentStatus
-from kb_service.outages import outage_of
+from kb_service.work_queue import leases
+from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
 

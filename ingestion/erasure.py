@@ -12,10 +12,11 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases
-from kb_service.leases import LONGEST_LEASE, is_free
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import index_scope
+from kb_service.work_queue.leases import LONGEST_LEASE, is_free
 
 log = get_logger(__name__)
 

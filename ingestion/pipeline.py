@@ -29,13 +29,14 @@ from ingestion.splitters.protocol import Piece, SplitSizes
 from ingestion.stoppable import Stop, on_stoppable_thread
 from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
-from kb_service import completing, documents, leases
-from kb_service.completing import Flip, Outcome
-from kb_service.leases import Lease
+from kb_service import documents
+from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
-from kb_service.spaces import EmbeddingSpace
-from kb_service.text.terms import pack_terms
+from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import point_id
+from kb_service.work_queue import completion, leases
+from kb_service.work_queue.completion import Flip, Outcome
+from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
 
@@ -183,12 +184,12 @@ async def _complete(
     bench: Workbench, tries: Sequence[tuple[Lease, Outcome]]
 ) -> dict[str, Flip | None]:
     async with unit_of_work(bench.database) as work:
-        flips = await completing.complete_each(work, tries)
+        flips = await completion.complete_each(work, tries)
     for lease, outcome in tries:
         if lease.document_id not in flips:
             # Somebody has its row in hand: alone, it can wait for that.
             async with unit_of_work(bench.database) as work:
-                flips[lease.document_id] = await completing.complete(work, lease, outcome)
+                flips[lease.document_id] = await completion.complete(work, lease, outcome)
     return flips
 
 

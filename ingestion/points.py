@@ -7,8 +7,9 @@ from anyio import to_thread
 
 from ingestion.splitters.protocol import Piece, indexed_text
 from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.models import Document
-from kb_service.spaces import EmbeddingSpace
+from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import (
     ChunkPoint,
     SparseVector,
@@ -16,7 +17,6 @@ from kb_service.vector_index.protocol import (
     point_id,
     window_id,
 )
-from kb_service.vector_index.sparse import encode_document
 
 _NO_TERMS = SparseVector((), ())
 

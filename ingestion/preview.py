@@ -18,8 +18,8 @@ from ingestion.parsers.recognition import Recognition
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes
 from ingestion.stoppable import Stop, on_stoppable_thread
-from kb_service.knowledge_bases import Splitting
-from kb_service.text.tokens import TokenCounter
+from kb_service.knowledge_bases.service import Splitting
+from kb_service.text.token_counter import TokenCounter
 
 SECONDS = 20
 """The longest a preview takes, once its turn has come."""

@@ -15,10 +15,13 @@ from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.endings import WORKER_LOST, clear_document
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases, leases, transfers
-from kb_service.leases import OPEN_STATUSES
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, DocumentStatus, KnowledgeBase
+from kb_service.transfer import jobs as transfers
 from kb_service.vector_index.protocol import IndexedDocument, VectorIndex
+from kb_service.work_queue import leases
+from kb_service.work_queue.leases import OPEN_STATUSES
 
 log = get_logger(__name__)
 

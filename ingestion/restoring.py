@@ -20,10 +20,12 @@ from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import InvalidArchive
 from ingestion.workbench import Workbench
-from kb_service import documents, narrowing
-from kb_service.documents.intake import begin_revision
+from kb_service import documents
+from kb_service.documents import permissions
+from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.portable.records import (
+from kb_service.text.term_hashes import pack_terms
+from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
@@ -31,7 +33,6 @@ from kb_service.portable.records import (
     DocumentEntry,
     PointEntry,
 )
-from kb_service.text.terms import pack_terms
 from kb_service.vector_index.protocol import ChunkPoint, index_scope, point_id, window_id
 
 # Any fixed value works; document ids are derived from it, so that a second try finds the first's.
@@ -215,10 +216,10 @@ class Restorer:
         restricted = [one for one in fresh if one.row.restricted]
         if not restricted:
             return
-        await narrowing.mark_narrowed(work, self._to.knowledge_base.id)
+        await permissions.mark_narrowed(work, self._to.knowledge_base.id)
         if self._to.source_id is not None:
             copies = {one.key: one.row.id for one in restricted if one.row.id not in redone}
-            await narrowing.copy_readers(
+            await permissions.copy_readers(
                 work, self._to.source_id, self._to.knowledge_base.id, copies
             )
 

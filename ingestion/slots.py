@@ -10,7 +10,7 @@ from core.logging import get_logger
 from ingestion.pipeline import work_on
 from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
-from kb_service import turns
+from kb_service.work_queue import scheduler
 
 log = get_logger(__name__)
 
@@ -69,14 +69,14 @@ class Slots:
 
     async def _take(self) -> tuple[list[Taken], str] | None:
         async with self._bench.database.reading() as session:
-            waiting = await turns.oldest_waiting(session)
+            waiting = await scheduler.oldest_waiting(session)
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
             if not allowed:
                 return None
             owners = {one.owner_id for one in allowed}
             # What others have in hand matters only where it is one owner's turn or another's.
-            held = await turns.in_hand(session) if len(owners) > 1 else {}
-        following = turns.next_in_turn(allowed, held, self._last_served)
+            held = await scheduler.in_hand(session) if len(owners) > 1 else {}
+        following = scheduler.next_in_turn(allowed, held, self._last_served)
         if following is None:
             return None
         self._note_turn(following.owner_id)

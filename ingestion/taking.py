@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.workbench import Workbench
-from kb_service import generations, leases
-from kb_service.companions import Companions, acquire_beside
-from kb_service.generations import Generation
-from kb_service.leases import Lease
+from kb_service.knowledge_bases import index_version
+from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase
+from kb_service.work_queue import leases
+from kb_service.work_queue.batching import Companions, acquire_beside
+from kb_service.work_queue.leases import Lease
 
 # What takes about as long as one document of some pages: a bundle holds nobody up, and the
 # encoder's batches are full.
@@ -66,7 +67,7 @@ async def take(bench: Workbench, document_id: str, *, alone: bool = False) -> li
         if not alone and document.attempt == 1:
             beside = await acquire_beside(work, document, _BUNDLE, owner=owner, seconds=seconds)
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-    making = generations.to_be_made(knowledge_base, document.generation)
+    making = index_version.to_be_made(knowledge_base, document.generation)
     account = knowledge_base.owner_id
     taken = [Taken(document, making, account)]
     # They were in nobody's hand yet.

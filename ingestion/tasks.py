@@ -6,7 +6,9 @@ from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.reindex import work_on
 from ingestion.transfers import carry_out
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases, reindexing, transfers
+from kb_service import documents, reindex
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.transfer import jobs as transfers
 
 
 async def _wake(bench: Workbench, _payload: JobPayload) -> None:
@@ -42,6 +44,6 @@ JOBS: tuple[Job, ...] = (
     Job(documents.CLEAR_JOB, _clear_document, timeout=60),
     Job(documents.ERASE_JOB, _erase_document, timeout=120),
     Job(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
-    Job(reindexing.REINDEX_JOB, _reindex, timeout=900),
+    Job(reindex.REINDEX_JOB, _reindex, timeout=900),
     Job(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
 )

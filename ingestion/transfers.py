@@ -26,15 +26,17 @@ from core.logging import get_logger
 from ingestion.holding import hold
 from ingestion.restoring import Destination, Restorer, TransferLost
 from ingestion.workbench import Workbench
-from kb_service import knowledge_bases, questions, transfers
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.evaluation import questions
+from kb_service.evaluation.questions import QuestionDraft
+from kb_service.failures import outage_of
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase, Transfer
-from kb_service.outages import outage_of
-from kb_service.portable.live import LiveSource, Stores
-from kb_service.portable.reading import Archive, limits_of
-from kb_service.portable.records import Content
-from kb_service.questions import QuestionDraft
-from kb_service.readers import EVERYTHING
-from kb_service.transfers import TransferLease
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.archive_format import Content
+from kb_service.transfer.archive_reader import Archive, limits_of
+from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.jobs import TransferLease
 
 log = get_logger(__name__)
 

@@ -10,8 +10,8 @@ from core.redis.jobs import JobQueue
 from core.runtime_config import LiveSettings
 from core.settings import Settings
 from ingestion.parser_pool import ParserPool
+from kb_service.embeddings.spaces import Spaces
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.spaces import Spaces
 
 
 @dataclass(frozen=True)

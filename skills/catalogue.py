@@ -14,7 +14,7 @@ from core.auth.models import User
 from core.auth.sharing import shared_with
 from core.db.types import is_id
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.readers import Reader
+from kb_service.documents.visibility import Reader
 from skills import snapshots, states
 from skills.cards import SkillCard
 from skills.models import ParsedSkill

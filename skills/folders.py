@@ -18,7 +18,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable, SkillFileNotFound, SkillNotFound
 from core.logging import get_logger
 from core.text.confusables import name_key
-from kb_service.readers import Reader
+from kb_service.documents.visibility import Reader
 from skills import catalogue
 from skills.catalogue import CatalogueCard, FileEntry, bytes_of, files_of
 from skills.exports import known_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
-from kb_service.text.clusters import shortened
+from core.text.graphemes import shortened
 from skills.cards import SkillCard, plain
 
 MOST_CHARACTERS = 8_000

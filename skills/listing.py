@@ -15,7 +15,7 @@ from core.auth.sharing import accesses, shared_with
 from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
 from core.text.confusables import folded
-from kb_service.text.lexical import runs, tokenize
+from kb_service.text.tokenizer import runs, tokenize
 from skills import states
 from skills.reading import Seen, is_reviewer
 from skills.tables import (

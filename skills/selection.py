@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.errors import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight
-from kb_service.text.lexical import is_cjk_dominant, tokenize
+from kb_service.text.tokenizer import is_cjk_dominant, tokenize
 from skills.cards import SkillCard
 
 CHOSEN_FROM = 0.5

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
+from kb_service.documents.visibility import Reader
 from kb_service.embeddings.protocol import Encoder
-from kb_service.readers import Reader
 from skills import catalogue
 from skills.cards import SkillCard
 from skills.catalogue import CatalogueCard

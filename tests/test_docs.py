@@ -22,9 +22,9 @@ from ingestion.parsers.failure import FailureReason
 from ingestion.parsers.limits import Limits
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import Piece, SplitSizes, indexed_text
-from kb_service.knowledge_bases import DEFAULT_SPLITTER
-from kb_service.text.tokens import token_counter
-from kb_service.vector_index.sparse import encode_document, encode_query
+from kb_service.knowledge_bases.service import DEFAULT_SPLITTER
+from kb_service.text.token_counter import token_counter
+from kb_service.vector_index.bm25 import encode_document, encode_query
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "docs" / "guide"

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.async_runs.blocks import Block, read_blocks
 from agents.models.extractive_wording import CHINESE, ENGLISH
 from agents.tools import read_document, search_knowledge_base
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 AnswerStatus = Literal["success", "partial_success", "failed"]
 ResultType = Literal["execution_report", "clarification", "error_report", "unknown"]

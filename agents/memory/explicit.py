@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from kb_service.text.lexical import sentences
+from kb_service.text.tokenizer import sentences
 
 _ENGLISH = re.compile(
     r"""^(?:(?:ok|okay|hi|hello|and|also|so|please|kindly|but)[\s,]+)*

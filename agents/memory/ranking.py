@@ -10,9 +10,9 @@ from typing import Self
 from agents.memory.tables import Memory
 from kb_service.embeddings.protocol import Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
-from kb_service.retrieval.rerank import RERANK_DEPTH, rerank
-from kb_service.text.terms import terms_of
-from kb_service.vector_index.sparse import encode_document, encode_query
+from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
+from kb_service.text.term_hashes import terms_of
+from kb_service.vector_index.bm25 import encode_document, encode_query
 
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
 _RELATED = 0.3

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from core.errors import InvalidRequest
-from kb_service.text.lexical import tokenize
+from kb_service.text.tokenizer import tokenize
 
 MAX_CHARACTERS = 2000
 """Longest text of one memory."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 
 @dataclass(frozen=True, slots=True)

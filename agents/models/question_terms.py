@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from kb_service.text.lexical import tokenize
+from kb_service.text.tokenizer import tokenize
 
 _CHINESE_QUESTION_WORDS = """
     什么 什麼 什么样 为什么 為什麼 为何 怎么 怎麼 怎么样 怎样 怎麼樣 如何 哪些 哪个 哪個 哪里 哪裡 哪儿 哪一

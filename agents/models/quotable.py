@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kb_service.text.lexical import is_cjk_dominant, sentences, tokenize
+from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
 Kind = Literal["sentence", "item", "row", "code", "heading"]
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from agents.models.question_terms import Term, content_terms, nameable, uncovered
 from agents.models.quotable import Unit, quotable_units
-from kb_service.text.lexical import tokenize
+from kb_service.text.tokenizer import tokenize
 
 MOST_QUOTES = 3
 _HEADING_SHARE = 0.7

@@ -6,7 +6,7 @@ from core.auth.authentication import principal_of_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors import KnowledgeBaseNotFound
-from kb_service import sharing
+from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase
 
 

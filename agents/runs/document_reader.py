@@ -6,10 +6,10 @@ from agents.citations import DocumentSpan
 from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
 from core.db.database import Database
-from kb_service import chunks
-from kb_service.chunks import Shelf
+from kb_service.documents import chunks
+from kb_service.documents.chunks import Shelf
+from kb_service.documents.visibility import Person
 from kb_service.models import KnowledgeBase
-from kb_service.readers import Person
 
 
 class KnowledgeBaseReader:

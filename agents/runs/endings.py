@@ -28,7 +28,7 @@ from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors import AgentexError
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 
 @dataclass(frozen=True)

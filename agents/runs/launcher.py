@@ -31,9 +31,9 @@ from core.auth.authentication import principal_of_user
 from core.auth.permissions import Permission
 from core.auth.users import MemoryChoices
 from core.db.database import Database
-from kb_service import sharing
+from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase
-from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.service import Searcher
 from skills.catalogue import CatalogueCard
 
 

@@ -1,9 +1,9 @@
 """A stored chunk as the passage that agents read."""
 
 from agents.citations import Passage
+from core.text.visible import visible
 from kb_service.models import Chunk
 from kb_service.retrieval.found_chunks import FoundChunk
-from kb_service.text.visible import visible
 
 
 def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:

@@ -20,7 +20,7 @@ from core.auth.principal import Principal
 from core.auth.users import MemoryChoices, get_user
 from core.errors import InvalidRunInput, ModelNotFound
 from core.settings.tool_policies import ServerPolicies
-from kb_service import knowledge_bases
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 
 

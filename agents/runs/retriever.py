@@ -8,13 +8,13 @@ from agents.runs.admission import still_admitted
 from agents.runs.passages import passage_of
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
+from core.text.visible import visible
+from kb_service.documents.visibility import Person
 from kb_service.models import KnowledgeBase
-from kb_service.readers import Person
-from kb_service.retrieval import records
+from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
-from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.unsearched import Unsearched
-from kb_service.text.visible import visible
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Recorder:
             DatabaseUnavailable: it could not be kept.
         """
         async with unit_of_work(self.database) as work:
-            record = await records.save(work, self.user_id, result, run_id=self.run_key)
+            record = await retrieval_log.save(work, self.user_id, result, run_id=self.run_key)
         return record.id
 
 

@@ -18,7 +18,7 @@ from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors import InterruptAnswerInvalid, RunNotFound, SessionNotFound, ThreadBusy
-from kb_service.retrieval import records
+from kb_service.retrieval import retrieval_log
 
 TaskStatus = Literal["not_found", "idle", "running", "interrupted", "completed", "error"]
 ResponseType = Literal["accept", "reject", "edit", "response"]
@@ -224,7 +224,7 @@ async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
     held = select(ChatSession.id).where(thread, col(ChatSession.active_run_id).in_(keys))
     if (await session.exec(held.with_for_update())).first() is not None:
         raise ThreadBusy
-    await records.delete_of_runs(work, runs)
+    await retrieval_log.delete_of_runs(work, runs)
     gone = delete_rows(ChatMessage).where(
         col(ChatMessage.session_id) == first.session_id, col(ChatMessage.run_id).in_(named)
     )

@@ -11,9 +11,9 @@ from agents.skill_use.shelf import Means, SkillShelf
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors import EngineUnavailable
+from kb_service.documents.visibility import Person
 from kb_service.embeddings.protocol import Encoder
-from kb_service.readers import Person
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 from skills import catalogue
 from skills.cards import SkillCard
 from skills.index_block import IndexBlock, index_budget, write_index

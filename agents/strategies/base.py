@@ -39,7 +39,7 @@ from agents.tools.base import ToolRules
 from core.errors import AgentexError
 from core.logging import get_logger
 from core.settings.tool_policies import ServerPolicies
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 NextT = TypeVar("NextT")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agents.citations import Citation, Passage
 from agents.evidence import Evidence
-from kb_service.text.lexical import sentences, tokenize
+from kb_service.text.tokenizer import sentences, tokenize
 
 _MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,，、;]\s*\d{1,3})*)[\]】](?!\()")
 _TRAILING_MARKS = re.compile(r"(?:\s*[\[【][\d,，、; ]{1,40}[\]】]){1,20}\s*$")

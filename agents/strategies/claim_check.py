@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from agents.citations import UnsupportedClaim
 from agents.evidence import Evidence
-from kb_service.text.lexical import is_cjk_dominant, sentences, tokenize
+from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
 _MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,，、;]\s*\d{1,3})*)[\]】](?!\()")
 _LEADING_MARKS = re.compile(r"^(?:\s*[\[【][\d,，、; ]{1,40}[\]】])+[.。]?")

@@ -13,7 +13,7 @@ from agents.strategies.base import Strategy, outcome_of
 from agents.strategies.channel import Batch
 from core.errors import AgentexError, ErrorCode, RunTimedOut
 from core.logging import get_logger
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 _REPLAY_POLL_SECONDS = 0.005
 

@@ -18,8 +18,8 @@ from core.auth.permissions import Permission
 from core.db.types import utc_now
 from core.errors import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
+from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME
-from kb_service.text.storable import Storable
 
 NAME = "calendar_read"
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -21,8 +21,8 @@ from agents.tools.base import (
 from core.auth.permissions import Permission
 from core.errors import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
+from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME
-from kb_service.text.storable import Storable
 
 NAME = "calendar_write"
 # The person's own, told to nobody, and what was written can be changed back.

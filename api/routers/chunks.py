@@ -21,7 +21,9 @@ from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.errors import ErrorCode
 from ingestion.editing import MOST_CHARACTERS, Edit, edit_chunk
-from kb_service import chunks, documents, knowledge_bases
+from kb_service import documents
+from kb_service.documents import chunks
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])

@@ -15,8 +15,8 @@ from core.auth.permissions import Permission
 from core.auth.principal import Access
 from core.auth.sharing import MOST_SHARES, Shared, Wanted
 from core.errors import ErrorCode
-from kb_service import narrowing
-from kb_service.narrowing import NewReaders, Readers
+from kb_service.documents import permissions
+from kb_service.documents.permissions import NewReaders, Readers
 
 router = Router(
     prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
@@ -93,7 +93,7 @@ async def read_access(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[AccessAnswer]:
     """Who reads a document of one's own knowledge base."""
-    return _answer(await narrowing.readers_of(session, principal, kb_id, doc_id))
+    return _answer(await permissions.readers_of(session, principal, kb_id, doc_id))
 
 
 @router.put(
@@ -109,7 +109,7 @@ async def restrict_document(
     They read it as far as they read the knowledge base; whoever may write there may change it,
     too. For everybody else but the owner it is from now on as if it were not there.
     """
-    return _answer(await narrowing.restrict(work, principal, kb_id, doc_id, body.wanted()))
+    return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.wanted()))
 
 
 @router.delete(
@@ -121,5 +121,5 @@ async def open_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Let all who read the knowledge base read the document again."""
-    await narrowing.open_to_all(work, principal, kb_id, doc_id)
+    await permissions.open_to_all(work, principal, kb_id, doc_id)
     return Empty()

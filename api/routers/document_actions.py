@@ -16,8 +16,9 @@ from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors import ErrorCode
 from core.types.errors import Unfit
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import ActionName, ActionOutcome
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["documents"])

@@ -16,7 +16,8 @@ from api.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors import DocumentNotFound, ErrorCode
-from kb_service import documents, knowledge_bases
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document
 from kb_service.object_storage.protocol import ObjectStore
 

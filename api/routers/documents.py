@@ -26,8 +26,10 @@ from core.db.pagination import Page
 from core.errors import AgentexError, ErrorCode, InvalidRequest
 from ingestion.parsers import is_plain_text
 from ingestion.parsers.encodings import choosable, chosen_codec
-from kb_service import changing, documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
+from kb_service.documents import update as document_update
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
@@ -71,13 +73,13 @@ class ChangeBody(Body):
         Raises:
             InvalidRequest: it is none that a text may be read as.
         """
-        if self.encoding is None or self.encoding == changing.AUTOMATIC:
+        if self.encoding is None or self.encoding == document_update.AUTOMATIC:
             return self.encoding
         codec = chosen_codec(self.encoding)
         if codec is None:
             known = ", ".join(sorted(choosable()))
-            en, zh = f"Use {changing.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(changing.AUTOMATIC, known))
+            en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
         return codec
 
 
@@ -231,8 +233,8 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = changing.Wanted(body.name, attributes, codec)
-    row = await changing.change(work, principal, base.id, doc_id, wanted)
+    wanted = document_update.Wanted(body.name, attributes, codec)
+    row = await document_update.change(work, principal, base.id, doc_id, wanted)
     return Envelope(data=answer(row, base))
 
 

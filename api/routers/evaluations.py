@@ -31,9 +31,9 @@ from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, NoQuestions
-from kb_service import knowledge_bases, questions
-from kb_service.evaluation import records
-from kb_service.evaluation.measure import (
+from kb_service.evaluation import questions
+from kb_service.evaluation import store as evaluation_store
+from kb_service.evaluation.runner import (
     Ask,
     QuestionResult,
     SavedQuestion,
@@ -42,6 +42,7 @@ from kb_service.evaluation.measure import (
     saved,
     summarise,
 )
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Evaluation, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 
@@ -136,8 +137,8 @@ def _answer(row: Evaluation, earlier: Evaluation | None) -> EvaluationAnswer:
 def _fields(row: Evaluation, earlier: Evaluation | None) -> dict[str, Any]:
     change = earlier and Change(
         evaluation_id=earlier.id,
-        same_questions=records.same_questions(row, earlier),
-        figures=records.difference(row, earlier),
+        same_questions=evaluation_store.same_questions(row, earlier),
+        figures=evaluation_store.difference(row, earlier),
     )
     return {**row.model_dump(exclude={"results"}), "change": change}
 
@@ -217,8 +218,8 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
         retrieval = {**row.retrieval, **task.options.given()}
-        kept = await records.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await records.before(work.session, task.principal, row, kept)
+        kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
+        earlier = await evaluation_store.before(work.session, task.principal, row, kept)
         return _whole(kept, earlier)
 
 
@@ -247,11 +248,11 @@ async def list_evaluations(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*records.SORT_FIELDS))],
+    page: Annotated[Page, Depends(paging(*evaluation_store.SORT_FIELDS))],
 ) -> Envelope[Items[EvaluationAnswer]]:
     """One page of a knowledge base's measurements, each with its change to the one before."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await records.list_evaluations(session, principal, row, page)
+    listing = await evaluation_store.list_evaluations(session, principal, row, page)
     items = [_answer(one, earlier) for one, earlier in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -262,8 +263,10 @@ async def read_evaluation(
 ) -> Envelope[WholeEvaluationAnswer]:
     """One measurement with the result of each question."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    found = await records.get(session, principal, row, evaluation_id)
-    return Envelope(data=_whole(found, await records.before(session, principal, row, found)))
+    found = await evaluation_store.get(session, principal, row, evaluation_id)
+    return Envelope(
+        data=_whole(found, await evaluation_store.before(session, principal, row, found))
+    )
 
 
 @router.get("/{evaluation_id}/compare", dependencies=[View], responses=_READ_ERRORS)
@@ -276,9 +279,9 @@ async def compare_evaluations(
 ) -> Envelope[ComparisonAnswer]:
     """Which questions do better and which do worse than in an earlier measurement."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    later = await records.get(session, principal, row, evaluation_id)
-    earlier = await records.get(session, principal, row, earlier_id)
-    compared = records.compare(later, earlier)
+    later = await evaluation_store.get(session, principal, row, evaluation_id)
+    earlier = await evaluation_store.get(session, principal, row, earlier_id)
+    compared = evaluation_store.compare(later, earlier)
     return Envelope(
         data=ComparisonAnswer(
             before=_answer(earlier, None),
@@ -305,6 +308,6 @@ async def delete_evaluation(
 ) -> Empty:
     """Forget a measurement."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    found = await records.get(work.session, principal, row, evaluation_id)
-    await records.delete(work, found)
+    found = await evaluation_store.get(work.session, principal, row, evaluation_id)
+    await evaluation_store.delete(work, found)
     return Empty()

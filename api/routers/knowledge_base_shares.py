@@ -9,7 +9,7 @@ from api.routing import Router
 from api.share_answers import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from kb_service import sharing
+from kb_service.knowledge_bases import sharing
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))

@@ -19,7 +19,7 @@ from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from core.outbound.guard import LONGEST_URL
 from core.settings.llm import LlmOptions
-from kb_service.text.storable import refuse_half_characters, refuse_nul
+from core.text.sanitize import refuse_half_characters, refuse_nul
 
 router = Router(prefix="/api/v1/admin", tags=["models"])
 Manage = Depends(requires(Permission.MODELS_MANAGE))

@@ -24,7 +24,7 @@ from core.db.pagination import Page
 from core.db.types import utc_now
 from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
 from core.types.datetimes import Day
-from kb_service.spaces import EmbeddingSpace
+from kb_service.embeddings.spaces import EmbeddingSpace
 
 router = Router(prefix="/api/v1/models", tags=["models"])
 View = Depends(requires(Permission.MODELS_VIEW))

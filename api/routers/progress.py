@@ -26,8 +26,9 @@ from api.services import Services
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import Progress
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])

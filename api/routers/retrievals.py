@@ -13,10 +13,10 @@ from api.search_answers import ReasonAnswer, SearchAnswer, reason, reasons, sear
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from kb_service.models import RetrievalRecord
-from kb_service.retrieval import records
+from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.reasons import Warned
-from kb_service.retrieval.records import RecordedPassage, Replay
 from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.retrieval_log import RecordedPassage, Replay
 
 router = Router(prefix="/api/v1/retrievals", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -83,7 +83,7 @@ async def read_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[RetrievalAnswer]:
     """What a run of one's own asked the search, and what it got."""
-    return Envelope(data=_recorded(await records.get(session, principal, retrieval_id)))
+    return Envelope(data=_recorded(await retrieval_log.get(session, principal, retrieval_id)))
 
 
 @router.post(
@@ -99,8 +99,8 @@ async def replay_retrieval(
 ) -> Envelope[ReplayAnswer]:
     """Run a recorded retrieval again, exactly as it was asked, and see what has changed."""
     async with services.database.reading() as session:
-        record = await records.get(session, principal, retrieval_id)
-    replay = await records.replay(services.database, services.searcher, principal, record)
+        record = await retrieval_log.get(session, principal, retrieval_id)
+    replay = await retrieval_log.replay(services.database, services.searcher, principal, record)
     now = search_answer(replay.result, explain=True)
     if replay.missing:
         now.warnings += reasons([Warned.KNOWLEDGE_BASE_MISSING])
@@ -115,12 +115,12 @@ async def replay_retrieval(
 
 
 def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
-    passages = enumerate(records.passages_of(record), start=1)
+    passages = enumerate(retrieval_log.passages_of(record), start=1)
     return RetrievalAnswer(
         id=record.id,
         created_at=record.created_at,
-        request=records.request_of(record),
-        generations=records.generations_of(record),
+        request=retrieval_log.request_of(record),
+        generations=retrieval_log.generations_of(record),
         results=[RecordedAnswer(place=place, **vars(passage)) for place, passage in passages],
     )
 

@@ -11,7 +11,7 @@ from api.search_answers import SearchAnswer, search_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.errors import ErrorCode
-from kb_service import knowledge_bases
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
 

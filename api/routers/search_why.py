@@ -15,11 +15,11 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors import ErrorCode
 from core.types.errors import Unfit
-from kb_service import knowledge_bases
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
+from kb_service.retrieval.explain import Investigation, Wanted, Why, find_passage
 from kb_service.retrieval.positions import LegPosition
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.why import Investigation, Wanted, Why, find_passage
 
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))

@@ -17,7 +17,7 @@ from api.skill_reporting import CurrentReporter
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
-from kb_service.text.storable import refuse_half_characters
+from core.text.sanitize import refuse_half_characters
 from skills import publishing
 from skills.fixing import Fixing, Place
 from skills.library import Update

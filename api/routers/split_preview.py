@@ -21,8 +21,9 @@ from core.auth.principal import Action
 from core.errors import ErrorCode, StorageFull, UnreadableFile
 from ingestion.parsers.detect import detect
 from ingestion.preview import SplitPreview, SplitRequest
-from kb_service import documents, knowledge_bases
-from kb_service.knowledge_bases import KnowledgeBaseDraft, Splitting
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting
 from kb_service.models import Document, SplitterName
 from kb_service.object_storage.local import DISK_FULL
 

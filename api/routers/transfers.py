@@ -30,14 +30,16 @@ from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
-from kb_service import documents, knowledge_bases, transfers
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_LENGTH, Transfer
-from kb_service.portable import arrival
-from kb_service.portable.arrival import Arrival
-from kb_service.portable.live import LiveSource, Stores
-from kb_service.portable.reading import Archive, limits_of
-from kb_service.portable.writing import write
-from kb_service.transfers import Cargo
+from kb_service.transfer import import_target
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.archive_reader import Archive, limits_of
+from kb_service.transfer.archive_writer import write
+from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.import_target import Arrival
+from kb_service.transfer.jobs import Cargo
 
 router = Router(prefix="/api/v1", tags=["transfers"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -184,7 +186,7 @@ async def import_knowledge_base(
             raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters", zh)
         file = form.file.file
         archive = await to_thread.run_sync(Archive, file, limits_of(settings))
-        planned = arrival.plan(
+        planned = import_target.plan(
             archive.settings,
             archive.manifest.dimension,
             services.spaces,
@@ -210,7 +212,7 @@ async def _begin(
         quota = (await services.live.read(work.session)).user_quota_bytes
         if quota:
             await documents.take_turn(work.session, principal.user_id)
-        row = await arrival.create(work, principal, planned)
+        row = await import_target.create(work, principal, planned)
         transfer = await transfers.begin(work, row, cargo)
         if quota:
             await documents.check_quota(work.session, principal.user_id, limit_bytes=quota)
@@ -242,7 +244,7 @@ async def copy_knowledge_base(
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     source = LiveSource(_stores(services), principal, row)
-    planned = arrival.plan(
+    planned = import_target.plan(
         source.settings,
         source.dimension,
         services.spaces,

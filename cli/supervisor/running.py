@@ -27,7 +27,7 @@ from cli.supervisor.supervise import supervise
 from core.errors import UnusableSetting
 from core.process import spare_what_is_loaded
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalogue import served
+from kb_service.embeddings.catalog import served
 
 _READY_SECONDS = 60.0
 _ASK_EVERY_SECONDS = 0.1

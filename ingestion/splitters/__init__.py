@@ -8,7 +8,7 @@ from ingestion.splitters import (
     sentence,
 )
 from ingestion.splitters.protocol import Splitter
-from kb_service.text.tokens import TokenCounter
+from kb_service.text.token_counter import TokenCounter
 
 SPLITTERS: dict[str, Splitter] = {
     "heading_recursive": heading_recursive.split,

@@ -8,7 +8,7 @@ from ingestion.splitters.outline import Outline
 from ingestion.splitters.packing import pack, piece_of
 from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
 from ingestion.splitters.units import Unit
-from kb_service.text.tokens import TokenCounter, characters
+from kb_service.text.token_counter import TokenCounter, characters
 
 
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from ingestion.splitters.outline import Path, common, sections
 from ingestion.splitters.packing import pack, piece_of, units_of
 from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
 from ingestion.splitters.units import Unit, most_characters
-from kb_service.text.tokens import TokenCounter
+from kb_service.text.token_counter import TokenCounter
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from itertools import count
 from ingestion.splitters.outline import sections
 from ingestion.splitters.packing import pack, piece_of, units_of
 from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
-from kb_service.text.tokens import TokenCounter
+from kb_service.text.token_counter import TokenCounter
 
 
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:

@@ -6,7 +6,7 @@ from math import ceil
 
 from ingestion.splitters import heading_recursive
 from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
-from kb_service.text.tokens import TokenCounter, Word, characters
+from kb_service.text.token_counter import TokenCounter, Word, characters
 
 WINDOW_TOKENS = 128
 """Most tokens of a window: encoding it takes 1.6 times less than 256 and finds as much."""

@@ -7,7 +7,7 @@ from ingestion.splitters.outline import Outline
 from ingestion.splitters.packing import pack, piece_of
 from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
 from ingestion.splitters.units import Block, Unit, cut, ends_sentence, most_characters
-from kb_service.text.tokens import TokenCounter
+from kb_service.text.token_counter import TokenCounter
 
 
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:

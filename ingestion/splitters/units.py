@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ingestion.splitters.protocol import CHARACTERS_PER_TOKEN, SplitSizes
-from kb_service.text.tokens import TokenCounter, Word, characters
+from kb_service.text.token_counter import TokenCounter, Word, characters
 
 _SENTENCE_ENDS = frozenset(".!?;。！？；…｡")
 _CLOSINGS = "\"'”’)]」』）】》〉〕"

@@ -39,9 +39,9 @@ from ingestion.slots import Slots
 from ingestion.tasks import JOBS
 from ingestion.transfers import requeue as requeue_transfers
 from ingestion.workbench import Workbench
-from kb_service.engine_client import EngineClient
-from kb_service.object_storage.open import open_object_store
-from kb_service.spaces import open_spaces
+from kb_service.embeddings.spaces import open_spaces
+from kb_service.engine.client import EngineClient
+from kb_service.object_storage.factory import open_object_store
 
 log = get_logger(__name__)
 

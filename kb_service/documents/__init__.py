@@ -9,18 +9,6 @@ from kb_service.documents.actions import (
     delete_rows,
     ids_of_status,
 )
-from kb_service.documents.attributes import Attributes, checked_attributes, parse_attributes
-from kb_service.documents.files import FileType, StoredFile, store_few, store_upload
-from kb_service.documents.intake import (
-    Intake,
-    OnConflict,
-    Refusal,
-    Upload,
-    UploadOutcome,
-    add,
-    take_in,
-    take_in_all,
-)
 from kb_service.documents.jobs import (
     CLEAR_JOB,
     ERASE_JOB,
@@ -30,6 +18,7 @@ from kb_service.documents.jobs import (
     enqueue_erase,
     erase_key,
 )
+from kb_service.documents.metadata import Attributes, checked_attributes, parse_attributes
 from kb_service.documents.names import clean_name
 from kb_service.documents.pausing import pause_all, resume_all
 from kb_service.documents.progress import (
@@ -39,8 +28,7 @@ from kb_service.documents.progress import (
     summarise,
     why_waiting,
 )
-from kb_service.documents.quota import Storage, check_quota, storage_of, take_turn
-from kb_service.documents.reading import (
+from kb_service.documents.queries import (
     SORT_FIELDS,
     DocumentFilter,
     DocumentListing,
@@ -53,6 +41,18 @@ from kb_service.documents.reading import (
     newest_ids,
     stored_keys,
     unshown_revisions,
+)
+from kb_service.documents.quota import Storage, check_quota, storage_of, take_turn
+from kb_service.documents.storage import FileType, StoredFile, store_few, store_upload
+from kb_service.documents.upload import (
+    Intake,
+    OnConflict,
+    Refusal,
+    Upload,
+    UploadOutcome,
+    add,
+    take_in,
+    take_in_all,
 )
 
 __all__ = [

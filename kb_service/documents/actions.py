@@ -13,10 +13,10 @@ from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors import Conflict, DocumentNotFound
-from kb_service.documents.intake import begin_revision
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase
+from kb_service.documents.upload import begin_revision
+from kb_service.documents.visibility import Reader, readable
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
-from kb_service.readers import Reader, readable
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
 _GROUP = 200

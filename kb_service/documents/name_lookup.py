@@ -11,8 +11,8 @@ from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from core.db.id_array import listed
 from core.errors import KnowledgeBaseNotFound
+from kb_service.documents.visibility import Reader, is_admitted
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import Reader, is_admitted
 
 
 class Turn(NamedTuple):

@@ -11,8 +11,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.types import utc_now
 from kb_service.documents.pace import Backlog, Work, seconds_left
+from kb_service.documents.visibility import Reader, readable, sees_all
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.readers import Reader, readable, sees_all
 
 _PACE_WINDOW = timedelta(seconds=60)
 _MOST_LOOKED_AT = 500

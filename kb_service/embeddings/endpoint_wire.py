@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from core.errors import EmbeddingsUnavailable, InvalidVector
-from kb_service.embeddings.catalogue import EmbeddingModel
+from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
-from kb_service.wire import FLOAT32
+from kb_service.engine.protocol import FLOAT32
 
 
 class BadAnswer(Exception):

@@ -4,10 +4,10 @@ import sys
 import time
 
 from core.settings import get_settings
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.minilm.backends import choose_backend
-from kb_service.embeddings.minilm.files import is_prepared, prepare, prepared_folder
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.minilm.artifacts import is_prepared, prepare, prepared_folder
+from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
 from core.errors import EmbeddingModelUnusable
-from kb_service.embeddings.catalogue import EmbeddingModel
+from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
 # Of one step: a question, whatever model it is for, waits for the step under way. Long passages take

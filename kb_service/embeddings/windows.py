@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from kb_service.text.tokens import TokenCounter, Word, characters
+from kb_service.text.token_counter import TokenCounter, Word, characters
 
 # Bounds the work one absurd text can cause; splitters stay far below.
 MAX_PIECES = 16

@@ -9,8 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from kb_service.engine.parent import die_with_parent
-from kb_service.vector_index.shard import Shard
+from core.parent import die_with_parent
+from kb_service.vector_index.edge_shard import Shard
 
 COPIED = b"copied\n"
 # Half the share of a process that somebody waits for, or less.

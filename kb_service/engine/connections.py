@@ -6,8 +6,7 @@ import socket
 
 from core.errors import AgentexError, ErrorCode
 from core.logging import get_logger
-from kb_service.engine.engine import Engine
-from kb_service.wire import (
+from kb_service.engine.protocol import (
     MalformedFrame,
     Request,
     Response,
@@ -15,6 +14,7 @@ from kb_service.wire import (
     pack_frame,
     read_frame,
 )
+from kb_service.engine.server import Engine
 
 _log = get_logger(__name__)
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from core.errors import AgentexError, EmbeddingModelUnusable, InvalidRequest, VectorIndexUnavailable
-from kb_service.embeddings.local import LocalEncoder
-from kb_service.vector_index.home import ShardHome
-from kb_service.vector_index.shard import Shard
+from kb_service.embeddings.stepwise import LocalEncoder
+from kb_service.vector_index.edge_shard import Shard
+from kb_service.vector_index.shard_directory import ShardHome
 
 # All of them are compared with a question in five milliseconds.
 _POINTS_SCANNED_AT_ONCE = 50_000

@@ -6,9 +6,9 @@ import uvloop
 
 from core.logging import configure_logging
 from core.settings import get_settings
-from kb_service.engine.engine import Engine
-from kb_service.engine.loading import load
-from kb_service.engine.serving import serve
+from kb_service.engine.main import serve
+from kb_service.engine.resources import load
+from kb_service.engine.server import Engine
 
 
 def main() -> int:

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from core.db.read_pool import Reads
 from core.errors import AgentexError
+from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import Timings
 from kb_service.retrieval.ties import settled
-from kb_service.retrieval.vouching import Scope, Vouched, has_flipped, is_moved, vouch
+from kb_service.retrieval.visibility import Scope, Vouched, has_flipped, is_moved, vouch
 from kb_service.retrieval.windows import collapse
-from kb_service.spaces import EmbeddingSpace
+from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, Among, Leg, Legs, Question, ScoredChunk
-from kb_service.vector_index.sparse import encode_query
 
 PUSHED_DOCUMENTS = 1000
 """Documents that go into one query of the index as a filter."""

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
+from core.text.sanitize import Storable
 from core.types.datetimes import MomentOrUtc
 from core.types.errors import Unfit
-from kb_service.text.storable import Storable
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
 Word = Annotated[Storable, Field(max_length=1000)]

@@ -6,7 +6,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
-from kb_service.text.lexical import is_cjk_dominant
+from kb_service.text.tokenizer import is_cjk_dominant
 
 DEPTH = 100
 """Hits asked of each leg; the score at this depth is the lower end of its scale."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kb_service.models import Chunk
 from kb_service.retrieval.candidates import Probe
 from kb_service.retrieval.fusion import LegPlace
-from kb_service.retrieval.rerank import RankedHit
+from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.vector_index.protocol import ScoredChunk
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.

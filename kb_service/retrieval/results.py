@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from kb_service.retrieval.found_chunks import FoundChunk
 from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.rerank import RankedHit
+from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.unsearched import Unsearched
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import AgentexError
-from kb_service.outages import Outage, outage_of_model
-from kb_service.text.visible import visible
+from core.text.visible import visible
+from kb_service.failures import Outage, outage_of_model
 
 _MOST_NAMED = 10
 

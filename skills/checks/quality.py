@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from kb_service.text.lexical import tokenize
+from kb_service.text.tokenizer import tokenize
 from skills.diagnostics import Finding
 from skills.draft import Neighbour, SkillDraft
 

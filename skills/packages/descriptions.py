@@ -2,8 +2,8 @@
 
 import re
 
-from kb_service.text.clusters import shortened
-from kb_service.text.lexical import is_cjk_dominant
+from core.text.graphemes import shortened
+from kb_service.text.tokenizer import is_cjk_dominant
 from skills.checks.portability import LONGEST_DESCRIPTION, without_angles
 from skills.models import ParsedSkill
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from agents.citations import DocumentSpan, Passage, Retrieved
 from agents.recollections import Kept, NotTheUsersWords, Recollection
 from core.errors import AgentexError, DocumentNotFound
-from kb_service.text.lexical import tokenize
+from kb_service.text.tokenizer import tokenize
 
 
 def passage(

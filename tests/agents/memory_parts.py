@@ -14,10 +14,10 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
 from core.settings import get_settings
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.minilm.backends import choose_backend
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.cpu import this_processor
 from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.protocol import Vectors
 
 MOST = 50

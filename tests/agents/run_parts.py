@@ -45,13 +45,13 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.knowledge_bases import KnowledgeBaseDraft, create
-from kb_service.retrieval.search import Searcher
-from kb_service.spaces import EmbeddingSpace, Spaces
-from kb_service.text.tokens import token_counter
-from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft, create
+from kb_service.retrieval.service import Searcher
+from kb_service.text.token_counter import token_counter
 from tests.fixtures.client import NO_CERTIFICATES, unique
+from tests.fixtures.edge_index import EdgeVectorIndex
 
 
 async def register(database: Database) -> Principal:

@@ -30,7 +30,7 @@ from core.errors import (
     ShuttingDown,
     ThreadBusy,
 )
-from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.service import Searcher
 from tests.agents.run_parts import (
     HeldModel,
     StubbornModel,

@@ -14,9 +14,9 @@ from core.db.now import database_now
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service import documents
+from kb_service.documents.permissions import mark_narrowed
+from kb_service.documents.visibility import Person
 from kb_service.models import Document
-from kb_service.narrowing import mark_narrowed
-from kb_service.readers import Person
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio

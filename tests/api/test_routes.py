@@ -23,7 +23,7 @@ from api.routing import EVERYWHERE
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings
-from kb_service.outages import MODEL_ERRORS
+from kb_service.failures import MODEL_ERRORS
 
 # The documented list: anything else is denied by default.
 DOCUMENTED_OPEN = {

@@ -9,10 +9,10 @@ from obstore.store import LocalStore, MemoryStore
 
 from core.errors import FileTooLarge, ObjectStoreUnavailable
 from core.settings import Settings
+from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.local import LocalObjectStore
-from kb_service.object_storage.open import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.object_storage.remote import RemoteObjectStore
+from kb_service.object_storage.s3 import RemoteObjectStore
 from tests.fixtures.stored import blocks
 
 pytestmark = pytest.mark.anyio

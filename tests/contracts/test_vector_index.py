@@ -14,11 +14,12 @@ from qdrant_client import AsyncQdrantClient
 
 from core.errors import InvalidVector, VectorIndexUnavailable
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.engine_client import EngineClient
-from kb_service.vector_index.edge import EdgeVectorIndex
-from kb_service.vector_index.messages import pack_points, unpack_points
-from kb_service.vector_index.open import open_vector_index
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.engine.client import EngineClient
+from kb_service.engine.messages import pack_points, unpack_points
+from kb_service.vector_index.bm25 import encode_document, encode_query
+from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import (
     NO_HITS,
     Among,
@@ -30,9 +31,8 @@ from kb_service.vector_index.protocol import (
     point_id,
     window_id,
 )
-from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.vector_index.server import ServerVectorIndex
-from kb_service.vector_index.sparse import encode_document, encode_query
+from kb_service.vector_index.qdrant_server import ServerVectorIndex
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.engines import running_engine
 
 DIMENSION = DEFAULT.dimension
@@ -369,7 +369,7 @@ async def test_knowledge_base_leaves_no_point_when_deleted(index):
 
 
 async def test_what_is_large_leaves_no_point_when_deleted(index, monkeypatch):
-    monkeypatch.setattr("kb_service.vector_index.shard._POINTS_PER_DELETION", 10)
+    monkeypatch.setattr("kb_service.vector_index.edge_shard._POINTS_PER_DELETION", 10)
     kb_id, document_id, neighbour = new_id(), new_id(), new_id()
     await index.upsert([chunk(kb_id, document_id, i) for i in range(35)])
     await index.upsert([chunk(kb_id, neighbour, i) for i in range(30)])

@@ -13,13 +13,13 @@ import pytest
 from qdrant_edge import VectorStorageDatatype
 
 from core.errors import VectorIndexUnavailable
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.engine_client import EngineClient
-from kb_service.vector_index import shard
-from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.engine.client import EngineClient
+from kb_service.vector_index import edge_shard
+from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
-from kb_service.vector_index.remote import RemoteVectorIndex
 from tests.contracts.test_vector_index import direction
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.engines import running_engine, until_ready
 from tests.fixtures.processes import ROOT
 
@@ -106,7 +106,7 @@ async def test_shard_is_refused_when_it_is_of_another_dimension(tmp_path):
 async def test_shard_of_float32_vectors_is_used_as_it_is(tmp_path, monkeypatch):
     first, second = (replace(point, dense=direction(point.index)) for point in chunks(2))
     with monkeypatch.context() as before:
-        before.setattr(shard, "_DATATYPE", VectorStorageDatatype.Float32)
+        before.setattr(edge_shard, "_DATATYPE", VectorStorageDatatype.Float32)
         index = EdgeVectorIndex(tmp_path / "shard", DIMENSION)
         await index.ensure_ready()
         await index.upsert([first])

@@ -6,9 +6,9 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, VectorIndex, point_id
-from kb_service.vector_index.server import ServerVectorIndex
-from kb_service.vector_index.sparse import encode_query
+from kb_service.vector_index.qdrant_server import ServerVectorIndex
 from tests.contracts.test_vector_index import chunk, direction, engine, index
 
 __all__ = ["engine", "index"]

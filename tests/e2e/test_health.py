@@ -1,7 +1,7 @@
 """What ``/readyz`` tells an operator of the parts."""
 
-from kb_service.embeddings.minilm.backends import choose_backend
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.minilm.runtime import choose_backend
 from tests.fixtures.server import Server
 
 

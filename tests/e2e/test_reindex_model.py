@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from core.errors import ErrorCode
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.engine_client import EngineClient
-from kb_service.vector_index.open import open_vector_index
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.engine.client import EngineClient
+from kb_service.vector_index.factory import open_vector_index
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.embedding_server import DIMENSION, EmbeddingServer
 from tests.fixtures.reindexing import QUERY, asking, await_state, changes_of, state

@@ -42,17 +42,17 @@ from ingestion.taking import take
 from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.open import open_encoder
-from kb_service.engine_client import EngineClient
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.factory import open_encoder
+from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
+from kb_service.engine.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
-from kb_service.readers import EVERYTHING
-from kb_service.spaces import EmbeddingSpace, Spaces
-from kb_service.text.tokens import token_counter
-from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.text.token_counter import token_counter
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import blocks
 
 LONG = 600

@@ -15,10 +15,10 @@ from ingestion.taking import Taken, take
 from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document
-from kb_service.readers import EVERYTHING
-from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 

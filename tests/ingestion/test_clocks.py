@@ -12,11 +12,14 @@ from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
 from ingestion.workbench import Workbench
-from kb_service import changing, documents, knowledge_bases, leases, reindexing
+from kb_service import documents, reindex
 from kb_service.documents import ActionName
-from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service.documents import update as document_update
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
+from kb_service.work_queue import leases
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished
 from tests.fixtures.stored import reread, upload
@@ -73,11 +76,13 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
     assert (await reread(bench.database, document.id)).status == "completed"
     await check_moments(bench, "ingest")
     async with unit_of_work(bench.database) as work:
-        await changing.change(work, EVERYTHING, kb_id, document.id, changing.Wanted("b.md"))
+        await document_update.change(
+            work, EVERYTHING, kb_id, document.id, document_update.Wanted("b.md")
+        )
     await check_moments(bench, "rename")
     async with unit_of_work(bench.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)
-        assert await reindexing.request(work, base, SMALL) == "started"
+        assert await reindex.request(work, base, SMALL) == "started"
     await tend(bench, kb_id)
     await check_moments(bench, "re-index")
     await ingest(bench, document.id)

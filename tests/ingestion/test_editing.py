@@ -13,16 +13,16 @@ from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
 from ingestion.editing import Edit, edit_chunk
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
-from kb_service import chunks
-from kb_service.chunks import ChunkPlace
+from kb_service.documents import chunks
+from kb_service.documents.chunks import ChunkPlace
+from kb_service.documents.visibility import EVERYTHING, Reader
+from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.readers import EVERYTHING, Reader
-from kb_service.spaces import Spaces
-from kb_service.text.terms import pack_terms
-from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.text.term_hashes import pack_terms
+from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, Legs
-from kb_service.vector_index.sparse import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit as edit_document
 from tests.fixtures.stored import upload
 

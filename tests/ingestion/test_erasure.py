@@ -17,14 +17,15 @@ from core.errors import VectorIndexUnavailable
 from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases
+from kb_service import documents
 from kb_service.documents import ActionName
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.embeddings.spaces import Spaces
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.readers import EVERYTHING
-from kb_service.spaces import Spaces
-from kb_service.vector_index.edge import EdgeVectorIndex
 from tests.fixtures.bench import beside_unopened
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from ingestion.parsers.progress import followed, told_to
 from ingestion.taking import take
 from ingestion.workbench import Workbench
 from kb_service import documents
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
-from kb_service.readers import EVERYTHING
 from tests.fixtures.stored import reread, upload
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from ingestion.parsers.limits import Limits
 from ingestion.parsers.parser import parser_for
 from ingestion.splitters.heading_recursive import split
 from ingestion.splitters.protocol import SplitSizes
-from kb_service.text.tokens import token_counter
+from kb_service.text.token_counter import token_counter
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

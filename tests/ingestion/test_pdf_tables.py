@@ -15,7 +15,7 @@ from ingestion.parsers.messages import HEADER, pack_reply, unpack_reply
 from ingestion.parsers.parser import parser_for
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import SplitSizes
-from kb_service.text.tokens import token_counter
+from kb_service.text.token_counter import token_counter
 from tests.fixtures.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
 
 WIDTHS = (100, 80, 80)

@@ -16,13 +16,13 @@ from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName
-from kb_service.embeddings.open import open_encoder
-from kb_service.engine_client import EngineClient
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.embeddings.factory import open_encoder
+from kb_service.embeddings.spaces import Spaces
+from kb_service.engine.client import EngineClient
 from kb_service.models import Chunk
-from kb_service.readers import EVERYTHING
-from kb_service.spaces import Spaces
-from kb_service.vector_index.edge import EdgeVectorIndex
 from kb_service.vector_index.protocol import point_id
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 
 pytestmark = pytest.mark.anyio

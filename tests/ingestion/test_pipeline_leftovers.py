@@ -15,8 +15,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import EmbeddingsRefused
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
+from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Document, KnowledgeBase
-from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.database import one_database
 

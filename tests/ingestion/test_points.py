@@ -8,7 +8,7 @@ from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
 from kb_service.retrieval.windows import collapse
-from kb_service.vector_index.sparse import encode_query
+from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 

@@ -12,8 +12,8 @@ from core.errors import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion import preview
 from ingestion.preview import SplitPreviewer, SplitRequest
-from kb_service.knowledge_bases import Splitting
-from kb_service.text.tokens import token_counter
+from kb_service.knowledge_bases.service import Splitting
+from kb_service.text.token_counter import token_counter
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,8 @@ from core.errors import VectorIndexUnavailable
 from core.redis.jobs import QUEUE_NAME, JobQueue
 from ingestion.reconciler import OrphanSweep, requeue
 from ingestion.workbench import Workbench
-from kb_service import documents, knowledge_bases
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from tests.fixtures.bench import beside_unopened

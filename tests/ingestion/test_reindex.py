@@ -18,13 +18,15 @@ from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend, tend_all
 from ingestion.workbench import Workbench
-from kb_service import completing, documents, knowledge_bases, leases, reindexing
-from kb_service.completing import Outcome
-from kb_service.knowledge_bases import KnowledgeBaseDraft
+from kb_service import documents, reindex
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
-from kb_service.readers import EVERYTHING
-from kb_service.reindexing import Cutover, State
+from kb_service.reindex import Cutover, State
 from kb_service.vector_index.protocol import index_scope
+from kb_service.work_queue import completion, leases
+from kb_service.work_queue.completion import Outcome
 from tests.fixtures.reindex_steps import (
     KEEP,
     SMALL,
@@ -55,7 +57,7 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(bench:
     assert {first.status, second.status} == {"pending"}
     await ingest(bench, first.id)
     async with bench.database.reading() as session:
-        report = await reindexing.report(session, EVERYTHING, await row_of(bench, kb_id))
+        report = await reindex.report(session, EVERYTHING, await row_of(bench, kb_id))
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
     assert await seen(bench, kb_id) == old
@@ -115,7 +117,7 @@ async def test_way_back_is_there_at_once_and_leads_forth_again(bench: Workbench)
     await reindexed(bench, kb_id)
     new = await seen(bench, kb_id)
     for expected, size in ((old, 500), (new, 40)):
-        await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+        await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
         assert (await row_of(bench, kb_id)).chunk_size == size
         assert await seen(bench, kb_id) == expected
         await check_whole(bench, kb_id)
@@ -129,7 +131,7 @@ async def test_way_back_makes_what_changed_since_anew(bench: Workbench):
     okapi, _ = await rows_of(bench, kb_id)
     await put(bench, okapi, "quagga")
     await ingest(bench, okapi.id)
-    await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+    await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
     row = await row_of(bench, kb_id)
     assert row.target is not None
     assert row.chunk_size == 40
@@ -173,7 +175,7 @@ async def test_way_back_closes_when_its_time_is_over(bench: Workbench):
     assert await bench.spaces.default.index.count(kb_id=kb_id) == 0
     assert await count_chunks(bench, kb_id) == len(await seen(bench, kb_id))
     with pytest.raises(NoReindex):
-        await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+        await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
 
 
 async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(bench: Workbench):
@@ -185,17 +187,17 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(be
     assert await seen(bench, kb_id) == old
     row = await row_of(bench, kb_id)
     async with bench.database.reading() as session:
-        report = await reindexing.report(session, EVERYTHING, row)
+        report = await reindex.report(session, EVERYTHING, row)
     assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
     assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
         ("zebra.md", "file_missing")
     ]
     with pytest.raises(ReindexNotReady):
-        await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
-    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP, without_failed=True)
+        await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex.cut_over, keep=KEEP, without_failed=True)
     assert await texts_with(bench, kb_id, "okapi") > 0 == await texts_with(bench, kb_id, "zebra")
     await check_whole(bench, kb_id)
-    await decide(bench, kb_id, reindexing.roll_back, keep=KEEP)
+    await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
     assert await seen(bench, kb_id) == old
 
 
@@ -211,12 +213,12 @@ async def test_cancelled_re_index_leaves_all_as_it_was(bench: Workbench):
     async with unit_of_work(bench.database) as work:
         held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
         assert held is not None
-        locked = await reindexing.lock(work.session, kb_id)
+        locked = await reindex.lock(work.session, kb_id)
         assert locked is not None
-        await reindexing.cancel(work, locked)
+        await reindex.cancel(work, locked)
     async with unit_of_work(bench.database) as work:
         outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completing.complete(work, leases.lease_of(held), outcome) is None
+        assert await completion.complete(work, leases.lease_of(held), outcome) is None
     await tend(bench, kb_id)
     assert {row.status for row in await rows_of(bench, kb_id)} == {"completed"}
     assert await seen(bench, kb_id) == old
@@ -243,7 +245,7 @@ async def test_document_replaced_meanwhile_is_found_at_once_and_after_the_cut_ov
     assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
     assert (await reread(bench.database, okapi.id)).shadow_revision is None
     await work_off(bench, kb_id)
-    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
     assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
     await check_whole(bench, kb_id)
 
@@ -261,7 +263,7 @@ async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(
     # The worker that had it in hand for the old settings comes too late.
     async with unit_of_work(bench.database) as work:
         outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completing.complete(work, leases.lease_of(held), outcome) is None
+        assert await completion.complete(work, leases.lease_of(held), outcome) is None
     await edit(bench.database, late.id, lease_until=None)
     await ingest(bench, late.id)
     row = await reread(bench.database, late.id)
@@ -278,9 +280,9 @@ async def test_end_of_a_try_and_a_cut_over_at_one_moment(bench: Workbench):
     async def switch() -> None:
         await asyncio.sleep(0.05)
         async with unit_of_work(bench.database) as work:
-            locked = await reindexing.lock(work.session, kb_id)
+            locked = await reindex.lock(work.session, kb_id)
             assert locked is not None
-            await reindexing.cut_over(work, locked, keep=KEEP)
+            await reindex.cut_over(work, locked, keep=KEEP)
             await asyncio.sleep(0.3)
 
     for _ in range(3):
@@ -301,10 +303,10 @@ async def test_cut_over_and_the_end_of_a_re_index_are_told_of_each_document(benc
     okapi, _ = await rows_of(bench, kb_id)
     assert await ask_for(bench, kb_id, SMALL) == "started"
     async with unit_of_work(bench.database) as work:
-        locked = await reindexing.lock(work.session, kb_id)
-        await reindexing.begin_next(work, locked)
+        locked = await reindex.lock(work.session, kb_id)
+        await reindex.begin_next(work, locked)
     since = utc_now()
-    await decide(bench, kb_id, reindexing.cancel)
+    await decide(bench, kb_id, reindex.cancel)
     async with bench.database.reading() as session:
         told = await documents.changed_since(session, kb_id, since, limit=10)
     assert {row.status for row in told} == {"completed"}
@@ -313,7 +315,7 @@ async def test_cut_over_and_the_end_of_a_re_index_are_told_of_each_document(benc
     await work_off(bench, kb_id)
     late = await upload(bench, text("quagga"), name="quagga.md", kb_id=kb_id)
     since = utc_now()
-    await decide(bench, kb_id, reindexing.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
     async with bench.database.reading() as session:
         told = await documents.changed_since(session, kb_id, since, limit=10)
     assert {okapi.id, late.id} <= {row.id for row in told}

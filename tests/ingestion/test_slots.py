@@ -17,8 +17,8 @@ from ingestion.slots import Slots
 from ingestion.workbench import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 

@@ -13,7 +13,7 @@ from ingestion.splitters import SPLITTERS
 from ingestion.splitters.parent_child import WINDOW_TOKENS
 from ingestion.splitters.protocol import Piece, SplitSizes
 from kb_service.models import SplitterName
-from kb_service.text.tokens import token_counter
+from kb_service.text.token_counter import token_counter
 
 COUNTER = token_counter()
 

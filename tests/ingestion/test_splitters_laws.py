@@ -11,7 +11,7 @@ from ingestion.parsers.elements import SEPARATOR, Element, Parsed
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.parent_child import WINDOW_TOKENS
 from ingestion.splitters.protocol import Piece, SplitSizes
-from kb_service.text.tokens import token_counter
+from kb_service.text.token_counter import token_counter
 
 COUNTER = token_counter()
 

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from ingestion.parsers.elements import Element, Parsed
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.protocol import SplitSizes
-from kb_service.text.tokens import TokenCounter
+from kb_service.text.token_counter import TokenCounter
 
 GUIDE = sorted(Path(__file__).parents[2].glob("docs/guide/*/*.md"))
 SENTENCES = [f"第{n}章讲的是“怎么安装数据库”，然后启动服务。" for n in range(12)]

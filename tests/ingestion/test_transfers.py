@@ -29,8 +29,14 @@ from ingestion.erasure import erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reconciler import OrphanSweep
 from ingestion.workbench import Workbench
-from kb_service import knowledge_bases, narrowing, questions, transfers
-from kb_service.embeddings.catalogue import DEFAULT
+from kb_service.documents import permissions
+from kb_service.documents.permissions import NewReaders
+from kb_service.documents.visibility import EVERYTHING, Person
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.spaces import Spaces
+from kb_service.evaluation import questions
+from kb_service.evaluation.questions import QuestionDraft
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import (
     Document,
     DocumentStatus,
@@ -39,11 +45,8 @@ from kb_service.models import (
     SplitterName,
     Transfer,
 )
-from kb_service.narrowing import NewReaders
-from kb_service.portable.live import LiveSource, Stores
-from kb_service.questions import QuestionDraft
-from kb_service.readers import EVERYTHING, Person
-from kb_service.spaces import Spaces
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.export_source import LiveSource, Stores
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import (
@@ -555,7 +558,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
         owner = await work.session.get_one(User, (await load(bench, kb_id)).owner_id)
         wanted = NewReaders([Wanted(Access.READ, user_id=reader.id)])
         for row in (await documents_of(bench, kb_id))[:2]:
-            await narrowing.restrict(work, principal_of(owner), kb_id, row.id, wanted)
+            await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
     broken = with_index(bench, Failing(bench.spaces.default.index, 1))
     cut = await finished(broken, await begin_copy(bench, kb_id))
     copied = (
@@ -563,12 +566,14 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
         [row.id for row in await documents_of(bench, cut.knowledge_base_id)],
     )
     async with unit_of_work(bench.database) as work:
-        await narrowing.restrict(work, principal_of(owner), copied[0], copied[1][0], NewReaders([]))
+        await permissions.restrict(
+            work, principal_of(owner), copied[0], copied[1][0], NewReaders([])
+        )
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
     assert (await finished(bench, cut)).status == "completed"
     async with bench.database.reading() as session:
         lists = [
-            await narrowing.readers_of(session, principal_of(owner), copied[0], document_id)
+            await permissions.readers_of(session, principal_of(owner), copied[0], document_id)
             for document_id in copied[1]
         ]
     named = [[one.user.id for one in each.named if one.user] for each in lists]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.text.clusters import boundary, shortened
+from core.text.graphemes import boundary, shortened
 
 FLAGS = "\U0001f1e8\U0001f1f3\U0001f1e9\U0001f1ea"
 

@@ -13,8 +13,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import DocumentNameTaken, QuotaExceeded
 from kb_service import documents
 from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit
 

@@ -16,12 +16,12 @@ from pydantic import ValidationError
 
 from core.errors import UnknownEmbeddingModel, UnusableSetting
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalogue import DEFAULT, resolve, served
-from kb_service.embeddings.minilm import files
-from kb_service.embeddings.minilm.backends import Backend, choose_backend
+from kb_service.embeddings.catalog import DEFAULT, resolve, served
+from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.minilm import artifacts
+from kb_service.embeddings.minilm.artifacts import WEIGHTS, is_prepared, prepare, prepared_folder
 from kb_service.embeddings.minilm.encoder import open_minilm
-from kb_service.embeddings.minilm.files import WEIGHTS, is_prepared, prepare, prepared_folder
-from kb_service.embeddings.processor import this_processor
+from kb_service.embeddings.minilm.runtime import Backend, choose_backend
 from tests.fixtures.processes import ROOT
 
 SENTENCES = [
@@ -181,7 +181,7 @@ def prepare_at_once(cache: Path, made: Path, both: Barrier) -> None:
         shutil.copy(made / "model.onnx", target)
         both.wait(60)
 
-    files._convert_in_child = convert
+    artifacts._convert_in_child = convert
     prepare(cache, Backend.ONNXRUNTIME_FP32)
 
 
@@ -210,14 +210,14 @@ def test_weights_are_read_again_only_when_they_changed(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"encoders", "weights.json"}
 
     reads = []
-    monkeypatch.setattr(files, "_digest", lambda: reads.append(1) or "00" * 32)
+    monkeypatch.setattr(artifacts, "_digest", lambda: reads.append(1) or "00" * 32)
     assert prepare(tmp_path, backend) == folder
     assert reads == []
     other = tmp_path / "weights"
     other.mkdir()
     (other / "config.json").write_bytes((WEIGHTS / "config.json").read_bytes())
     (other / "model.safetensors").write_bytes(b"other weights")
-    monkeypatch.setattr(files, "WEIGHTS", other)
+    monkeypatch.setattr(artifacts, "WEIGHTS", other)
     assert prepared_folder(tmp_path, backend) != folder
     assert reads == [1]
 

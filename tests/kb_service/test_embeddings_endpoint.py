@@ -10,9 +10,9 @@ import pytest
 from core.errors import EmbeddingsRefused, EmbeddingsUnavailable, InvalidVector
 from core.settings import Settings
 from core.settings.embeddings import EmbeddingModelSetting
-from kb_service.embeddings.catalogue import served
-from kb_service.embeddings.endpoint import EndpointEncoder, Patience
-from kb_service.text.tokens import token_counter
+from kb_service.embeddings.catalog import served
+from kb_service.embeddings.openai import EndpointEncoder, Patience
+from kb_service.text.token_counter import token_counter
 from tests.fixtures.embedding_server import DIMENSION, KEY, EmbeddingServer, vector_of
 
 pytestmark = pytest.mark.anyio

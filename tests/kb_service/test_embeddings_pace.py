@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from core.errors import EngineUnavailable
-from kb_service.embeddings import remote
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.messages import pack_vectors
-from kb_service.embeddings.remote import RemoteEncoder
-from kb_service.engine_client import EngineClient
-from kb_service.wire import Request, Response, pack_frame, read_frame
+from kb_service.embeddings import engine_encoder
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.engine_encoder import RemoteEncoder
+from kb_service.engine.client import EngineClient
+from kb_service.engine.messages_chapter import pack_vectors
+from kb_service.engine.protocol import Request, Response, pack_frame, read_frame
 
 pytestmark = pytest.mark.anyio
 PASSAGE = "A passage of some length. " * 80
@@ -59,8 +59,8 @@ async def slow(tmp_path: Path) -> AsyncIterator[tuple[SlowEngine, RemoteEncoder]
 async def test_passages_of_a_slow_model_are_embedded_however_long_a_batch_takes(
     slow: tuple[SlowEngine, RemoteEncoder], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(remote, "INGEST_SECONDS", 0.6)
-    monkeypatch.setattr(remote, "_REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(engine_encoder, "INGEST_SECONDS", 0.6)
+    monkeypatch.setattr(engine_encoder, "_REQUEST_SECONDS", 0.1)
     engine, encoder = slow
     engine.seconds = 0.02
     vectors = await encoder.embed_passages([PASSAGE] * 64)
@@ -71,8 +71,8 @@ async def test_passages_of_a_slow_model_are_embedded_however_long_a_batch_takes(
 async def test_batch_that_came_to_no_end_in_time_is_smaller_at_the_next_try(
     slow: tuple[SlowEngine, RemoteEncoder], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(remote, "INGEST_SECONDS", 0.6)
-    monkeypatch.setattr(remote, "_REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(engine_encoder, "INGEST_SECONDS", 0.6)
+    monkeypatch.setattr(engine_encoder, "_REQUEST_SECONDS", 0.1)
     engine, encoder = slow
     engine.seconds = 0.05
     with pytest.raises(EngineUnavailable):

@@ -13,14 +13,14 @@ import pytest
 from pydantic import ConfigDict
 
 from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailable
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.open import open_encoder
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.factory import open_encoder
+from kb_service.engine.client import EngineClient
 from kb_service.engine.listening import listening_socket
-from kb_service.engine_client import EngineClient
+from kb_service.engine.protocol import MAX_FRAME_BYTES, Empty, EngineHealth
+from kb_service.vector_index.bm25 import encode_document, encode_query
+from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_id
-from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.vector_index.sparse import encode_document, encode_query
-from kb_service.wire import MAX_FRAME_BYTES, Empty, EngineHealth
 from tests.fixtures.engines import AT_ONCE, running_engine, until, until_ready
 from tests.fixtures.processes import wait_until
 

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kb_service.embeddings.local import Unit
-from kb_service.engine.lanes import Steps
-from kb_service.engine.schedule import Schedule
+from kb_service.embeddings.stepwise import Unit
+from kb_service.engine.encode_pool import Steps
+from kb_service.engine.scheduler import Schedule
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.engine import shares
-from kb_service.engine.shares import Shares
+from kb_service.engine import fair_queue
+from kb_service.engine.fair_queue import Shares
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def test_within_an_account_who_comes_first_is_first_and_what_is_taken_back_does_
 
 
 def test_who_is_gone_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shares, "_MOST_REMEMBERED", 10)
+    monkeypatch.setattr(fair_queue, "_MOST_REMEMBERED", 10)
     waiting = Shares[Piece](credit=0.0)
     for number in range(1000):
         waiting.put(Piece(f"account {number}"))

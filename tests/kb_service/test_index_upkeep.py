@@ -14,17 +14,17 @@ import psutil
 import pytest
 
 from core.settings import Settings
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.engine.engine import Engine
-from kb_service.engine.loading import load
-from kb_service.engine.optimised_copy import Builder, start_build
-from kb_service.engine.serving import serve
-from kb_service.engine.upkeep import Policy
-from kb_service.engine_client import EngineClient
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.engine.client import EngineClient
+from kb_service.engine.main import serve
+from kb_service.engine.maintenance import Policy
+from kb_service.engine.protocol import IndexHealth
+from kb_service.engine.resources import load
+from kb_service.engine.server import Engine
+from kb_service.engine.shadow_rebuild import Builder, start_build
+from kb_service.vector_index.edge_shard import Shard
+from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
-from kb_service.vector_index.remote import RemoteVectorIndex
-from kb_service.vector_index.shard import Shard
-from kb_service.wire import IndexHealth
 from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
@@ -130,9 +130,9 @@ def opened_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., AbstractAsyncContextManager[EngineClient]]:
     """Opens the folder of an engine that is gone as the next one does, in this process."""
-    monkeypatch.setattr("kb_service.engine.loading.open_minilm", lambda *_: NoEncoder())
+    monkeypatch.setattr("kb_service.engine.resources.open_minilm", lambda *_: NoEncoder())
     # That is for a process that does nothing else.
-    monkeypatch.setattr("kb_service.engine.engine.spare_what_is_loaded", lambda: None)
+    monkeypatch.setattr("kb_service.engine.server.spare_what_is_loaded", lambda: None)
 
     @asynccontextmanager
     async def open_again(folder: Path, optimise: int = 0) -> AsyncIterator[EngineClient]:
@@ -166,7 +166,7 @@ def unflushed_at_copying(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return await start_build(source, target, dimension)
 
     monkeypatch.setattr(Shard, "flush", note)
-    monkeypatch.setattr("kb_service.engine.upkeep.start_build", start)
+    monkeypatch.setattr("kb_service.engine.maintenance.start_build", start)
     return seen
 
 
@@ -290,7 +290,9 @@ async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_die
         await writer.check()
 
 
-def hosts(running: RunningEngine, module: str = "kb_service.engine.host") -> list[psutil.Process]:
+def hosts(
+    running: RunningEngine, module: str = "kb_service.engine.shard_host_main"
+) -> list[psutil.Process]:
     children = psutil.Process(running.process.pid).children(recursive=True)
     found: list[psutil.Process] = []
     for child in children:
@@ -343,7 +345,7 @@ async def test_former_shard_is_given_up_when_nobody_has_asked_for_a_while(
     tmp_path, opened_again, monkeypatch
 ):
     # That freezes the engine, the longer the more points it had.
-    monkeypatch.setattr("kb_service.engine.engine._CALM_SECONDS", 3.0)
+    monkeypatch.setattr("kb_service.engine.server._CALM_SECONDS", 3.0)
     given_up: list[float] = []
     abandon = Shard.abandon
 

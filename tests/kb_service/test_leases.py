@@ -9,10 +9,10 @@ from sqlmodel import col, select
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from kb_service import completing, leases
-from kb_service.completing import Outcome
 from kb_service.models import Chunk, Document
 from kb_service.vector_index.protocol import point_id
+from kb_service.work_queue import completion, leases
+from kb_service.work_queue.completion import Outcome
 from tests.fixtures.bare_rows import add_document
 
 CHUNKS = 1000
@@ -57,7 +57,7 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
     looking = asyncio.create_task(look())
     outcome = Outcome(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
     async with unit_of_work(database) as work:
-        assert await completing.complete(work, leases.lease_of(document), outcome)
+        assert await completion.complete(work, leases.lease_of(document), outcome)
     looking.cancel()
     # However many there are, the event loop comes round after each hundred.
     assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 100
@@ -75,7 +75,7 @@ async def test_try_that_lost_its_lease_writes_nothing(database):
     again = await take(database, document.id, owner="worker-2")
     outcome = Outcome(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
     async with unit_of_work(database) as work:
-        assert not await completing.complete(work, lease, outcome)
+        assert not await completion.complete(work, lease, outcome)
     async with database.reading() as session:
         assert (await session.exec(select(Chunk.id))).all() == []
         held = await session.get_one(Document, document.id)

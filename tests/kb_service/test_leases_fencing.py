@@ -13,11 +13,12 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
-from kb_service import completing, leases, transfers
-from kb_service.completing import Outcome
-from kb_service.leases import Lease
 from kb_service.models import Chunk, Document, DocumentStage
+from kb_service.transfer import jobs as transfers
 from kb_service.vector_index.protocol import point_id
+from kb_service.work_queue import completion, leases
+from kb_service.work_queue.completion import Outcome
+from kb_service.work_queue.leases import Lease
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.stored import edit, reread
 
@@ -64,7 +65,7 @@ def outcome(lease: Lease, *texts: str) -> Outcome:
 
 async def complete(database: Database, lease: Lease, *texts: str) -> bool:
     async with unit_of_work(database) as work:
-        return await completing.complete(work, lease, outcome(lease, *texts))
+        return await completion.complete(work, lease, outcome(lease, *texts))
 
 
 async def texts_of(database: Database, document_id: str) -> list[str]:
@@ -193,7 +194,7 @@ async def test_worker_that_lost_its_lease_changes_nothing(
     before = await reread(database, doc_id)
     async with unit_of_work(database) as work:
         assert not await leases.advance(work, zombie, seconds=60, progress=99)
-        assert not await completing.complete(work, zombie, outcome(zombie, "text of a zombie"))
+        assert not await completion.complete(work, zombie, outcome(zombie, "text of a zombie"))
         assert not await leases.fail(work, zombie, WORDS)
         assert not await leases.postpone(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
         assert not await leases.hand_back(work, zombie)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kb_service.text.lexical import is_cjk_dominant, numbers, sentences, tokenize, windows
+from kb_service.text.tokenizer import is_cjk_dominant, numbers, sentences, tokenize, windows
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from kb_service.engine.handlers import parse
 from kb_service.engine.holdings import Holdings
-from kb_service.engine.operations import parse
-from kb_service.vector_index.messages import SearchRequest
-from kb_service.wire import Request
+from kb_service.engine.messages import SearchRequest
+from kb_service.engine.protocol import Request
 
 MODEL = "m"
 

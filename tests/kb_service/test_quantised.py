@@ -9,10 +9,10 @@ from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
 
 from core.settings import get_settings
-from kb_service.embeddings.minilm.backends import Backend
+from kb_service.embeddings.minilm.artifacts import prepare
 from kb_service.embeddings.minilm.encoder import open_minilm
-from kb_service.embeddings.minilm.files import prepare
-from kb_service.embeddings.minilm.quantised import quantised
+from kb_service.embeddings.minilm.int8_graph import quantised
+from kb_service.embeddings.minilm.runtime import Backend
 
 _INT16 = np.iinfo(np.int16)
 

@@ -9,11 +9,12 @@ from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import QuestionNotFound
-from kb_service import narrowing, questions
+from kb_service.documents import permissions
+from kb_service.documents.permissions import NewReaders
+from kb_service.documents.visibility import Person
+from kb_service.evaluation import questions
+from kb_service.evaluation.questions import QuestionDraft
 from kb_service.models import Document, KnowledgeBase, Question
-from kb_service.narrowing import NewReaders
-from kb_service.questions import QuestionDraft
-from kb_service.readers import Person
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.portable import principal_of
 
@@ -40,7 +41,7 @@ async def restrict(database: Database, base: KnowledgeBase) -> None:
         owner = principal_of(await work.session.get_one(User, base.owner_id))
         query = select(Document.id).where(Document.knowledge_base_id == base.id)
         document_id = (await work.session.exec(query)).one()
-        await narrowing.restrict(work, owner, base.id, document_id, NewReaders([]))
+        await permissions.restrict(work, owner, base.id, document_id, NewReaders([]))
 
 
 async def test_question_is_tied_that_gets_words_of_a_document_while_that_is_restricted(

@@ -15,10 +15,11 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors import DocumentNotFound, InvalidRequest
 from ingestion.workbench import Workbench
-from kb_service import chunks, documents, narrowing, readers
-from kb_service.chunks import Shelf as Reading
+from kb_service import documents
+from kb_service.documents import chunks, permissions, visibility
+from kb_service.documents.chunks import Shelf as Reading
+from kb_service.documents.visibility import EVERYTHING, Person, Reader
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.readers import EVERYTHING, Person, Reader
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.results import SearchResult
 from kb_service.vector_index.protocol import ChunkPoint
@@ -71,9 +72,9 @@ async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> 
     owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
     async with unit_of_work(shelf.bench.database) as work:
         if wanted is None:
-            await narrowing.open_to_all(work, owner, *ids)
+            await permissions.open_to_all(work, owner, *ids)
         else:
-            await narrowing.restrict(work, owner, *ids, narrowing.NewReaders(wanted))
+            await permissions.restrict(work, owner, *ids, permissions.NewReaders(wanted))
 
 
 async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
@@ -157,12 +158,12 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
     async with shelf.bench.database.reading() as session:
         listing = await documents.list_documents(session, reader, base.id, Page(size=100))
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
-        assert (await readers.count_documents(session, reader, [base])).get(base.id, 0) == len(
+        assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
             names
         )
         progress = await documents.summarise(session, reader, base)
         assert sum(progress.counts.values()) == len(names)
-        hidden = await readers.hidden_documents(session, [base], reader)
+        hidden = await visibility.hidden_documents(session, [base], reader)
         assert hidden == {id_ for name, id_ in shelf.ids.items() if name not in names}
         for name in shelf.ids:
             place = Reading([base.id], reader)
@@ -177,7 +178,7 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
 async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(readers, "MOST_HIDDEN", 2)
+    monkeypatch.setattr(visibility, "MOST_HIDDEN", 2)
     reader, owner = await person(shelf.bench), await owner_of(shelf)
     for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
         await restrict(shelf, name, [])
@@ -200,7 +201,7 @@ async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_
     first = await add_document(shelf.bench.database, knowledge_base_id=shelf.kb_id, restricted=True)
     async with unit_of_work(shelf.bench.database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
-        rows = [{**fields, "id": new_id()} for _ in range(narrowing.MOST_RESTRICTED - 2)]
+        rows = [{**fields, "id": new_id()} for _ in range(permissions.MOST_RESTRICTED - 2)]
         await work.session.exec(insert(Document), params=rows)
     found = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
     names = {one.document_name for one in found.passages}

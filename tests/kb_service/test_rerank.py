@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb_service.retrieval.features import FeatureCache
 from kb_service.retrieval.fusion import Fusion, fuse
-from kb_service.retrieval.rerank import RankedHit, rerank
-from kb_service.text.lexical import tokenize, windows
-from kb_service.text.terms import terms_of
+from kb_service.retrieval.rerankers.lexical import RankedHit, rerank
+from kb_service.retrieval.token_cache import FeatureCache
+from kb_service.text.term_hashes import terms_of
+from kb_service.text.tokenizer import tokenize, windows
 from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
 
 

@@ -12,14 +12,14 @@ from core.errors import RerankerUnavailable
 from core.settings import Settings
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
-from kb_service.readers import EVERYTHING
 from kb_service.retrieval.reasons import Warned
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
-from kb_service.retrieval.rerankers.api import ApiReranker, Endpoint
+from kb_service.retrieval.rerankers.http import ApiReranker, Endpoint
 from kb_service.retrieval.results import SearchResult
-from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.service import Searcher
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.rerank_server import RerankServer
 from tests.fixtures.stored import upload

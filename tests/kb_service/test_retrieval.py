@@ -9,14 +9,14 @@ import pytest
 from sqlmodel import col, update
 
 from core.db.unit_of_work import unit_of_work
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
+from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
-from kb_service.vector_index.sparse import encode_document
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio

@@ -10,14 +10,14 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.readers import EVERYTHING
 from kb_service.retrieval.request import RetrievalOptions
-from kb_service.retrieval.search import FoundPassage, Searcher
-from kb_service.spaces import Spaces
-from kb_service.vector_index.edge import EdgeVectorIndex
+from kb_service.retrieval.service import FoundPassage, Searcher
+from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint
-from kb_service.vector_index.sparse import encode_document
+from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, upload
 
 pytestmark = pytest.mark.anyio

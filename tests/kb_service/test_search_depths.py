@@ -12,7 +12,7 @@ from kb_service.models import Chunk
 from kb_service.retrieval import candidates
 from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.results import SearchResult
-from kb_service.retrieval.vouching import Scope, Vouched, vouch
+from kb_service.retrieval.visibility import Scope, Vouched, vouch
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import KnowledgeBaseNotFound
-from kb_service import knowledge_bases
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.sharing import hold, share
 from kb_service.models import KnowledgeBase
-from kb_service.sharing import hold, share
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio

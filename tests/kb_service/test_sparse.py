@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.vector_index.sparse import encode_document, encode_query
+from kb_service.vector_index.bm25 import encode_document, encode_query
 
 
 def shared(document: str, query: str) -> int:

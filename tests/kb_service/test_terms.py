@@ -12,11 +12,11 @@ from sqlmodel import col, select, update
 from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, KnowledgeBase
-from kb_service.readers import EVERYTHING
-from kb_service.retrieval.search import Searcher
-from kb_service.text.lexical import sentences, tokenize
-from kb_service.text.terms import hashed, pack_terms, terms_of, unpack_terms
+from kb_service.retrieval.service import Searcher
+from kb_service.text.term_hashes import hashed, pack_terms, terms_of, unpack_terms
+from kb_service.text.tokenizer import sentences, tokenize
 from tests.fixtures.stored import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)

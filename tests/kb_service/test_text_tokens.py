@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from kb_service.text.tokens import TokenCounter, Word, characters, token_counter
+from kb_service.text.token_counter import TokenCounter, Word, characters, token_counter
 
 COUNTER = token_counter()
 TOKENIZER = Tokenizer.from_file(str(MODEL_DIR / "tokenizer.json"))

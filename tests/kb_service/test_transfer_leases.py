@@ -8,9 +8,9 @@ from sqlalchemy import update
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from kb_service import transfers
 from kb_service.models import Transfer
-from kb_service.transfers import LONGEST_LEASE, Cargo
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.jobs import LONGEST_LEASE, Cargo
 from tests.fixtures.bare_rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ async def transfer_id(database: Database) -> str:
 
 def set_workers_clock(patch: pytest.MonkeyPatch, ahead: timedelta) -> None:
     """What a worker on another machine reads from its own clock."""
-    patch.setattr("kb_service.transfers.utc_now", lambda: utc_now() + ahead)
+    patch.setattr("kb_service.transfer.jobs.utc_now", lambda: utc_now() + ahead)
 
 
 async def take(database: Database, transfer_id: str, owner: str) -> Transfer | None:

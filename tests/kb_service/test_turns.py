@@ -8,9 +8,9 @@ from sqlalchemy import insert
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from kb_service import turns
 from kb_service.models import Document
-from kb_service.turns import Waiting, next_in_turn
+from kb_service.work_queue import scheduler
+from kb_service.work_queue.scheduler import Waiting, next_in_turn
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.stored import edit
 
@@ -52,7 +52,7 @@ def test_nobody_is_next_when_nothing_waits():
 
 async def look(database: Database) -> set[str]:
     async with database.reading() as session:
-        return {one.document_id for one in await turns.oldest_waiting(session)}
+        return {one.document_id for one in await scheduler.oldest_waiting(session)}
 
 
 @pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_oldest_due_document_of_each_knowledge_base_waits(database: Databa
     await edit(database, expected, status="processing", lease_until=now + timedelta(minutes=1))
     assert expected not in await look(database)
     async with database.reading() as session:
-        assert await turns.in_hand(session) == {first.owner_id: 1}
+        assert await scheduler.in_hand(session) == {first.owner_id: 1}
     async with unit_of_work(database) as work:
         (await work.session.get_one(type(second), second.id)).paused = True
     assert other not in await look(database)
@@ -122,8 +122,8 @@ async def steps_of_a_look(database: Database) -> int:
         raw = await (await session.connection()).get_raw_connection()
         await raw.driver_connection.set_progress_handler(count, 1)
         try:
-            await turns.oldest_waiting(session)
-            await turns.in_hand(session)
+            await scheduler.oldest_waiting(session)
+            await scheduler.in_hand(session)
         finally:
             await raw.driver_connection.set_progress_handler(None, 0)
     return steps

@@ -19,14 +19,14 @@ from core.errors import (
 )
 from ingestion.pipeline import ingest
 from ingestion.workbench import Workbench
+from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.protocol import Encoder, Vectors
+from kb_service.embeddings.spaces import Spaces
 from kb_service.models import KnowledgeBase
-from kb_service.readers import EVERYTHING
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.results import SearchResult
-from kb_service.retrieval.search import Searcher
+from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.unsearched import Unsearched
-from kb_service.spaces import Spaces
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 

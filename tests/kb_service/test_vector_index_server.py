@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import VectorIndexUnavailable
 from core.settings import Settings
-from kb_service.engine_client import EngineClient
-from kb_service.vector_index.open import open_vector_index
+from kb_service.engine.client import EngineClient
+from kb_service.vector_index.factory import open_vector_index
 
 pytestmark = pytest.mark.anyio
 

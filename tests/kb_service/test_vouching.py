@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from core.db.database import Database
 from core.db.read_pool import Reads
-from kb_service.retrieval.vouching import Scope, Vouched, vouch
+from kb_service.retrieval.visibility import Scope, Vouched, vouch
 
 pytestmark = pytest.mark.anyio
 

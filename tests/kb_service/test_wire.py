@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import EngineUnavailable, RequestTooLarge, StorageFull
-from kb_service.engine_client import EngineClient
-from kb_service.wire import (
+from kb_service.engine.client import EngineClient
+from kb_service.engine.protocol import (
     INGEST_SECONDS,
     MAX_FRAME_BYTES,
     QUERY_SECONDS,

@@ -9,7 +9,7 @@ from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound
-from kb_service.readers import Person
+from kb_service.documents.visibility import Person
 from skills.folders import (
     MOST_BYTES,
     MOST_FILE_BYTES,

@@ -11,7 +11,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import QuotaExceeded, SkillNotFound, SkillsFull
-from kb_service.readers import Person
+from kb_service.documents.visibility import Person
 from skills import catalogue, library, listing, owners, publishing, reading
 from skills.judging import judge
 from skills.library import Desk, Update, Wanted

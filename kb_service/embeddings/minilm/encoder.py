@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from kb_service.embeddings.catalogue import DEFAULT
-from kb_service.embeddings.local import Unit, encode_at_once, lanes_of
-from kb_service.embeddings.minilm.backends import Backend, Forward, load_forward
-from kb_service.embeddings.minilm.files import TOKENIZER, prepare
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.minilm.artifacts import TOKENIZER, prepare
+from kb_service.embeddings.minilm.runtime import Backend, Forward, load_forward
 from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.stepwise import Unit, encode_at_once, lanes_of
 
 # The model's window without [CLS] and [SEP].
 _WINDOW_TOKENS = DEFAULT.window_tokens - 2

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 import httpx
 
 from core.settings import Settings
-from kb_service.retrieval.rerankers import api
+from kb_service.retrieval.rerankers import http
 from kb_service.retrieval.rerankers.protocol import Reranker
 
 LEXICAL = "lexical"
 """The order that needs no model; always there, always first."""
 
 _REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {
-    "api": api.open_reranker,
+    "api": http.open_reranker,
 }
 
 NAMES = (LEXICAL, *_REGISTRY)

@@ -1,0 +1,218 @@
+"""Chunks: reading and changing the single passages of documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, update
+from sqlmodel import col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
+from core.errors import ChunkNotFound, Conflict, DocumentNotFound
+from kb_service.documents.visibility import EVERYTHING, Reader, readable
+from kb_service.models import Chunk, Document, KnowledgeBase
+
+SORT_FIELDS = ("position", "token_count")
+_CHANGED = {
+    "field": "version",
+    "error": "The passage was edited meanwhile: read it again",
+    "error_zh": "该段落已被他人修改：请重新读取",
+}
+
+
+@dataclass(frozen=True)
+class ChunkListing:
+    """One page of chunks and how many there are in all."""
+
+    items: Sequence[Chunk]
+    total: int
+
+
+@dataclass(frozen=True)
+class ChunkPlace:
+    """A chunk that searches may show, with the document and the knowledge base it stands in."""
+
+    knowledge_base: KnowledgeBase
+    document: Document
+    chunk: Chunk
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a searchable document.
+
+    Args:
+        document: which one.
+        chunks: those that touch the part, in order; disabled ones are left out.
+        length: characters of all its chunks.
+        namesakes: ids of other documents of the name it was asked by.
+    """
+
+    document: Document
+    chunks: Sequence[Chunk]
+    length: int
+    namesakes: Sequence[str]
+
+
+async def list_chunks(
+    session: AsyncSession,
+    document: Document,
+    page: Page,
+    *,
+    is_changed: bool | None = None,
+) -> ChunkListing:
+    """One page of the chunks of the revision that searches see; none before there is one.
+
+    Args:
+        session: to read from.
+        document: one that passed the gate.
+        page: the part that is wanted.
+        is_changed: only those that are edited or disabled, or only the others.
+    """
+    conditions = [
+        col(Chunk.document_id) == document.id,
+        col(Chunk.revision) == (document.active_revision or 0),
+    ]
+    if is_changed is not None:
+        changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
+        conditions.append(changed if is_changed else ~changed)
+    query = paged(
+        select(Chunk).where(*conditions),
+        page,
+        columns={"position": col(Chunk.position), "token_count": col(Chunk.token_count)},
+        tie=col(Chunk.id),
+    )
+    total = select(func.count()).select_from(Chunk).where(*conditions)
+    return ChunkListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, chunk_id: str
+) -> ChunkPlace:
+    """Load a chunk of a knowledge base that already passed the gate.
+
+    Raises:
+        ChunkNotFound: there is none in this knowledge base for this reader, or only one of a
+            revision that searches do not see.
+    """
+    query = (
+        select(Chunk, Document)
+        .join(Document, col(Document.id) == col(Chunk.document_id))
+        .where(
+            Chunk.id == chunk_id,
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+            col(Document.active_revision) == col(Chunk.revision),
+            readable(reader),
+        )
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise ChunkNotFound
+    chunk, document = found
+    return ChunkPlace(knowledge_base, document, chunk)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where somebody reads: the knowledge bases, which passed the gate, and who it is."""
+
+    knowledge_base_ids: Sequence[str]
+    reader: Reader
+
+
+async def read_span(
+    session: AsyncSession, shelf: Shelf, named: str, *, start: int, end: int
+) -> Span:
+    """Load the part of a document that stands between two characters, as searches see it.
+
+    Args:
+        session: to read from.
+        shelf: where.
+        named: the document's id, or its name.
+        start: first character.
+        end: one past the last.
+
+    Raises:
+        DocumentNotFound: no searchable document of that id or name is there for this reader.
+    """
+    query = (
+        select(Document)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(
+            col(Document.knowledge_base_id).in_(shelf.knowledge_base_ids),
+            or_(col(Document.id) == named, col(Document.name) == named),
+            col(Document.deleted_at).is_(None),
+            col(KnowledgeBase.deleted_at).is_(None),
+            col(Document.active_revision).is_not(None),
+            readable(shelf.reader),
+        )
+        .order_by((col(Document.id) == named).desc(), col(Document.id))
+    )
+    found = (await session.exec(query)).all()
+    if not found:
+        raise DocumentNotFound
+    document = found[0]
+    shown = (
+        col(Chunk.document_id) == document.id,
+        col(Chunk.revision) == document.active_revision,
+    )
+    touching = select(Chunk).where(
+        *shown,
+        col(Chunk.enabled).is_(True),
+        col(Chunk.char_start) < end,
+        col(Chunk.char_end) > start,
+    )
+    rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
+    length = (await session.exec(select(func.max(Chunk.char_end)).where(*shown))).one()
+    return Span(document, rows, length or 0, [one.id for one in found[1:]])
+
+
+def require_version(chunk: Chunk, version: int) -> None:
+    """Pass if nobody edited the chunk since the caller read it.
+
+    Raises:
+        Conflict: somebody did; the details have the present version.
+    """
+    if chunk.version != version:
+        raise Conflict(**_CHANGED, version=chunk.version)
+
+
+async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) -> Chunk:
+    """Write fields of a chunk, if it is still what the caller read and still shown.
+
+    The row stays locked until the transaction ends, so what else belongs to the change may be
+    done inside it without another change coming between.
+
+    Args:
+        work: the transaction.
+        place: the chunk as it was read.
+        values: new values by column.
+
+    Raises:
+        Conflict: it was edited meanwhile, or was out of sight for a moment.
+        ChunkNotFound: it is gone.
+    """
+    shown = select(Document.id).where(
+        col(Document.id) == place.document.id,
+        col(Document.deleted_at).is_(None),
+        col(Document.active_revision) == place.chunk.revision,
+    )
+    statement = (
+        update(Chunk)
+        .where(
+            col(Chunk.id) == place.chunk.id,
+            col(Chunk.version) == place.chunk.version,
+            shown.exists(),
+        )
+        .values(**values)
+    )
+    if (await work.session.exec(statement)).rowcount == 0:
+        # Who changes it has passed the gate.
+        now = await get(work.session, EVERYTHING, place.knowledge_base, place.chunk.id)
+        require_version(now.chunk, place.chunk.version)
+        # Searches saw another revision for a moment and see this one again: nothing was written.
+        raise Conflict(**_CHANGED, version=now.chunk.version)
+    return await work.session.get_one(Chunk, place.chunk.id, populate_existing=True)

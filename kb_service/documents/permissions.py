@@ -1,0 +1,246 @@
+"""Restricting single documents to some of those who read their knowledge base."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.models import Share
+from core.auth.principal import Action, Principal
+from core.auth.share_lists import named, version_of
+from core.auth.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import Conflict, DocumentNameTaken, DocumentNotFound, InvalidRequest
+from kb_service import documents
+from kb_service.documents.actions import locked
+from kb_service.evaluation import questions
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.sharing import hold
+from kb_service.models import Document, KnowledgeBase
+
+MOST_RESTRICTED = 1000
+"""Restricted documents of one knowledge base: searches name those that they must not find."""
+_OPEN = "open"
+_CHANGED = {
+    "field": "version",
+    "error": "Who reads the document was changed since it was read: read it again",
+    "error_zh": "该文档的读者名单已被修改：请重新读取",
+}
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Who reads a document.
+
+    Args:
+        restricted: only those named, and the owner; else all who read the knowledge base.
+        named: people and roles; each counts as far as they read the knowledge base.
+    """
+
+    restricted: bool
+    named: Sequence[Shared] = ()
+
+    @property
+    def version(self) -> str:
+        """What these are told from others by."""
+        return version_of(self.named) if self.restricted else _OPEN
+
+
+@dataclass(frozen=True)
+class NewReaders:
+    """Who is to read a document, beside the owner of its knowledge base.
+
+    Args:
+        wanted: people and roles; none: only the owner.
+        version: of the readers that the caller saw; None for whoever they are now.
+    """
+
+    wanted: Sequence[Wanted]
+    version: str | None = None
+
+
+@dataclass
+class _Narrowed:
+    """A restricted document as something that is shared: it is its knowledge base's owner's."""
+
+    SHARE_KIND: ClassVar[str] = Document.SHARE_KIND
+    id: str
+    owner_id: str
+    is_public: bool = False
+
+
+async def readers_of(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str
+) -> Readers:
+    """Who reads a document; the owner of its knowledge base may know.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+    """
+    base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
+    document = await documents.get(session, principal, base.id, document_id)
+    return await _readers(session, document, _Narrowed(document.id, base.owner_id))
+
+
+async def restrict(
+    work: UnitOfWork,
+    principal: Principal,
+    knowledge_base_id: str,
+    document_id: str,
+    readers: NewReaders,
+) -> Readers:
+    """Let only these, among those who read the knowledge base, read a document from now on.
+
+    Args:
+        work: the transaction.
+        principal: who asks: the owner of the knowledge base, who reads it in any case.
+        knowledge_base_id: the document's.
+        document_id: which one.
+        readers: these.
+
+    Raises:
+        Conflict: the readers are not those of this version any more.
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+        InvalidRequest: too many, the same one twice, the owner, nobody of this name, or too many
+            restricted documents.
+    """
+    session = work.session
+    base, document = await _locked(work, principal, knowledge_base_id, document_id)
+    resource = _Narrowed(document.id, base.owner_id)
+    present = await _readers(session, document, resource)
+    if readers.version not in (None, found := present.version):
+        raise Conflict(**_CHANGED, version=found)
+    if not present.restricted:
+        await _require_room(session, base)
+    await replace_shares(work, resource, readers.wanted, field="readers")
+    if not present.restricted:
+        document.restricted = True
+        await questions.restrict(session, document)
+        await mark_narrowed(work, base.id)
+    now = await _readers(session, document, resource)
+    if present.version != now.version:
+        await _touch(work, document)
+        target = Target(Document.SHARE_KIND, document.id)
+        # As a list: a name that is a key would be redacted where it looks like a secret's.
+        note(
+            session,
+            AuditAction.DOCUMENT_RESTRICTED,
+            target,
+            details={"readers": [*named(now.named)]},
+        )
+    return now
+
+
+async def _readers(session: AsyncSession, document: Document, resource: _Narrowed) -> Readers:
+    if not document.restricted:
+        return Readers(restricted=False)
+    return Readers(True, await list_shares(session, resource))
+
+
+async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """From now on who reads a knowledge base is asked document by document, for good."""
+    statement = update(KnowledgeBase).where(col(KnowledgeBase.id) == knowledge_base_id)
+    await work.session.exec(statement.values(narrowed=True))
+
+
+async def copy_readers(
+    work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]
+) -> None:
+    """Let restricted documents that come into a copy be read by those who read the originals.
+
+    Only where both are one person's: who may read a document need not know who else may, so
+    in somebody else's copy it is theirs alone.
+
+    Args:
+        work: the transaction.
+        source_id: the knowledge base that was copied.
+        target_id: the copy.
+        copies: ids of new documents of the copy, by those of the restricted ones of the source.
+    """
+    session = work.session
+    owners = select(KnowledgeBase.owner_id).where(col(KnowledgeBase.id).in_([source_id, target_id]))
+    if len({*(await session.exec(owners)).all()}) != 1:
+        return
+    query = select(Share).where(
+        col(Share.kind) == Document.SHARE_KIND, col(Share.resource_id).in_(copies)
+    )
+    for share in (await session.exec(query)).all():
+        facts = share.model_dump(exclude={"id", "resource_id", "created_at"})
+        session.add(Share(**facts, resource_id=copies[share.resource_id]))
+
+
+async def open_to_all(
+    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
+) -> None:
+    """Let all who read the knowledge base read a document again; one that they do stays so.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller only reads the knowledge base.
+        OwnerOnly: it is somebody else's.
+        DocumentNotFound: there is none in it.
+        DocumentNameTaken: another document that all read has its name by now.
+    """
+    _, document = await _locked(work, principal, knowledge_base_id, document_id)
+    if not document.restricted:
+        return
+    query = select(Document.id).where(
+        col(Document.knowledge_base_id) == document.knowledge_base_id,
+        col(Document.name) == document.name,
+        col(Document.deleted_at).is_(None),
+        col(Document.restricted).is_(False),
+    )
+    taken = (await work.session.exec(query)).first()
+    if taken is not None:
+        raise DocumentNameTaken(field="name", name=document.name, document_id=taken)
+    document.restricted = False
+    await _touch(work, document)
+    await forget_shares(work, Document.SHARE_KIND, [document.id])
+    note(work.session, AuditAction.DOCUMENT_OPENED, Target(Document.SHARE_KIND, document.id))
+
+
+async def _locked(
+    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
+) -> tuple[KnowledgeBase, Document]:
+    session = work.session
+    # Uploads and renamings wait for it, too: they decide by it what a name means.
+    base = await hold(session, principal, knowledge_base_id, Action.MANAGE)
+    rows = await locked(session, principal, base.id, [document_id])
+    if not rows:
+        raise DocumentNotFound
+    return base, rows[0]
+
+
+async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
+    query = (
+        select(func.count())
+        .select_from(Document)
+        .where(
+            col(Document.knowledge_base_id) == base.id,
+            col(Document.restricted).is_(True),
+            col(Document.deleted_at).is_(None),
+        )
+    )
+    if (await session.exec(query)).one() >= MOST_RESTRICTED:
+        error = (
+            f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: "
+            "put them into another"
+        )
+        raise InvalidRequest("doc_id", error)
+
+
+async def _touch(work: UnitOfWork, document: Document) -> None:
+    # Whoever follows the progress is told.
+    document.updated_at = await database_now(work.session)
+    work.session.add(document)

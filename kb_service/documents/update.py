@@ -1,0 +1,84 @@
+"""What a person may change of a document: its name, its metadata, and how its text is read."""
+
+from dataclasses import dataclass
+
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import DocumentNameTaken, DocumentNotFound
+from kb_service.documents.actions import locked
+from kb_service.documents.metadata import Attributes
+from kb_service.documents.name_lookup import NamedDocuments, Turn, take_turn
+from kb_service.documents.names import clean_name
+from kb_service.documents.upload import begin_revision
+from kb_service.documents.visibility import Reader
+from kb_service.evaluation import questions
+from kb_service.models import Document
+
+AUTOMATIC = "auto"
+"""The encoding of a text is found out by its bytes."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A new name, new metadata, another encoding; None leaves one of them as it is.
+
+    Args:
+        name: of the document.
+        attributes: its metadata.
+        encoding: a codec that its text is read as, or ``AUTOMATIC``.
+    """
+
+    name: str | None = None
+    attributes: Attributes | None = None
+    encoding: str | None = None
+
+
+async def change(
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base_id: str,
+    document_id: str,
+    wanted: Wanted,
+) -> Document:
+    """Rename a document, replace its metadata or say in which encoding its text is.
+
+    For another encoding it is processed again; what was indexed before is found until that is
+    done. The passages are not made anew for a name: it is part of their indexed text from the next
+    revision on. Saved questions about it go with it.
+
+    Raises:
+        DocumentNotFound: there is none in this knowledge base, or not for this reader.
+        DocumentNameTaken: another document has the name.
+        InvalidFileName: nothing usable is left of the name.
+    """
+    turn, name = None, wanted.name
+    if name is not None:
+        name = clean_name(name)
+    if name is not None or wanted.encoding is not None:
+        turn = await take_turn(work.session, knowledge_base_id)
+    rows = await locked(work.session, reader, knowledge_base_id, [document_id])
+    if not rows:
+        raise DocumentNotFound
+    document = rows[0]
+    if turn is not None and name is not None and name != document.name:
+        present = await NamedDocuments(work.session, reader, turn).of(name)
+        if present:
+            raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
+        before, document.name = document.name, name
+        await questions.rename(work.session, document, before)
+    if wanted.attributes is not None:
+        document.attributes = wanted.attributes
+    if turn is not None and wanted.encoding is not None:
+        _read_anew(work, turn, document, wanted.encoding)
+    document.updated_at = await database_now(work.session)
+    work.session.add(document)
+    return document
+
+
+def _read_anew(work: UnitOfWork, turn: Turn, document: Document, encoding: str) -> None:
+    chosen = None if encoding == AUTOMATIC else encoding
+    if chosen != document.chosen_encoding:
+        document.chosen_encoding = chosen
+        # To be found soon, also while a re-index makes the passages before anew.
+        document.generation = turn.generation
+        begin_revision(work, document)

@@ -1,0 +1,89 @@
+"""The encoder as the API and the worker see it: a client of the engine."""
+
+import time
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Literal
+
+from kb_service.embeddings.catalog import EmbeddingModel
+from kb_service.embeddings.protocol import Vectors
+from kb_service.engine.client import EngineClient
+from kb_service.engine.messages_chapter import EmbedReply, EmbedRequest, join_vectors
+from kb_service.engine.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
+
+# One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
+# gives it enough texts to sort by length.
+_MOST_TEXTS = 256
+# A large model takes seconds for each passage, and several documents share its time: what goes into
+# a request is to be answered in a sixth of its time limit.
+_FIRST_CHARACTERS = 48_000
+_REQUEST_SECONDS = INGEST_SECONDS / 6
+
+
+class RemoteEncoder:
+    """An ``Encoder`` whose work is done by the engine process."""
+
+    def __init__(self, engine: EngineClient, model: EmbeddingModel) -> None:
+        self._engine = engine
+        self._model = model
+        self._characters = _FIRST_CHARACTERS
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of one vector."""
+        return self._model.dimension
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """ISO 639-1 codes the model was trained for."""
+        return self._model.languages
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode questions, ahead of passages that wait; cut at the model's window."""
+        parts = [texts[at : at + _MOST_TEXTS] for at in range(0, len(texts), _MOST_TEXTS)]
+        replies = [await self._embed(part, "query", QUERY_SECONDS) for part in parts]
+        return join_vectors(replies, self.dimension)
+
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
+        """Encode passages; one longer than the model's window becomes the mean of windows."""
+        replies: list[EmbedReply] = []
+        done = 0
+        while done < len(texts):
+            part = self._next_part(texts[done : done + _MOST_TEXTS])
+            replies.append(await self._embed_part(part, account))
+            done += len(part)
+        return join_vectors(replies, self.dimension)
+
+    def _next_part(self, texts: Sequence[str]) -> Sequence[str]:
+        lengths = accumulate(len(text) for text in texts)
+        return texts[: max(1, sum(length <= self._characters for length in lengths))]
+
+    async def _embed_part(self, texts: Sequence[str], account: str) -> EmbedReply:
+        started = time.monotonic()
+        is_answered = False
+        try:
+            reply = await self._embed(texts, "passage", INGEST_SECONDS, account)
+            is_answered = True
+            return reply
+        finally:
+            taken = time.monotonic() - started
+            # Nothing is to be learnt from an engine that is away, or a caller who is gone.
+            if is_answered or taken >= INGEST_SECONDS:
+                pace = sum(map(len, texts)) / max(taken, 0.001)
+                self._characters = int(_REQUEST_SECONDS * pace)
+
+    async def _embed(
+        self,
+        texts: Sequence[str],
+        role: Literal["query", "passage"],
+        seconds: float,
+        account: str = "",
+    ) -> EmbedReply:
+        readables = [readable(text) for text in texts]
+        request = EmbedRequest(model=self.name, role=role, texts=readables, account=account)
+        return await self._engine.call("embed", request, EmbedReply, timeout_seconds=seconds)

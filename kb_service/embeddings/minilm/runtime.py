@@ -1,0 +1,140 @@
+"""The runtimes that can run the converted model, and which of them suits this CPU."""
+
+# OpenVINO and ONNX Runtime ship stubs with untyped parameters; this module is their fence.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb_service.embeddings.cpu import Processor
+from kb_service.embeddings.minilm.lane_bound import LaneBound
+from kb_service.embeddings.minilm.mapped import give_back_mapped
+from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.stepwise import lanes_of
+
+# Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
+Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
+
+
+class Backend(StrEnum):
+    """A runtime and the number format it computes in."""
+
+    OPENVINO_BF16 = "openvino-bf16"
+    ONNXRUNTIME_INT8 = "onnxruntime-int8"
+    ONNXRUNTIME_FP32 = "onnxruntime-fp32"
+
+    @property
+    def is_openvino(self) -> bool:
+        """Whether the runtime is OpenVINO."""
+        return self.value.startswith("openvino-")
+
+    @property
+    def model_file(self) -> str:
+        """Name of the converted file this backend loads."""
+        return "model.xml" if self.is_openvino else "model.onnx"
+
+    @property
+    def length_step(self) -> int:
+        """Lengths are padded to multiples of this.
+
+        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them
+        built (p50 2.5 to 1.7 ms). ONNX Runtime has no such cost, there padding only adds work.
+        """
+        return 8 if self.is_openvino else 1
+
+    @property
+    def batch_tokens(self) -> int:
+        """Padded tokens of one batch, which one thread encodes, and for which a question waits.
+
+        ONNX Runtime: fewer cost as much a token down to 192; with 1,024 the layers' outputs no
+        longer fit a core's cache: 132 and 118 passages a second. AMX multiplies sixteen rows at a
+        time: in calls of 64 passages 256 tokens give 232 passages a second, 512 give 254 and 768,
+        for which a question would wait half as long again, 264.
+        """
+        return 512 if self.is_openvino else 256
+
+
+def choose_backend(processor: Processor) -> Backend:
+    """The fastest backend whose numbers were checked on such a processor.
+
+    Where none was, it stays fp32 (docs/decisions/0060 to 0062 and 0067).
+    """
+    if processor.has_amx:
+        return Backend.OPENVINO_BF16
+    if processor.is_fast_in_int8:
+        return Backend.ONNXRUNTIME_INT8
+    return Backend.ONNXRUNTIME_FP32
+
+
+def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
+    """Load the converted model.
+
+    Args:
+        backend: the runtime.
+        folder: has the file.
+        threads: on which ``lanes_of(threads)`` calls at a time are computed.
+    """
+    path = folder / backend.model_file
+    if backend.is_openvino:
+        return _load_openvino(path, threads)
+    return _load_onnxruntime(path, threads, is_fused=backend is Backend.ONNXRUNTIME_INT8)
+
+
+def _load_openvino(path: Path, threads: int) -> Forward:
+    # Only the runtime that is used is imported: each takes 20 to 40 MB.
+    import openvino  # noqa: PLC0415
+
+    options: dict[str, object] = {
+        "INFERENCE_PRECISION_HINT": "bf16",
+        "NUM_STREAMS": lanes_of(threads),
+        "INFERENCE_NUM_THREADS": threads,
+    }
+    compiled = openvino.Core().compile_model(path, "CPU", options)
+    give_back_mapped(path.with_suffix(".bin"))
+    own = threading.local()
+
+    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+        if not hasattr(own, "request"):
+            own.request = compiled.create_infer_request()
+        own.request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)
+        # A view into the request's own memory: read before this thread's next call.
+        return own.request.get_output_tensor(0).data
+
+    # OpenVINO's binding makes tables of its own at its first call. Two threads that make them at
+    # once wait for each other for ever: one has Python's lock, the other the tables'.
+    forward(np.ones((1, 8), dtype=np.int64), np.ones((1, 8), dtype=np.int64))
+    return forward
+
+
+def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
+    import onnxruntime  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    if is_fused:
+        # Written with the fused operators that are fast; the optimiser would add one that is not:
+        # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.intra_op_num_threads = max(1, threads // lanes_of(threads))
+    # Each more takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
+    count = lanes_of(threads) if is_fused else 1
+    sessions = LaneBound(
+        [
+            onnxruntime.InferenceSession(
+                path.as_posix(), options, providers=["CPUExecutionProvider"]
+            )
+            for _ in range(count)
+        ]
+    )
+
+    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+        with sessions.one() as session:
+            outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return np.asarray(outputs[0], dtype=np.float32)
+
+    return forward

@@ -1,0 +1,245 @@
+"""An encoder behind an OpenAI-compatible ``/embeddings`` endpoint."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+import numpy as np
+from anyio import to_thread
+
+from core.errors import EmbeddingsRefused
+from core.settings.embeddings import EmbeddingModelSetting
+from kb_service.embeddings.catalog import EmbeddingModel
+from kb_service.embeddings.endpoint_wire import (
+    BadAnswer,
+    read_vectors,
+    request_body,
+    unavailable,
+    unit,
+)
+from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.windows import equal_pieces, first_piece, room_for_text
+from kb_service.text.token_counter import TokenCounter
+
+_OK = 200
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+# About this request, not about the endpoint: sending it again can't help.
+_HOPELESS = frozenset({400, 413, 422})
+# Endpoints refuse, or choke on, requests that are much larger.
+_TOKENS_PER_REQUEST = 16_384
+_MAX_CHARACTERS = 100_000
+# Numbers as decimal text and some room for the frame around them.
+_BYTES_PER_NUMBER = 32
+_BYTES_AROUND = 2**16
+_LONGEST_PAUSE = 30.0
+_JITTER = random.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for one request, for all of its tries together, and how often to try."""
+
+    request_seconds: float
+    total_seconds: float
+    attempts: int
+    backoff_seconds: float = 0.5
+
+
+QUERIES = Patience(request_seconds=8, total_seconds=10, attempts=3, backoff_seconds=0.2)
+PASSAGES = Patience(request_seconds=60, total_seconds=180, attempts=6)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Something to encode and the text (by position) that it is a part of."""
+
+    text: int
+    content: str
+    tokens: int
+
+
+class EndpointEncoder:
+    """An ``Encoder`` that asks an endpoint; the HTTP client is the caller's.
+
+    Args:
+        model: with a source of the kind ``endpoint``.
+        client: follows no redirects, so that the key goes nowhere else.
+        counter: counts tokens to keep texts within the window; it may be another model's, so a
+            quarter of the window is left free.
+        queries: patience with questions.
+        passages: patience with passages.
+    """
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        client: httpx.AsyncClient,
+        counter: TokenCounter,
+        *,
+        queries: Patience = QUERIES,
+        passages: Patience = PASSAGES,
+    ) -> None:
+        if model.source is None or model.source.base_url is None:
+            raise ValueError(f"{model.name} is behind no endpoint")
+        self._model = model
+        self._source: EmbeddingModelSetting = model.source
+        self._url = f"{model.source.base_url.rstrip('/')}/embeddings"
+        self._client = client
+        self._counter = counter
+        self._queries, self._passages = queries, passages
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of one vector."""
+        return self._model.dimension
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """ISO 639-1 codes the model was trained for."""
+        return self._model.languages
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode questions; cut at the model's window.
+
+        Raises:
+            EmbeddingsUnavailable: no usable answer in time.
+            EmbeddingsRefused: the endpoint will not take such a text.
+            InvalidVector: the endpoint's vectors are not those of the settings.
+        """
+        pieces = await to_thread.run_sync(self._query_pieces, texts)
+        return await self._embed(pieces, len(texts), self._queries)
+
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
+        """Encode passages; one longer than the model's window becomes the mean of equal pieces.
+
+        Raises: as ``embed_queries``.
+        """
+        pieces = await to_thread.run_sync(self._passage_pieces, texts)
+        return await self._embed(pieces, len(texts), self._passages)
+
+    def _query_pieces(self, texts: Sequence[str]) -> list[_Piece]:
+        prefix = self._model.query_prefix
+        room = room_for_text(self._model.window_tokens, prefix, self._counter)
+        cut = [first_piece(_utf8(text), room, self._counter) for text in texts]
+        return [self._piece(position, prefix, text) for position, text in enumerate(cut)]
+
+    def _passage_pieces(self, texts: Sequence[str]) -> list[_Piece]:
+        prefix = self._model.passage_prefix
+        room = room_for_text(self._model.window_tokens, prefix, self._counter)
+        return [
+            self._piece(position, prefix, part)
+            for position, text in enumerate(texts)
+            for part in equal_pieces(_utf8(text), room, self._counter)
+        ]
+
+    def _piece(self, position: int, prefix: str, text: str) -> _Piece:
+        # Most endpoints refuse the empty string.
+        content = prefix + text if (prefix + text).strip() else " ."
+        return _Piece(position, content, self._counter.count(content))
+
+    async def _embed(self, pieces: Sequence[_Piece], texts: int, patience: Patience) -> Vectors:
+        sums = np.zeros((texts, self.dimension))
+        for batch in self._batches(pieces):
+            vectors = await self._ask_patiently([piece.content for piece in batch], patience)
+            np.add.at(sums, [piece.text for piece in batch], vectors)
+        return unit(sums, self._model)
+
+    def _batches(self, pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+        batches: list[list[_Piece]] = []
+        tokens = _TOKENS_PER_REQUEST
+        for piece in pieces:
+            tokens += piece.tokens
+            if tokens > _TOKENS_PER_REQUEST or len(batches[-1]) >= self._source.batch:
+                batches.append([])
+                tokens = piece.tokens
+            batches[-1].append(piece)
+        return batches
+
+    async def _ask_patiently(self, texts: Sequence[str], patience: Patience) -> Vectors:
+        try:
+            async with asyncio.timeout(patience.total_seconds):
+                return await self._ask_again(texts, patience)
+        except TimeoutError as error:
+            raise unavailable(self._model, "the endpoint did not answer in time") from error
+
+    async def _ask_again(self, texts: Sequence[str], patience: Patience) -> Vectors:
+        reason = "no request was allowed"
+        for attempt in range(1, patience.attempts + 1):
+            pause = patience.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
+            try:
+                response = await self._post(texts, patience.request_seconds)
+                if response.status_code == _OK:
+                    return await to_thread.run_sync(read_vectors, response, self._model, len(texts))
+                pause = self._pause_after(response, pause)
+                reason = f"the endpoint answered HTTP {response.status_code}"
+            except httpx.InvalidURL as error:
+                raise unavailable(self._model, "the endpoint's address is not valid") from error
+            except httpx.HTTPError as error:
+                reason = f"the endpoint can't be reached ({type(error).__name__})"
+            except TimeoutError:
+                reason = "the endpoint did not answer in time"
+            except BadAnswer as error:
+                reason = str(error)
+            if attempt == patience.attempts or pause > _LONGEST_PAUSE:
+                break
+            await asyncio.sleep(pause)
+        raise unavailable(self._model, reason)
+
+    def _pause_after(self, response: httpx.Response, pause: float) -> float:
+        """How long to wait before the next try; raises where there is no use in one."""
+        status = response.status_code
+        if status in _HOPELESS:
+            raise EmbeddingsRefused(model=self.name, reason=f"HTTP {status}")
+        if status not in _RETRIED:
+            raise unavailable(self._model, f"the endpoint answered HTTP {status}")
+        with suppress(ValueError):
+            return max(pause, float(response.headers.get("retry-after", "")))
+        return pause
+
+    async def _post(self, texts: Sequence[str], seconds: float) -> httpx.Response:
+        headers: dict[str, str] = {}
+        key = self._source.api_key
+        if key is not None and key.get_secret_value():
+            headers["Authorization"] = f"Bearer {key.get_secret_value()}"
+        request = self._client.build_request(
+            "POST",
+            self._url,
+            json=request_body(self._model, self._source.model or self.name, texts),
+            headers=headers,
+            timeout=seconds,
+        )
+        # httpx's timeout is per read: an endpoint that drips must not hold a worker for ever.
+        async with asyncio.timeout(seconds):
+            response = await self._client.send(request, stream=True)
+            try:
+                return await self._read(response, len(texts))
+            finally:
+                await response.aclose()
+
+    async def _read(self, response: httpx.Response, texts: int) -> httpx.Response:
+        most = texts * self.dimension * _BYTES_PER_NUMBER + _BYTES_AROUND
+        content = bytearray()
+        async for part in response.aiter_bytes():
+            content += part
+            if len(content) > most:
+                raise BadAnswer("the answer is far too long")
+        return httpx.Response(
+            response.status_code, headers=_retry_headers(response), content=bytes(content)
+        )
+
+
+def _retry_headers(response: httpx.Response) -> dict[str, str]:
+    value = response.headers.get("retry-after")
+    return {} if value is None else {"retry-after": value}
+
+
+def _utf8(text: str) -> str:
+    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")

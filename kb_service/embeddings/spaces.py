@@ -1,0 +1,160 @@
+"""Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+
+from core.errors import EmbeddingModelNotServed, EmbeddingModelUnusable
+from core.settings import Settings
+from kb_service.embeddings.catalog import EmbeddingModel, served
+from kb_service.embeddings.engine_encoder import RemoteEncoder
+from kb_service.embeddings.factory import counter_of, open_encoder, open_endpoint_encoder
+from kb_service.embeddings.protocol import Encoder
+from kb_service.engine.client import EngineClient
+from kb_service.text.token_counter import TokenCounter
+from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.factory import open_vector_index
+from kb_service.vector_index.protocol import VectorIndex
+
+
+@dataclass(frozen=True)
+class EmbeddingSpace:
+    """One embedding model at work.
+
+    Args:
+        model: its capabilities: dimension, languages, window.
+        encoder: makes its vectors.
+        index: holds the points of every knowledge base that uses it.
+        counter: counts tokens as its tokenizer does, for splitters.
+    """
+
+    model: EmbeddingModel
+    encoder: Encoder
+    index: VectorIndex
+    counter: TokenCounter
+
+    @property
+    def encoding_index(self) -> RemoteVectorIndex | None:
+        """The index, where one request both encodes a question and asks it; else None."""
+        if isinstance(self.index, RemoteVectorIndex) and isinstance(self.encoder, RemoteEncoder):
+            return self.index
+        return None
+
+
+class Spaces(Mapping[str, EmbeddingSpace]):
+    """The spaces of all served models by name, the default model's first.
+
+    Args:
+        spaces: the default model's first.
+        http: what encoders behind endpoints use; closed with the spaces.
+    """
+
+    def __init__(
+        self, spaces: Sequence[EmbeddingSpace], http: httpx.AsyncClient | None = None
+    ) -> None:
+        self._http = http
+        self._by_name = {space.model.name: space for space in spaces}
+
+    @property
+    def default(self) -> EmbeddingSpace:
+        """The space of the default model."""
+        return next(iter(self._by_name.values()))
+
+    def __getitem__(self, model: str) -> EmbeddingSpace:
+        """The space of this model; ``KeyError`` where there is none, as of any mapping."""
+        return self._by_name[model]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, the default model's first."""
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        """The number of served models."""
+        return len(self._by_name)
+
+    def of(self, model: str) -> EmbeddingSpace:
+        """The space of a knowledge base's model.
+
+        Raises:
+            EmbeddingModelNotServed: the operator has taken the model out of the settings.
+        """
+        space = self._by_name.get(model)
+        if space is None:
+            raise EmbeddingModelNotServed(model=model, served=list(self))
+        return space
+
+    async def count(self) -> int:
+        """The points of all indexes but of those that the engine could not open.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        total = 0
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                total += await space.index.count()
+        return total
+
+    async def delete_documents(
+        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
+    ) -> None:
+        """Delete points of documents in every index; see ``VectorIndex.delete_documents``.
+
+        One that the engine could not open must not keep anybody's documents from going: when it
+        can be opened again, the sweep takes away what no row knows.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                await space.index.delete_documents(document_ids, revisions=revisions)
+
+    async def delete_knowledge_base(self, scope: str) -> None:
+        """Delete all points of an index scope in every index, likewise.
+
+        Raises:
+            VectorIndexUnavailable: the index did not answer.
+        """
+        for space in self._by_name.values():
+            with suppress(EmbeddingModelUnusable):
+                await space.index.delete_knowledge_base(scope)
+
+    async def close(self) -> None:
+        """Close every index and the HTTP client; the engine's client is its maker's to close."""
+        for space in self._by_name.values():
+            await space.index.close()
+        if self._http is not None:
+            await self._http.aclose()
+
+
+def open_spaces(settings: Settings, engine: EngineClient) -> Spaces:
+    """The spaces of all models that this installation serves; nothing is connected yet.
+
+    Args:
+        settings: where vectors are kept, and the models beside the built-in one.
+        engine: the engine's client; the caller closes it.
+
+    Raises:
+        UnusableSetting: a model's capabilities are not known.
+    """
+    models = served(settings)
+    # An endpoint's key must not follow a redirect to somebody else.
+    http = httpx.AsyncClient(follow_redirects=False) if any(map(_is_endpoint, models)) else None
+
+    def open_space(model: EmbeddingModel) -> EmbeddingSpace:
+        counter = counter_of(model)
+        if http is not None and _is_endpoint(model):
+            encoder = open_endpoint_encoder(http, model, counter)
+        else:
+            encoder = open_encoder(engine, model)
+        index = open_vector_index(settings, engine, model=model.name, dimension=model.dimension)
+        return EmbeddingSpace(model, encoder, index, counter)
+
+    return Spaces([open_space(model) for model in models], http)
+
+
+def _is_endpoint(model: EmbeddingModel) -> bool:
+    return model.source is not None and model.source.kind == "endpoint"

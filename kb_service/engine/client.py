@@ -1,0 +1,257 @@
+"""The engine's client: one connection for all who ask it, and no waiting for one that stands still."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from core.errors import (
+    AgentexError,
+    EmbeddingModelUnusable,
+    EngineUnavailable,
+    ErrorCode,
+    InvalidRequest,
+    InvalidVector,
+    RequestTooLarge,
+    ShuttingDown,
+    StorageFull,
+    VectorIndexUnavailable,
+)
+from kb_service.engine.protocol import (
+    QUERY_SECONDS,
+    Empty,
+    EngineHealth,
+    MalformedFrame,
+    Message,
+    Response,
+    pack_request,
+    read_frame,
+)
+
+_HEALTH_SECONDS = 2.0
+# How long a call waits for a socket to appear: a supervisor restarts a dead engine in less.
+_CONNECT_SECONDS = 2.5
+# An engine that is busy, or still loading, says so at once. Who asks a question and hears nothing
+# for so long asks that, and gives up on one that is silent: within three seconds in all.
+_DOUBT_SECONDS = 1.5
+_LIFE_SECONDS = 1.0
+_RETRY_SECONDS = 0.05
+
+_ERRORS: tuple[type[AgentexError], ...] = (
+    EmbeddingModelUnusable,
+    EngineUnavailable,
+    InvalidVector,
+    RequestTooLarge,
+    ShuttingDown,
+    StorageFull,
+    VectorIndexUnavailable,
+)
+_ERROR_OF_CODE = {int(error.code): error for error in _ERRORS}
+
+_Reply = TypeVar("_Reply", bound=Message)
+
+
+class _Link:
+    """One connection and the requests that wait for an answer on it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._ids = count(1)
+        self._waiting: dict[int, asyncio.Future[Response]] = {}
+        self._doubts: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def broken(self) -> bool:
+        """Whether nothing more will come."""
+        return self._writer.is_closing() or self._reading.done()
+
+    async def exchange(self, op: str, body: Message, *, doubted: bool = False) -> Response:
+        """Send a request and wait for its answer; taken back when the caller is cancelled.
+
+        Args:
+            op: the operation.
+            body: its body.
+            doubted: whether to give up on an engine that does not even say how it is.
+
+        Raises:
+            OSError: The connection broke.
+            TimeoutError: The engine is silent.
+        """
+        request_id = next(self._ids)
+        frame = pack_request(request_id, op, body)
+        if self.broken:
+            raise ConnectionResetError
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Response] = loop.create_future()
+        self._waiting[request_id] = answer
+        doubt = loop.call_later(_DOUBT_SECONDS, self._doubt, answer) if doubted else None
+        try:
+            self._writer.write(frame)
+            await self._writer.drain()
+            return await answer
+        except (asyncio.CancelledError, TimeoutError):
+            if not self.broken:
+                self._writer.write(pack_request(request_id, "cancel", Empty()))
+            raise
+        except OSError:
+            self._writer.close()
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+            if doubt is not None:
+                doubt.cancel()
+
+    def _doubt(self, answer: asyncio.Future[Response]) -> None:
+        task = asyncio.create_task(self._look_for_life(answer))
+        self._doubts.add(task)
+        task.add_done_callback(self._doubts.discard)
+
+    async def _look_for_life(self, answer: asyncio.Future[Response]) -> None:
+        # Whoever breaks the connection tells all who wait on it.
+        with suppress(OSError):
+            while not answer.done():
+                try:
+                    async with asyncio.timeout(_LIFE_SECONDS):
+                        await self.exchange("health", Empty())
+                except TimeoutError as silence:
+                    if not answer.done():
+                        answer.set_exception(silence)
+                    return
+                await asyncio.wait([answer], timeout=_DOUBT_SECONDS)
+
+    async def close(self) -> None:
+        """Hang up; requests under way fail."""
+        tasks = [self._reading, *self._doubts]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                response = await read_frame(self._reader, Response)
+                answer = self._waiting.get(response.id)
+                if answer is not None and not answer.done():
+                    answer.set_result(response)
+        except (MalformedFrame, asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            self._writer.close()
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(ConnectionResetError())
+
+
+class EngineClient:
+    """One multiplexed connection to the engine, shared by any number of tasks of one event loop.
+
+    It connects at the first call and again after the engine was restarted. A request whose
+    connection broke is sent once more: every operation of the engine may be repeated.
+
+    Args:
+        socket_path: ``settings.effective_engine_socket``.
+    """
+
+    def __init__(self, socket_path: Path) -> None:
+        self._path = socket_path
+        self._connecting = asyncio.Lock()
+        self._link: _Link | None = None
+
+    async def health(self) -> EngineHealth:
+        """The engine's state, at once also while it starts.
+
+        Raises:
+            EngineUnavailable: Nobody answers on the socket.
+        """
+        try:
+            async with asyncio.timeout(_HEALTH_SECONDS):
+                return await self._exchange(await self._connect(), "health", Empty(), EngineHealth)
+        except (OSError, TimeoutError) as error:
+            raise EngineUnavailable(reason="the engine does not answer") from error
+
+    async def call(
+        self, op: str, body: Message, reply: type[_Reply], *, timeout_seconds: float
+    ) -> _Reply:
+        """Send one request and wait for its answer.
+
+        A person waits for what takes no longer than ``QUERY_SECONDS``: then an engine that stands
+        still is not waited for that long.
+
+        Raises:
+            EngineUnavailable: No answer in time, or the connection broke twice.
+            AgentexError: What the engine answered with.
+        """
+        doubted = timeout_seconds <= QUERY_SECONDS
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                link = await self._connect_patiently()
+                try:
+                    return await self._exchange(link, op, body, reply, doubted=doubted)
+                # It is an OSError, and says nothing of the connection.
+                except TimeoutError:
+                    raise
+                except OSError:
+                    link = await self._connect_patiently()
+                    return await self._exchange(link, op, body, reply, doubted=doubted)
+        except TimeoutError as error:
+            raise EngineUnavailable(reason="the engine did not answer in time") from error
+        except OSError as error:
+            raise EngineUnavailable(reason="the engine does not answer") from error
+
+    async def close(self) -> None:
+        """Close the connection; calls under way fail or connect again."""
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+
+    async def _connect_patiently(self) -> _Link:
+        deadline = asyncio.get_running_loop().time() + _CONNECT_SECONDS
+        while True:
+            try:
+                return await self._connect()
+            except OSError:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _connect(self) -> _Link:
+        async with self._connecting:
+            if self._link is None or self._link.broken:
+                self._link = _Link(*await asyncio.open_unix_connection(self._path))
+            return self._link
+
+    async def _exchange(
+        self,
+        link: _Link,
+        op: str,
+        body: Message,
+        reply: type[_Reply],
+        *,
+        doubted: bool = False,
+    ) -> _Reply:
+        response = await link.exchange(op, body, doubted=doubted)
+        if not response.ok:
+            raise _error(response)
+        return _validated(reply, response.body)
+
+
+def _validated(reply: type[_Reply], body: Mapping[str, object]) -> _Reply:
+    try:
+        return reply.model_validate(body)
+    except ValidationError as error:
+        raise EngineUnavailable(reason="the engine speaks another version") from error
+
+
+def _error(response: Response) -> AgentexError:
+    kind = _ERROR_OF_CODE.get(response.code)
+    if kind is not None:
+        return kind(**response.body)
+    if response.code == int(ErrorCode.INVALID_REQUEST):
+        return InvalidRequest(str(response.body.get("field")), str(response.body.get("error")))
+    return EngineUnavailable(reason="the engine failed")

@@ -1,0 +1,61 @@
+"""Runs an engine on a socket until a signal, then drains it."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import AgentexError
+from core.logging import get_logger
+from kb_service.engine.connections import Connections
+from kb_service.engine.listening import listening_socket
+from kb_service.engine.server import Engine
+
+_log = get_logger(__name__)
+
+
+async def serve(path: Path, engine: Engine, *, stop_on: Sequence[signal.Signals]) -> int:
+    """Listen at once, load, work until a signal, then drain.
+
+    Args:
+        path: where to listen; its folder is made when missing.
+        engine: what answers.
+        stop_on: the signals that end it.
+
+    Returns:
+        The process's exit code: 1 where the engine could not start or go on, which is logged.
+    """
+    stop = asyncio.Event()
+    for number in stop_on:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    try:
+        with listening_socket(path) as listener:
+            await _work(engine, listener, stop)
+    except AgentexError as error:
+        _log.error("engine.failed", reason=error.details.get("reason"), exc_info=error.__cause__)
+        return 1
+    except OSError as error:
+        _log.error("engine.failed", reason=error.strerror, exc_info=error)
+        return 1
+    _log.info("engine.stopped")
+    return 0
+
+
+async def _work(engine: Engine, listener: socket.socket, stop: asyncio.Event) -> None:
+    connections = Connections(engine)
+    server = await connections.listen(listener)
+    working = asyncio.create_task(engine.run())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        _log.info("engine.draining")
+        server.close()
+        await engine.drain()
+    finally:
+        working.cancel()
+        stopping.cancel()
+        await engine.close()
+        await connections.finish()

@@ -1,0 +1,225 @@
+"""Keeps large shards fast and free of deleted points, without a question waiting for it.
+
+Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard
+freezes it too. So the copy of a shard is optimised in one process and served from another, which
+first repeats the writes that came meanwhile; then the index moves there.
+"""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.errors import AgentexError, VectorIndexUnavailable
+from core.logging import get_logger
+from kb_service.engine.handlers import parse
+from kb_service.engine.messages import DocumentsReply
+from kb_service.engine.protocol import IndexHealth, Message, Request
+from kb_service.engine.shadow_rebuild import Builder, Host, start_build, start_host
+from kb_service.engine.shard_host import Place, ServedIndex
+from kb_service.engine.write_log import Journal
+from kb_service.vector_index.edge_shard import presync
+
+_log = get_logger(__name__)
+
+_LOOK_SECONDS = 2.0
+_RETRY_SECONDS = 600.0
+# Points that are searched one by one beside the graph before it is worth building it again.
+_FRESH_POINTS = 20_000
+_FRESH_SHARE = 0.1
+# As Qdrant's own optimiser has it; below so many, the room is not worth a process.
+_DELETED_SHARE = 0.2
+_DELETED_POINTS = 5_000
+# The copy, and what optimising it writes beside it before the old segments go.
+_ROOM = 3
+# Repeating the journal chases the writers; the rest is repeated while they wait.
+_LEFT_FOR_STANDSTILL = 16
+_MOST_CHASES = 20
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When a shard is optimised: from ``points`` points on; 0 means never."""
+
+    points: int
+
+    def is_due(self, health: IndexHealth) -> bool:
+        """Whether enough has changed since the last time."""
+        if not self.points:
+            return False
+        scale = min(1.0, self.points / 50_000)
+        enough = max(_FRESH_POINTS * scale, _FRESH_SHARE * health.points)
+        fresh = health.written if health.optimised else health.points
+        if health.points >= self.points and fresh >= enough:
+            return True
+        wasted = max(_DELETED_POINTS * scale, _DELETED_SHARE * (health.points + health.deleted))
+        return health.deleted >= wasted
+
+
+class Upkeep:
+    """Looks after the indexes of one engine, one at a time.
+
+    Args:
+        indexes: by model.
+        policy: when to optimise.
+        socket: the engine's socket; those of its children lie beside it.
+    """
+
+    def __init__(self, indexes: Mapping[str, ServedIndex], policy: Policy, socket: Path) -> None:
+        self._indexes = indexes
+        self._policy = policy
+        self._socket = socket
+        self._hosts: dict[str, Host] = {}
+        self._not_before: dict[str, float] = {}
+        self._started = 0
+
+    async def run(self) -> None:
+        """Look every few seconds, until cancelled.
+
+        Raises:
+            VectorIndexUnavailable: a process that served an index has ended; only a restart of the
+                engine brings the index back.
+        """
+        while True:
+            for index in self._indexes.values():
+                await self._look_after(index)
+            await self._sleep()
+
+    async def close(self) -> None:
+        """End the child processes."""
+        for host in self._hosts.values():
+            await host.stop()
+
+    async def _sleep(self) -> None:
+        ends = [asyncio.create_task(host.ended()) for host in self._hosts.values()]
+        pause = asyncio.create_task(asyncio.sleep(_LOOK_SECONDS))
+        try:
+            await asyncio.wait([pause, *ends], return_when=asyncio.FIRST_COMPLETED)
+            if any(end.done() for end in ends):
+                raise VectorIndexUnavailable(reason="the process of an index has ended")
+        finally:
+            for task in (pause, *ends):
+                task.cancel()
+
+    async def _look_after(self, index: ServedIndex) -> None:
+        host = self._hosts.get(index.model)
+        try:
+            if host is not None:
+                (served,) = (await host.health()).indexes
+                index.note(served.points, served.written, served.deleted)
+            await asyncio.to_thread(index.save_record)
+            waits = time.monotonic() < self._not_before.get(index.model, 0.0)
+            if not waits and self._policy.is_due(index.health()):
+                await self._renew(index)
+        except (AgentexError, OSError) as error:
+            # A full disk or a lost folder: it is tried again, and told in the health.
+            _log.warning("index.upkeep_failed", model=index.model, error=type(error).__name__)
+            index.problem = _reason(error)
+            self._not_before[index.model] = time.monotonic() + _RETRY_SECONDS
+            await asyncio.to_thread(index.home.sweep)
+
+    async def _renew(self, index: ServedIndex) -> None:
+        """Optimise one index and move it, or leave all as it was."""
+        home = index.home
+        await asyncio.to_thread(_require_room, home.folder)
+        target = await asyncio.to_thread(home.next_folder)
+        began = time.monotonic()
+        async with AsyncExitStack() as undo:
+            undo.callback(setattr, index, "upkeep", "none")
+            undo.callback(index.stop_journal)
+            index.upkeep = "copying"
+            builder = await self._copied(index, target)
+            undo.push_async_callback(builder.stop)
+            index.upkeep = "optimising"
+            await builder.built()
+            host = await self._start_host(index, target)
+            undo.push_async_callback(host.stop)
+            await host.ready()
+            index.upkeep = "replaying"
+            former = await self._move(index, target, host)
+            undo.pop_all()
+        self._hosts[index.model] = host
+        index.upkeep, index.problem = "none", None
+        _log.info("index.optimised", model=index.model, seconds=round(time.monotonic() - began, 1))
+        await former.retire()
+
+    async def _copied(self, index: ServedIndex, target: Path) -> Builder:
+        async with index.standing_still() as place:
+            # Else the engine would flush meanwhile, and change the files under who copies them.
+            await asyncio.to_thread(presync, index.home.folder)
+            await place.use(parse(_request("flush", index.model)))
+            builder = await start_build(index.home.folder, target, index.home.record.dimension)
+            try:
+                await builder.copied()
+                journal = target.with_name(f"{target.name}.journal")
+                journal.unlink(missing_ok=True)
+                index.start_journal(Journal(journal))
+            except BaseException:
+                await builder.stop()
+                raise
+        return builder
+
+    async def _start_host(self, index: ServedIndex, folder: Path) -> Host:
+        self._started += 1
+        socket = self._socket.with_name(f"index-{self._started}.sock")
+        return await start_host(index.model, index.home.record.dimension, folder, socket)
+
+    async def _move(self, index: ServedIndex, target: Path, host: Host) -> Place:
+        place = Place(host.carry_out, host.discard)
+        for _ in range(_MOST_CHASES):
+            if index.journal.waiting <= _LEFT_FOR_STANDSTILL:
+                break
+            await _repeat(index.journal, place)
+        async with index.standing_still() as former:
+            index.upkeep = "swapping"
+            await _repeat(index.journal, place)
+            await _require_equal(index.model, former, place)
+            record = index.home.record.model_copy(
+                update={
+                    "folder": target.name,
+                    "written": 0,
+                    "deleted": 0,
+                    "optimised_at": datetime.now(UTC),
+                }
+            )
+            index.stop_journal()
+            return await index.move(place, record)
+
+
+async def _repeat(journal: Journal, place: Place) -> None:
+    if journal.is_spoilt:
+        raise VectorIndexUnavailable(reason="a write ended halfway while the index was optimised")
+    for request in journal.take():
+        await place.use(parse(request))
+
+
+async def _require_equal(model: str, former: Place, place: Place) -> None:
+    """Raises VectorIndexUnavailable where two places do not hold the same documents."""
+    listed = [await one.use(parse(_request("documents", model))) for one in (former, place)]
+    if _rows(listed[0]) != _rows(listed[1]):
+        raise VectorIndexUnavailable(reason="the optimised copy has not the same points")
+
+
+def _rows(answer: Message) -> set[tuple[str, int, int]]:
+    reply = DocumentsReply.model_validate(answer.model_dump())
+    return set(zip(reply.document_ids, reply.revisions, reply.counts, strict=True))
+
+
+def _request(op: str, model: str) -> Request:
+    return Request(id=0, op=op, body={"model": model})
+
+
+def _require_room(folder: Path) -> None:
+    taken = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+    if shutil.disk_usage(folder).free < _ROOM * taken:
+        raise VectorIndexUnavailable(reason="no room on the disk to optimise the index")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, AgentexError):
+        return str(error.details.get("reason", error))
+    return type(error).__name__

@@ -1,0 +1,279 @@
+"""The engine: loads encoders and shards and answers requests in order of urgency."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from core.errors import AgentexError, ShuttingDown
+from core.logging import get_logger
+from core.process import spare_what_is_loaded
+from core.settings import Settings
+from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.stepwise import lanes_of
+from kb_service.engine.encode_pool import Steps
+from kb_service.engine.handlers import Part, Task, parse
+from kb_service.engine.holdings import Holdings
+from kb_service.engine.maintenance import Policy, Upkeep
+from kb_service.engine.messages import QueryReply, SearchReply, SearchRequest
+from kb_service.engine.messages_chapter import EmbedReply, EmbedRequest
+from kb_service.engine.protocol import EncoderHealth, EngineHealth, IndexHealth, Message, Request
+from kb_service.engine.scheduler import Schedule
+from kb_service.engine.shard_host import Place, ServedIndex
+from kb_service.vector_index.edge_shard import Shard, presync
+
+_log = get_logger(__name__)
+
+# A flush while nobody waits costs nobody anything; without one, a start replays the log.
+_FLUSH_SECONDS = 1.0
+# An import writes thousands of points a second, and a flush takes the longer the more there are.
+_LOOK_SECONDS = 0.25
+# Named as the backend of vectors that come from elsewhere.
+_ENDPOINT = "endpoint"
+_MOST_UNFLUSHED = 8192
+# Giving up a shard's memory holds Python's interpreter lock: 95 ms where there are 100,000 points.
+_CALM_SECONDS = 1.0
+_LONGEST_KEPT_SECONDS = 600.0
+
+
+class Engine:
+    """Encoders and shards behind one thread, with lanes beside it that encode passages.
+
+    Args:
+        settings: times, and when an index is optimised.
+        load: opens encoders and shards; runs on the engine's thread.
+    """
+
+    def __init__(self, settings: Settings, load: Callable[[], Holdings]) -> None:
+        self._settings = settings
+        self._open = load
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        width = lanes_of(settings.effective_encoder_threads)
+        self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
+        self._schedule = Schedule(self._thread, self._lanes, width)
+        self._holdings: Holdings | None = None
+        self._indexes: dict[str, ServedIndex] = {}
+        policy = Policy(settings.index_optimise_points)
+        self._upkeep = Upkeep(self._indexes, policy, settings.effective_engine_socket)
+        self._ready = asyncio.Event()
+        self._answering = 0
+        self._last_asked = 0.0
+        self._former: set[asyncio.Task[None]] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._draining = False
+
+    async def run(self) -> None:
+        """Load everything, then work until cancelled.
+
+        Raises:
+            AgentexError: The encoder or a shard can't be loaded, or a shard was lost.
+        """
+        loop = asyncio.get_running_loop()
+        holdings = await loop.run_in_executor(self._thread, self._open)
+        for model, home in holdings.homes.items():
+            encoder = holdings.encoders.get(model)
+            self._indexes[model] = ServedIndex(
+                home,
+                self._local_place(model),
+                holdings.shards[model],
+                encoder.backend if encoder else _ENDPOINT,
+            )
+        self._holdings = holdings
+        spare_what_is_loaded()
+        self._ready.set()
+        _log.info("engine.ready", encoders=len(holdings.encoders), points=self.health().points)
+        tasks = [
+            asyncio.create_task(work)
+            for work in (self._schedule.work(), self._keep_flushed(holdings), self._upkeep.run())
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def answer(self, request: Request) -> Message:
+        """Answer one request; while the engine loads, all but ``health`` wait.
+
+        Raises:
+            AgentexError: What the caller is told.
+        """
+        if request.op == "health":
+            return self.health()
+        if self._draining:
+            raise ShuttingDown
+        task = parse(request)
+        self._answering += 1
+        self._quiet.clear()
+        try:
+            await self._ready.wait()
+            index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
+            if index is None:
+                return await self._locally(task)
+            if task.part is Part.READS_BOTH and not index.is_here:
+                return await self._search_elsewhere(task.request, index)
+            return await index.answer(task)
+        finally:
+            self._answering -= 1
+            if not self._answering:
+                self._quiet.set()
+            if task.urgent:
+                self._last_asked = time.monotonic()
+
+    def health(self) -> EngineHealth:
+        """What the engine is and how far it has come; never waits for the thread."""
+        state: Literal["starting", "ready", "draining"] = "ready"
+        if self._draining:
+            state = "draining"
+        elif not self._ready.is_set():
+            state = "starting"
+        encoders, indexes = self._encoders(), self._index_healths()
+        default = next((one for one in encoders if one.model == DEFAULT.name), None)
+        runtime, _, dtype = ((default and default.backend) or "").partition("-")
+        return EngineHealth(
+            state=state,
+            pid=os.getpid(),
+            model=DEFAULT.name,
+            dimension=DEFAULT.dimension,
+            backend=runtime or None,
+            dtype=dtype or None,
+            points=sum(index.points for index in indexes) if indexes else None,
+            waiting=self._schedule.waiting,
+            encoders=encoders,
+            indexes=indexes,
+        )
+
+    async def drain(self) -> None:
+        """Refuse new work, finish what is queued (within ``drain_seconds``)."""
+        self._draining = True
+        try:
+            async with asyncio.timeout(self._settings.drain_seconds):
+                await self._quiet.wait()
+        except TimeoutError:
+            _log.warning("engine.drain_cut", waiting=self._schedule.waiting)
+
+    async def close(self) -> None:
+        """Close the shards on their thread and end it, and end the processes of others."""
+        holdings, self._holdings = self._holdings, None
+        self._ready.set()
+        await self._upkeep.close()
+        for former in self._former:
+            former.cancel()
+        await asyncio.gather(*self._former, return_exceptions=True)
+        if holdings is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, holdings.close)
+        for index in self._indexes.values():
+            with contextlib.suppress(OSError):
+                index.save_record()
+        self._thread.shutdown()
+        self._lanes.shutdown()
+
+    async def _locally(self, task: Task) -> Message:
+        if self._holdings is None:
+            raise ShuttingDown
+        answer = await self._schedule.run(
+            task.work(self._holdings),
+            urgent=task.urgent,
+            account=task.account,
+            brief=task.brief and self._holdings.answers_soon(task.model),
+        )
+        if not isinstance(answer, Message):
+            raise TypeError(task.request.op)
+        return answer
+
+    async def _search_elsewhere(self, request: Request, index: ServedIndex) -> Message:
+        """Encode a question here and ask the process that has the shard."""
+        body = SearchRequest.model_validate(request.body)
+        started = time.perf_counter()
+        wanted = EmbedRequest(model=body.model, role="query", texts=[body.question])
+        embedding = request.model_copy(update={"op": "embed", "body": wanted.model_dump()})
+        embedded = EmbedReply.model_validate((await self._locally(parse(embedding))).model_dump())
+        encoding_ms = 1000 * (time.perf_counter() - started)
+        body = body.encoded(embedded.data)
+        asking = request.model_copy(update={"op": "query", "body": body.model_dump()})
+        legs = QueryReply.model_validate((await index.answer(parse(asking))).model_dump())
+        return SearchReply(
+            dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
+        )
+
+    def _local_place(self, model: str) -> Place:
+        async def close() -> None:
+            if self._holdings is not None:
+                loop = asyncio.get_running_loop()
+                # On the thread: it may be flushing this very shard.
+                shard = await loop.run_in_executor(self._thread, self._holdings.shards.pop, model)
+                await asyncio.to_thread(shutil.rmtree, shard.folder, ignore_errors=True)
+                former = asyncio.create_task(self._abandon_when_calm(shard))
+                self._former.add(former)
+                former.add_done_callback(self._former.discard)
+
+        return Place(self._locally, close)
+
+    async def _abandon_when_calm(self, shard: Shard) -> None:
+        """Give up the memory of a shard that nobody uses any more, when nobody asks anything."""
+        latest = time.monotonic() + _LONGEST_KEPT_SECONDS
+        while True:
+            left = min(self._last_asked + _CALM_SECONDS, latest) - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(left)
+        await asyncio.get_running_loop().run_in_executor(self._thread, shard.abandon)
+
+    async def _keep_flushed(self, holdings: Holdings) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            idle = self._schedule.idle_seconds > _FLUSH_SECONDS
+            for shard in list(holdings.shards.values()):
+                if shard.unflushed > (0 if idle else _MOST_UNFLUSHED):
+                    await asyncio.to_thread(presync, shard.folder)
+                    await self._schedule.run(_flush(holdings, shard), urgent=False)
+
+    def _encoders(self) -> list[EncoderHealth]:
+        if self._holdings is None:
+            return []
+        failures = self._holdings.failures
+        return [
+            EncoderHealth(
+                model=model,
+                backend=encoder.backend if encoder else None,
+                problem=failures.get(model),
+            )
+            for model, encoder in ({**dict.fromkeys(failures), **self._holdings.encoders}).items()
+        ]
+
+    def _index_healths(self) -> list[IndexHealth]:
+        if self._indexes or self._holdings is None:
+            return [index.health() for index in self._indexes.values()]
+        return [_bare_health(*entry) for entry in self._holdings.shards.items()]
+
+
+def _flush(holdings: Holdings, shard: Shard) -> Steps:
+    yield
+    # It may have been closed, because another process serves it now.
+    if shard in holdings.shards.values() and shard.unflushed:
+        try:
+            shard.flush()
+        except AgentexError as error:
+            _log.warning("engine.not_flushed", error=type(error).__name__, code=int(error.code))
+
+
+def _bare_health(model: str, shard: Shard) -> IndexHealth:
+    return IndexHealth(
+        model=model,
+        points=shard.points,
+        upkeep="none",
+        written=shard.written,
+        deleted=shard.deleted,
+        optimised=False,
+        own_process=False,
+        vectors_by=None,
+        problem=None,
+    )

@@ -1,0 +1,141 @@
+"""The two child processes behind a swap: one builds the optimised copy, the next serves it."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from core.errors import EngineUnavailable, VectorIndexUnavailable
+from kb_service.engine.build import COPIED
+from kb_service.engine.client import EngineClient
+from kb_service.engine.handlers import Task
+from kb_service.engine.protocol import (
+    INGEST_SECONDS,
+    QUERY_SECONDS,
+    AnyFields,
+    EngineHealth,
+    Message,
+)
+
+_ASK_SECONDS = 0.1
+_LOAD_SECONDS = 300.0
+
+
+class Builder:
+    """The process that copies a shard and optimises the copy; make one with :func:`start_build`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, output: asyncio.StreamReader) -> None:
+        self._process = process
+        self._output = output
+
+    async def copied(self) -> None:
+        """Wait until the copy is made, so that the shard may change again.
+
+        Raises:
+            VectorIndexUnavailable: the process ended before.
+        """
+        if await self._output.readline() != COPIED:
+            await self._process.wait()
+            raise VectorIndexUnavailable(reason="the index could not be copied")
+
+    async def built(self) -> None:
+        """Wait until the copy is optimised and the process has ended.
+
+        Raises:
+            VectorIndexUnavailable: it failed; its reason is on standard error.
+        """
+        if await self._process.wait() != 0:
+            raise VectorIndexUnavailable(reason="the copy of the index could not be optimised")
+
+    async def stop(self) -> None:
+        """End the process where it is."""
+        await _kill(self._process)
+
+
+async def start_build(source: Path, target: Path, dimension: int) -> Builder:
+    """Start copying ``source``, which stands still until ``copied``, and optimising ``target``."""
+    process = await asyncio.create_subprocess_exec(
+        *_command("kb_service.engine.build", str(source), str(target), str(dimension)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    if process.stdout is None:
+        raise EngineUnavailable(reason="a child process has no output")
+    return Builder(process, process.stdout)
+
+
+class Host:
+    """The process that serves one shard; make one with :func:`start_host`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, socket: Path, folder: Path) -> None:
+        self._process = process
+        self._client = EngineClient(socket)
+        self._folder = folder
+
+    async def ended(self) -> None:
+        """Wait until the process is gone."""
+        await self._process.wait()
+
+    async def ready(self) -> None:
+        """Wait until it serves.
+
+        Raises:
+            VectorIndexUnavailable: it ended, or took too long.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOAD_SECONDS):
+                while self._process.returncode is None:
+                    with contextlib.suppress(EngineUnavailable):
+                        if (await self._client.health()).state == "ready":
+                            return
+                    await asyncio.sleep(_ASK_SECONDS)
+        raise VectorIndexUnavailable(reason="the optimised index could not be loaded")
+
+    async def carry_out(self, task: Task) -> Message:
+        """Hand a request on.
+
+        Raises:
+            AgentexError: what the process answered with, or that it did not answer.
+        """
+        body = AnyFields.model_validate(task.request.body)
+        seconds = QUERY_SECONDS if task.urgent else INGEST_SECONDS
+        return await self._client.call(task.request.op, body, AnyFields, timeout_seconds=seconds)
+
+    async def health(self) -> EngineHealth:
+        """What the process says of itself.
+
+        Raises:
+            EngineUnavailable: nothing.
+        """
+        return await self._client.health()
+
+    async def stop(self) -> None:
+        """End the process; what it acknowledged stays in its log."""
+        await self._client.close()
+        await _kill(self._process)
+
+    async def discard(self) -> None:
+        """End the process and delete its shard: another one has taken its place."""
+        await self.stop()
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+async def start_host(model: str, dimension: int, folder: Path, socket: Path) -> Host:
+    """Start serving the shard in ``folder``; it loads while the caller goes on."""
+    command = _command(
+        "kb_service.engine.shard_host_main", model, str(dimension), str(folder), str(socket)
+    )
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
+    return Host(process, socket, folder)
+
+
+def _command(module: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", module, str(os.getpid()), *arguments)
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()

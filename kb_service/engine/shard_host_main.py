@@ -1,0 +1,49 @@
+"""``python -m kb_service.engine.host``: serve one shard, as the engine's child.
+
+Loading a large shard holds Python's interpreter lock for longer than a question may wait. So an
+optimised shard is loaded here, while the engine still answers from the old one.
+"""
+
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+from core.logging import configure_logging
+from core.parent import die_with_parent
+from core.settings import get_settings
+from kb_service.engine.holdings import Holdings
+from kb_service.engine.main import serve
+from kb_service.engine.server import Engine
+from kb_service.vector_index.edge_shard import Shard
+
+
+def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> int:
+    """Serve the shard in ``folder`` on ``socket`` until SIGTERM.
+
+    Args:
+        parent: process id of the engine.
+        model: the embedding model's name.
+        dimension: length of its vectors.
+        folder: where the shard lies.
+        socket: path of the socket to listen on.
+
+    Returns:
+        The process's exit code.
+    """
+    die_with_parent(int(parent))
+    settings = get_settings()
+    configure_logging(settings, part="index")
+    # Ctrl-C in a terminal goes to the whole group; the engine decides when this process ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def load() -> Holdings:
+        return Holdings(encoders={}, shards={model: Shard(Path(folder), int(dimension))})
+
+    engine = Engine(settings, load)
+    return uvloop.run(serve(Path(socket), engine, stop_on=(signal.SIGTERM,)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,365 @@
+"""Saved questions of a knowledge base and the passages that would answer them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, QuestionNotFound
+from kb_service.documents.name_lookup import take_turn
+from kb_service.documents.visibility import (
+    EVERYTHING,
+    Reader,
+    readable_of,
+    restricted_named,
+    sees_all,
+)
+from kb_service.models import Document, KnowledgeBase, Question
+
+MAX_QUESTIONS = 2000
+"""Questions of one knowledge base; asking them all takes about ten seconds."""
+MAX_QUESTION_CHARACTERS = 1000
+MAX_EXPECTED = 20
+MAX_TEXT_CHARACTERS = 4000
+MAX_NAME_CHARACTERS = 255
+
+SORT_FIELDS = ("created_at", "updated_at")
+
+Passage = dict[str, str]
+"""``document``, the name of a document, and where it matters ``text``, words of the passage."""
+
+
+@dataclass(frozen=True)
+class QuestionDraft:
+    """A question as a caller gives it; checked before it is saved.
+
+    Args:
+        text: the question.
+        expected: what would answer it.
+        restricted_to: where it comes from another knowledge base: the documents that it was tied
+            to there, as ``Question.restricted_to``. It stays apart from others of its text.
+    """
+
+    text: str
+    expected: Sequence[Passage]
+    restricted_to: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class QuestionListing:
+    """One page of questions and how many there are in all."""
+
+    items: Sequence[Question]
+    total: int
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of a file of questions: how many came new, grew, or were already there."""
+
+    added: int
+    extended: int
+    unchanged: int
+
+
+def checked(draft: QuestionDraft) -> QuestionDraft:
+    """The question without blanks around its parts and without repeated passages.
+
+    Raises:
+        InvalidRequest: a part is empty or too long, or nothing is expected.
+    """
+    text = " ".join(draft.text.split())
+    if not 0 < len(text) <= MAX_QUESTION_CHARACTERS:
+        raise _wrong_length("question", 1, MAX_QUESTION_CHARACTERS)
+    passages = [_checked_passage(passage) for passage in draft.expected]
+    distinct = _distinct(passages)
+    if not 0 < len(distinct) <= MAX_EXPECTED:
+        en, zh = f"Name 1 to {MAX_EXPECTED} passages", f"请给出 1 到 {MAX_EXPECTED} 个段落"
+        raise InvalidRequest("expected", en, zh)
+    return replace(draft, text=text, expected=distinct)
+
+
+def _wrong_length(field: str, least: int, most: int) -> InvalidRequest:
+    words = f"{least} to {most}" if least else f"at most {most}"
+    zh = f"应为 {least} 到 {most} 个字符" if least else f"最多 {most} 个字符"
+    return InvalidRequest(field, f"Use {words} characters", zh)
+
+
+def _distinct(passages: Sequence[Passage]) -> list[Passage]:
+    return [one for number, one in enumerate(passages) if one not in passages[:number]]
+
+
+def _checked_passage(passage: Passage) -> Passage:
+    document = passage.get("document", "").strip()
+    if not 0 < len(document) <= MAX_NAME_CHARACTERS:
+        raise _wrong_length("document", 1, MAX_NAME_CHARACTERS)
+    text = passage.get("text", "").strip()
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise _wrong_length("text", 0, MAX_TEXT_CHARACTERS)
+    # Words without a letter or a digit would fit every passage.
+    if text and not any(character.isalnum() for character in text):
+        raise InvalidRequest("text", "Use words of the passage", "请使用段落中的文字")
+    return {"document": document, **({"text": text} if text else {})}
+
+
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, question_id: str
+) -> Question:
+    """Load a question of a knowledge base that already passed the gate.
+
+    Raises:
+        QuestionNotFound: there is none in this knowledge base, or not for this reader.
+    """
+    query = (
+        select(Question)
+        .where(Question.id == question_id, Question.knowledge_base_id == knowledge_base.id)
+        .execution_options(populate_existing=True)
+    )
+    found = await _told(session, reader, knowledge_base, (await session.exec(query)).all())
+    if not found:
+        raise QuestionNotFound
+    return found[0]
+
+
+async def _told(
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    rows: Sequence[Question],
+) -> Sequence[Question]:
+    """Those of these questions that hold no words of a document that is not for somebody.
+
+    One about a restricted document that was deleted since is the owner's alone.
+    """
+    about = {id_ for row in rows for id_ in row.restricted_to}
+    if not about or sees_all(knowledge_base, reader):
+        return rows
+    read = await readable_of(session, reader, about)
+    return [row for row in rows if read.issuperset(row.restricted_to)]
+
+
+async def _bind(
+    session: AsyncSession, reader: Reader, knowledge_base_id: str, rows: Sequence[Question]
+) -> None:
+    """Tie questions to the restricted documents that they are about, as who saves them reads."""
+    names = {passage["document"] for row in rows for passage in row.expected}
+    restricted = await restricted_named(session, reader, knowledge_base_id, names)
+    for row in rows:
+        ids = {id_ for one in row.expected for id_ in restricted.get(one["document"], ())}
+        # Ties are not lost with a name: the words stay.
+        row.restricted_to = sorted({*row.restricted_to, *ids})
+        session.add(row)
+
+
+async def restrict(session: AsyncSession, document: Document) -> None:
+    """Tie the questions about a document to it, because not all read it any more."""
+    mine = col(Question.knowledge_base_id) == document.knowledge_base_id
+    for row in (await session.exec(select(Question).where(mine))).all():
+        if any(passage["document"] == document.name for passage in row.expected):
+            row.restricted_to = sorted({*row.restricted_to, document.id})
+            session.add(row)
+
+
+async def rename(session: AsyncSession, document: Document, before: str) -> None:
+    """Let the questions about a document name it by its new name, as its words stay in them.
+
+    Of documents of one name, a question that is tied to a restricted one is about that one, as
+    far as can be told: to an open one that gets another name it is tied, too, in case that one
+    is restricted later.
+
+    Args:
+        session: of the transaction that renames it, which has the turn at names.
+        document: with its new name.
+        before: its name until now.
+    """
+    mine = col(Question.knowledge_base_id) == document.knowledge_base_id
+    rows = (await session.exec(select(Question).where(mine))).all()
+    named = [row for row in rows if any(one["document"] == before for one in row.expected)]
+    if not named:
+        return
+    namesakes = await _namesakes(session, document, before)
+    for row in named:
+        about = set(row.restricted_to)
+        if document.restricted and document.id not in about:
+            continue
+        if not document.restricted and about & namesakes:
+            row.restricted_to = sorted({*about, document.id})
+        else:
+            renamed = [
+                {**one, "document": document.name} if one["document"] == before else one
+                for one in row.expected
+            ]
+            row.expected = _distinct(renamed)
+        session.add(row)
+
+
+async def _namesakes(session: AsyncSession, document: Document, name: str) -> set[str]:
+    """The ids of the other restricted documents of a name."""
+    query = select(Document.id).where(
+        col(Document.knowledge_base_id) == document.knowledge_base_id,
+        col(Document.name) == name,
+        col(Document.restricted).is_(True),
+        col(Document.id) != document.id,
+    )
+    return set((await session.exec(query)).all())
+
+
+async def list_questions(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+) -> QuestionListing:
+    """One page of what somebody may know of a knowledge base's questions."""
+    mine = select(Question).where(col(Question.knowledge_base_id) == knowledge_base.id)
+    columns = {"created_at": col(Question.created_at), "updated_at": col(Question.updated_at)}
+    if sees_all(knowledge_base, reader):
+        query = paged(mine, page, columns=columns, tie=col(Question.id))
+        total = select(func.count()).select_from(mine.subquery())
+        return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+    # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
+    whole = replace(page, number=1, size=MAX_QUESTIONS)
+    found = (await session.exec(paged(mine, whole, columns=columns, tie=col(Question.id)))).all()
+    rows = await _told(session, reader, knowledge_base, found)
+    start = (page.number - 1) * page.size
+    return QuestionListing(rows[start : start + page.size], len(rows))
+
+
+async def list_all(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+) -> Sequence[Question]:
+    """All that somebody may know of, in the order in which they came; at most ``MAX_QUESTIONS``."""
+    query = (
+        select(Question)
+        .where(col(Question.knowledge_base_id) == knowledge_base.id)
+        .order_by(col(Question.created_at), col(Question.id))
+    )
+    return await _told(session, reader, knowledge_base, (await session.exec(query)).all())
+
+
+async def add(
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    drafts: Sequence[QuestionDraft],
+) -> Added:
+    """Save questions; one that is already there gets the passages that are new.
+
+    Raises:
+        InvalidRequest: a question can't be used, or they would be too many; none is saved.
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    await _take_turn(work, knowledge_base)
+    rows = await list_all(work.session, EVERYTHING, knowledge_base)
+    known = await _told(work.session, reader, knowledge_base, rows)
+    present: dict[tuple[str, tuple[str, ...]], Question] = {(row.text, ()): row for row in known}
+    touched: dict[str, Question] = {}
+    counts = {"added": 0, "extended": 0, "unchanged": 0}
+    for draft in map(checked, drafts):
+        key = (draft.text, tuple(sorted(draft.restricted_to)))
+        row = present.get(key)
+        if row is None:
+            row = Question(
+                knowledge_base_id=knowledge_base.id,
+                text=draft.text,
+                expected=[dict(passage) for passage in draft.expected],
+                restricted_to=[*key[1]],
+            )
+            present[key] = row
+            counts["added"] += 1
+        else:
+            counts["extended" if _extend(row, draft.expected) else "unchanged"] += 1
+        touched[row.id] = row
+    if len(rows) + counts["added"] > MAX_QUESTIONS:
+        zh = f"一个知识库最多保存 {MAX_QUESTIONS} 个问题"
+        raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}", zh)
+    await _bind(work.session, reader, knowledge_base.id, [*touched.values()])
+    if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
+        # Be the documents open by now, or gone: who may know of these questions is asked.
+        knowledge_base.narrowed = True
+        work.session.add(knowledge_base)
+    await work.session.flush()
+    return Added(**counts)
+
+
+async def _take_turn(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Wait for those who give names or say who reads, and look again at what they changed.
+
+    Raises:
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    turn = await take_turn(work.session, knowledge_base.id)
+    if turn.narrowed and not knowledge_base.narrowed:
+        await work.session.refresh(knowledge_base, ["narrowed"])
+
+
+def _extend(row: Question, passages: Sequence[Passage]) -> bool:
+    fresh = [dict(passage) for passage in passages if passage not in row.expected]
+    if not fresh:
+        return False
+    draft = checked(QuestionDraft(row.text, [*row.expected, *fresh]))
+    row.expected, row.updated_at = [dict(passage) for passage in draft.expected], utc_now()
+    return True
+
+
+async def create(
+    work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase, draft: QuestionDraft
+) -> Question:
+    """Save one question, which is new or gets more expected passages.
+
+    Raises:
+        InvalidRequest: it can't be used, or the knowledge base is full.
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    await add(work, reader, knowledge_base, [draft])
+    clean = checked(draft)
+    query = select(Question).where(
+        Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text
+    )
+    # Another of this text may be there that is not for this reader.
+    rows = (await work.session.exec(query)).all()
+    told = await _told(work.session, reader, knowledge_base, rows)
+    return next(row for row in told if all(one in row.expected for one in clean.expected))
+
+
+async def change(
+    work: UnitOfWork,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    row: Question,
+    draft: QuestionDraft,
+) -> Question:
+    """Put another text or other passages in place of a question's.
+
+    Raises:
+        InvalidRequest: it can't be used, or another question has this text.
+        QuestionNotFound: it was deleted, or is not for this reader any more, at this moment.
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    clean = checked(draft)
+    await _take_turn(work, knowledge_base)
+    row = await get(work.session, reader, knowledge_base, row.id)
+    others = await list_all(work.session, reader, knowledge_base)
+    if any(other.text == clean.text and other.id != row.id for other in others):
+        zh = "已有文字相同的另一个问题"
+        raise InvalidRequest("question", "Another saved question has this text", zh)
+    if not any(passage in row.expected for passage in clean.expected):
+        row.restricted_to = []
+    row.text, row.expected = clean.text, [dict(passage) for passage in clean.expected]
+    row.updated_at = utc_now()
+    await _bind(work.session, reader, knowledge_base.id, [row])
+    return row
+
+
+async def delete(work: UnitOfWork, row: Question) -> None:
+    """Remove a question; measurements that asked it stay as they are."""
+    await work.session.delete(row)
+
+
+async def delete_all(work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase) -> None:
+    """Remove all questions of a knowledge base that somebody may know of."""
+    for row in await list_all(work.session, reader, knowledge_base):
+        await work.session.delete(row)
+    await work.session.flush()

@@ -1,0 +1,161 @@
+"""Asks saved questions through the one search and measures where the right passages stand."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from kb_service.documents.visibility import Reader
+from kb_service.evaluation import metrics
+from kb_service.evaluation.matching import Expected, Shown, right_ones
+from kb_service.evaluation.metrics import CUT_OFF, Quality
+from kb_service.models import KnowledgeBase, Question
+from kb_service.retrieval.request import RetrievalOptions
+from kb_service.retrieval.service import FoundPassage, Searcher, SearchResult
+
+Ask = Callable[[str], Awaitable[SearchResult]]
+"""One search for a question, at least ``CUT_OFF`` passages deep, over whatever is measured."""
+
+_SHOWN_PASSAGES = 5
+
+
+@dataclass(frozen=True)
+class SavedQuestion:
+    """A question and the passages that would answer it, at least one."""
+
+    id: str
+    text: str
+    expected: tuple[Expected, ...]
+
+
+@dataclass(frozen=True)
+class TopPassage:
+    """One of the first passages that a question found."""
+
+    chunk_id: str
+    document: str
+    score: float
+    is_right: bool
+
+
+@dataclass(frozen=True)
+class QuestionResult:
+    """What became of one question.
+
+    Args:
+        question: as it was asked.
+        places: the rank, from 1, of each expected passage; None: not among the first ten.
+        quality: of this ranking.
+        top: the first passages.
+        took_ms: time of the search.
+    """
+
+    question: SavedQuestion
+    places: tuple[int | None, ...]
+    quality: Quality
+    top: tuple[TopPassage, ...]
+    took_ms: float
+
+    @property
+    def rank(self) -> int | None:
+        """The best rank of a right passage."""
+        return min((place for place in self.places if place is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole measurement: means over the questions, times in milliseconds."""
+
+    quality: Quality
+    p50_ms: float
+    p95_ms: float
+    results: tuple[QuestionResult, ...]
+
+
+async def evaluate(ask: Ask, questions: Sequence[SavedQuestion]) -> Report:
+    """Ask all questions one after the other and measure.
+
+    Args:
+        ask: binds what is searched and how, so that the settings of today, those of a request
+            and a re-index's shadow are measured by the same code.
+        questions: what to ask.
+
+    Raises:
+        AgentexError: a search failed; a measurement of a part would be worth nothing.
+    """
+    return summarise([result async for result in ask_all(ask, questions)])
+
+
+async def ask_all(ask: Ask, questions: Sequence[SavedQuestion]) -> AsyncGenerator[QuestionResult]:
+    """The results of the questions as they come; for who shows progress or may stop half way."""
+    for question in questions:
+        yield _judged(question, await ask(question.text))
+
+
+def summarise(results: Sequence[QuestionResult]) -> Report:
+    """The figures over all results."""
+    times = [result.took_ms for result in results]
+    return Report(
+        quality=metrics.mean([result.quality for result in results]),
+        p50_ms=metrics.percentile(times, 0.5),
+        p95_ms=metrics.percentile(times, 0.95),
+        results=tuple(results),
+    )
+
+
+def saved(rows: Sequence[Question]) -> list[SavedQuestion]:
+    """Questions as they are kept."""
+    return [
+        SavedQuestion(row.id, row.text, tuple(Expected(**passage) for passage in row.expected))
+        for row in rows
+    ]
+
+
+def asking(
+    searcher: Searcher,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    options: RetrievalOptions | None = None,
+    *,
+    shadow: bool = False,
+) -> Ask:
+    """The search of a knowledge base, as everybody's search is.
+
+    Args:
+        searcher: the one search.
+        reader: who asks.
+        knowledge_base: what is measured.
+        options: choices that differ from the knowledge base's own.
+        shadow: measure what a re-index has made so far instead of what searches see.
+    """
+    given = options or RetrievalOptions()
+    deep = given.model_copy(update={"top_k": CUT_OFF})
+
+    async def ask(question: str) -> SearchResult:
+        request = searcher.resolve([knowledge_base], question, deep)
+        return await searcher.search(reader, [knowledge_base], request, shadow=shadow)
+
+    return ask
+
+
+def _judged(question: SavedQuestion, found: SearchResult) -> QuestionResult:
+    passages = found.passages[:CUT_OFF]
+    shown = [Shown(passage.document_name, passage.chunk.content) for passage in passages]
+    right = right_ones(question.expected, shown)
+    places = tuple(row.index(True) + 1 if any(row) else None for row in right)
+    answers = [any(column) for column in zip(*right, strict=True)]
+    top = zip(passages[:_SHOWN_PASSAGES], answers, strict=False)
+    return QuestionResult(
+        question=question,
+        places=places,
+        quality=metrics.quality(places),
+        top=tuple(_top(passage, is_right=is_right) for passage, is_right in top),
+        took_ms=found.took_ms,
+    )
+
+
+def _top(passage: FoundPassage, *, is_right: bool) -> TopPassage:
+    return TopPassage(
+        chunk_id=passage.chunk.id,
+        document=passage.document_name,
+        score=round(passage.hit.score, 4),
+        is_right=is_right,
+    )

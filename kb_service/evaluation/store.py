@@ -1,0 +1,288 @@
+"""Measurements as they are kept: stored with the settings of their time, listed, compared."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, and_, func
+from sqlalchemy import delete as delete_from
+from sqlalchemy.orm import defer
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.principal import Principal
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
+from core.errors import EvaluationNotFound
+from kb_service.documents.visibility import Reader, readable, sees_all
+from kb_service.evaluation.metrics import mean, quality
+from kb_service.evaluation.runner import QuestionResult, Report
+from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
+
+MAX_EVALUATIONS = 50
+"""Measurements kept of a knowledge base; the oldest go first."""
+
+SORT_FIELDS = ("created_at",)
+FIGURES = ("recall_1", "recall_5", "recall_10", "mrr_10", "ndcg_10")
+_TIMES = ("p50_ms", "p95_ms")
+
+
+@dataclass(frozen=True)
+class EvaluationListing:
+    """One page of measurements, each with the one before it, and how many there are in all.
+
+    The rows come without ``results``.
+    """
+
+    items: Sequence[tuple[Evaluation, Evaluation | None]]
+    total: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two measurements side by side, over the questions that both asked alike.
+
+    Args:
+        better: results of questions whose right passage rose, with the rank before.
+        worse: results of questions whose right passage fell, with the rank before.
+        unchanged: how many kept their rank.
+        only_before: how many only the earlier one asked.
+        only_after: how many only the later one asked.
+        change: later minus earlier, per figure, over the questions that both asked.
+    """
+
+    better: list[tuple[dict[str, Any], int | None]]
+    worse: list[tuple[dict[str, Any], int | None]]
+    unchanged: int
+    only_before: int
+    only_after: int
+    change: dict[str, float]
+
+
+async def save(
+    work: UnitOfWork,
+    principal: Principal,
+    knowledge_base: KnowledgeBase,
+    report: Report,
+    retrieval: Mapping[str, Any],
+) -> Evaluation:
+    """Keep a measurement, and forget the oldest where there are too many.
+
+    Args:
+        work: the transaction.
+        principal: who measured.
+        knowledge_base: what was measured.
+        report: the figures.
+        retrieval: the options that the searches ran with, JSON-ready.
+    """
+    row = Evaluation(
+        knowledge_base_id=knowledge_base.id,
+        created_by=principal.user_id,
+        generation=knowledge_base.generation,
+        settings={
+            **await snapshot(work.session, principal, knowledge_base, retrieval),
+            "questions": len(report.results),
+            "questions_digest": _digest(report.results),
+        },
+        metrics={
+            **vars(report.quality),
+            "p50_ms": round(report.p50_ms, 2),
+            "p95_ms": round(report.p95_ms, 2),
+        },
+        results=[_to_json(result) for result in report.results],
+    )
+    work.session.add(row)
+    await work.session.flush()
+    await _forget_oldest(work.session, knowledge_base.id)
+    return row
+
+
+async def snapshot(
+    session: AsyncSession,
+    reader: Reader,
+    knowledge_base: KnowledgeBase,
+    retrieval: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The settings and the size of a knowledge base, as they bear on what somebody finds."""
+    shown = (
+        col(Document.knowledge_base_id) == knowledge_base.id,
+        col(Document.deleted_at).is_(None),
+        col(Document.active_revision).is_not(None),
+        readable(reader),
+    )
+    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*shown)
+    documents, chunks = (await session.exec(counted)).one()
+    disabled = (
+        select(func.count())
+        .select_from(Chunk)
+        .where(col(Chunk.knowledge_base_id) == knowledge_base.id, col(Chunk.enabled).is_(False))
+    )
+    if not sees_all(knowledge_base, reader):
+        theirs = select(Document.id).where(
+            col(Document.knowledge_base_id) == knowledge_base.id, readable(reader)
+        )
+        disabled = disabled.where(col(Chunk.document_id).in_(theirs))
+    return {
+        "embedding_model": knowledge_base.embedding_model,
+        "splitter": knowledge_base.splitter,
+        "chunk_size": knowledge_base.chunk_size,
+        "chunk_overlap": knowledge_base.chunk_overlap,
+        "retrieval": dict(retrieval),
+        "documents": documents,
+        "chunks": int(chunks),
+        "disabled_chunks": (await session.exec(disabled)).one(),
+    }
+
+
+def _digest(results: Sequence[QuestionResult]) -> str:
+    """Equal for equal questions with equal expectations, in whatever order."""
+    asked = sorted(
+        orjson.dumps([result.question.text, [vars(one) for one in result.question.expected]])
+        for result in results
+    )
+    return hashlib.sha256(b"\n".join(asked)).hexdigest()
+
+
+def _to_json(result: QuestionResult) -> dict[str, Any]:
+    return {
+        "question_id": result.question.id,
+        "question": result.question.text,
+        "expected": [vars(one) for one in result.question.expected],
+        "places": list(result.places),
+        "rank": result.rank,
+        "took_ms": round(result.took_ms, 2),
+        "top": [vars(passage) for passage in result.top],
+    }
+
+
+async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
+    mine = col(Evaluation.knowledge_base_id) == knowledge_base_id
+    newest_first = (
+        select(Evaluation.id)
+        .where(mine)
+        .order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
+    )
+    kept = newest_first.limit(MAX_EVALUATIONS)
+    await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(kept)))
+
+
+def _told(knowledge_base: KnowledgeBase, reader: Reader) -> tuple[ColumnElement[bool], ...]:
+    """Which measurements somebody may know of.
+
+    They tell names of documents and words of passages. Once a document was restricted, only the
+    owner sees those of others: what somebody measured, they were told then.
+    """
+    of_this = col(Evaluation.knowledge_base_id) == knowledge_base.id
+    if sees_all(knowledge_base, reader):
+        return (of_this,)
+    return (of_this, col(Evaluation.created_by) == reader.user_id)
+
+
+async def get(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, evaluation_id: str
+) -> Evaluation:
+    """Load a measurement of a knowledge base that already passed the gate.
+
+    Raises:
+        EvaluationNotFound: there is none in this knowledge base, or not for this reader.
+    """
+    query = select(Evaluation).where(Evaluation.id == evaluation_id, *_told(knowledge_base, reader))
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise EvaluationNotFound
+    return found
+
+
+async def before(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, row: Evaluation
+) -> Evaluation | None:
+    """The measurement of the same knowledge base that came before this one, as somebody knows."""
+    query = (
+        select(Evaluation)
+        .where(
+            *_told(knowledge_base, reader),
+            col(Evaluation.created_at) < row.created_at,
+        )
+        .order_by(col(Evaluation.created_at).desc())
+        .limit(1)
+    )
+    return (await session.exec(query)).first()
+
+
+async def list_evaluations(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+) -> EvaluationListing:
+    """One page of the measurements that somebody may know of, each with the one before it."""
+    mine = and_(*_told(knowledge_base, reader))
+    whole = Page(1, MAX_EVALUATIONS, page.sort_by, page.descending)
+    columns = {"created_at": col(Evaluation.created_at)}
+    # They are few, and a row's predecessor may stand on another page.
+    short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+    rows = (await session.exec(paged(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
+    by_age = sorted(rows, key=lambda row: row.created_at)
+    earlier = {row.id: old for old, row in pairwise(by_age)}
+    part = rows[(page.number - 1) * page.size : page.number * page.size]
+    return EvaluationListing([(row, earlier.get(row.id)) for row in part], len(rows))
+
+
+async def delete(work: UnitOfWork, row: Evaluation) -> None:
+    """Forget a measurement."""
+    await work.session.delete(row)
+
+
+def difference(later: Evaluation, earlier: Evaluation) -> dict[str, float]:
+    """Later minus earlier, per figure."""
+    return {
+        name: round(later.metrics[name] - earlier.metrics[name], 6)
+        for name in (*FIGURES, *_TIMES)
+        if name in later.metrics and name in earlier.metrics
+    }
+
+
+def same_questions(one: Evaluation, other: Evaluation) -> bool:
+    """Whether both asked the same questions with the same expectations."""
+    return one.settings.get("questions_digest") == other.settings.get("questions_digest")
+
+
+def compare(later: Evaluation, earlier: Evaluation) -> Comparison:
+    """Which questions do better and which do worse; one whose expectation changed is another."""
+    old = {_identity(result): result for result in earlier.results}
+    new = {_identity(result): result for result in later.results}
+    better: list[tuple[dict[str, Any], int | None]] = []
+    worse: list[tuple[dict[str, Any], int | None]] = []
+    common = [key for key in new if key in old]
+    for key in common:
+        rank, rank_before = new[key]["rank"], old[key]["rank"]
+        if _depth(rank) < _depth(rank_before):
+            better.append((new[key], rank_before))
+        elif _depth(rank) > _depth(rank_before):
+            worse.append((new[key], rank_before))
+    return Comparison(
+        better=better,
+        worse=worse,
+        unchanged=len(common) - len(better) - len(worse),
+        only_before=len(old) - len(common),
+        only_after=len(new) - len(common),
+        change=_change([new[key] for key in common], [old[key] for key in common]),
+    )
+
+
+def _change(
+    later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]]
+) -> dict[str, float]:
+    new, old = (
+        vars(mean([quality(result["places"]) for result in results]))
+        for results in (later, earlier)
+    )
+    return {name: round(new[name] - old[name], 6) for name in FIGURES}
+
+
+def _identity(result: Mapping[str, Any]) -> bytes:
+    return orjson.dumps([result["question"], result["expected"]])
+
+
+def _depth(rank: int | None) -> float:
+    return float("inf") if rank is None else rank

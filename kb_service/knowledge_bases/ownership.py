@@ -1,0 +1,131 @@
+"""What becomes of somebody's knowledge bases when their owner goes."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.sharing import forget_subject
+from core.auth.users import folded
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import (
+    NAME_KEY_LENGTH,
+    NAME_LENGTH,
+    Document,
+    Evaluation,
+    KnowledgeBase,
+    Transfer,
+)
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """How many knowledge bases somebody owns, and documents in them."""
+
+    knowledge_bases: int
+    documents: int
+
+
+async def count(session: AsyncSession, owner_id: str) -> Holdings:
+    """What somebody owns."""
+    mine = (col(KnowledgeBase.owner_id) == owner_id, col(KnowledgeBase.deleted_at).is_(None))
+    bases = select(func.count()).select_from(KnowledgeBase).where(*mine)
+    documents = (
+        select(func.count())
+        .select_from(Document)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(*mine, col(Document.deleted_at).is_(None))
+    )
+    return Holdings((await session.exec(bases)).one(), (await session.exec(documents)).one())
+
+
+async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str) -> None:
+    """Make somebody the owner of all knowledge bases of another person.
+
+    Imports and copies under way go on for the heir. A name that the heir has given already gets
+    the label behind it.
+
+    Args:
+        work: the transaction.
+        owner_id: who goes.
+        heir_id: who takes over.
+        label: says whose it was, such as the user name.
+    """
+    taken = {base.name_key for base in await _living(work.session, heir_id)}
+    bases = await _living(work.session, owner_id)
+    # What is one's own is not shared with one.
+    ids = [base.id for base in bases]
+    await forget_subject(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
+    inside = select(Document.id).where(
+        col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True)
+    )
+    await forget_subject(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
+    for base in bases:
+        base.name = _free_name(base.name, label, taken)
+        base.name_key = folded(base.name)
+        base.owner_id, base.updated_at = heir_id, utc_now()
+        taken.add(base.name_key)
+        work.session.add(base)
+    moving = update(Transfer).where(col(Transfer.owner_id) == owner_id).values(owner_id=heir_id)
+    await work.session.exec(moving)
+    await _sign_over_evaluations(work, owner_id)
+
+
+async def erase(work: UnitOfWork, owner_id: str) -> None:
+    """Delete all knowledge bases of somebody, with imports and copies; doing it twice is one."""
+    for base in await _living(work.session, owner_id):
+        await knowledge_bases.delete(work, base)
+    # A worker that carries one out loses it at its next write.
+    await work.session.exec(delete(Transfer).where(col(Transfer.owner_id) == owner_id))
+    await _sign_over_evaluations(work, owner_id)
+
+
+async def are_left(session: AsyncSession, owner_id: str) -> bool:
+    """Whether a row of somebody's is left, be it one that waits for its erasure."""
+    for key, owner in (
+        (KnowledgeBase.id, KnowledgeBase.owner_id),
+        (Transfer.id, Transfer.owner_id),
+        (Evaluation.id, Evaluation.created_by),
+    ):
+        if (await session.exec(select(key).where(owner == owner_id).limit(1))).first() is not None:
+            return True
+    return False
+
+
+async def _living(session: AsyncSession, owner_id: str) -> list[KnowledgeBase]:
+    query = select(KnowledgeBase).where(
+        KnowledgeBase.owner_id == owner_id, col(KnowledgeBase.deleted_at).is_(None)
+    )
+    return [*(await session.exec(query.order_by(col(KnowledgeBase.created_at)))).all()]
+
+
+async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
+    """Let what somebody measured in other people's knowledge bases be their owners'."""
+    await work.session.flush()
+    owner = (
+        select(KnowledgeBase.owner_id)
+        .where(KnowledgeBase.id == col(Evaluation.knowledge_base_id))
+        .scalar_subquery()
+    )
+    statement = (
+        update(Evaluation)
+        .where(col(Evaluation.created_by) == person_id)
+        .values(created_by=owner)
+        .execution_options(synchronize_session=False)
+    )
+    await work.session.exec(statement)
+
+
+def _free_name(name: str, label: str, taken: set[str]) -> str:
+    """The name, else with the label, else with the label and a number."""
+    candidate, number = name, 1
+    while folded(candidate) in taken:
+        ending = f" ({label})" if number == 1 else f" ({label} {number})"
+        kept = name[: NAME_LENGTH - len(ending)]
+        while len(folded(kept + ending)) > NAME_KEY_LENGTH:
+            kept = kept[:-1]
+        candidate, number = kept + ending, number + 1
+    return candidate

@@ -1,0 +1,397 @@
+"""Knowledge bases: who may see which, and their settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, bindparam, func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from core.audit import AuditAction, Target, note
+from core.auth.principal import Access, Action, Principal
+from core.auth.share_lists import SharingActs, note_public
+from core.auth.sharing import accesses, admit, forget_shares, visible_to
+from core.auth.users import folded
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import (
+    InvalidRequest,
+    KnowledgeBaseNameTaken,
+    KnowledgeBaseNotFound,
+    UnknownEmbeddingModel,
+)
+from kb_service.documents.visibility import count_documents
+from kb_service.embeddings.catalog import DEFAULT, resolve, served
+from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
+
+ERASE_JOB = "knowledge_base.erase"
+
+ACTS = SharingActs(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
+
+DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
+DEFAULT_CHUNK_SIZE = 500
+DEFAULT_CHUNK_OVERLAP = 50
+CHUNK_SIZES = range(32, 2001)
+
+SORT_FIELDS = ("created_at", "updated_at", "name")
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class KnowledgeBaseDraft:
+    """What a caller may set; None leaves a field as it is, or at its default on creation.
+
+    Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are the choices
+    of ``RetrievalOptions`` that searches make where a request leaves them open: those that it
+    does not name stay as they are, and None takes one back.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    embedding_model: str | None = None
+    splitter: str | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    retrieval: dict[str, Any] | None = None
+    is_public: bool | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How documents are cut: a splitter's name, and sizes in tokens of the embedding model."""
+
+    splitter: str
+    chunk_size: int
+    chunk_overlap: int
+
+
+@dataclass(frozen=True)
+class KnowledgeBaseListing:
+    """One page of knowledge bases, and how many there are in all.
+
+    Args:
+        items: each with its number of documents and how far it is open to the caller.
+        total: on all pages.
+    """
+
+    items: Sequence[tuple[KnowledgeBase, int, Access]]
+    total: int
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The embedding model a new knowledge base gets; ``replaced`` is the one that was asked for."""
+
+    model: str
+    replaced: str | None = None
+
+
+def choose_model(requested: str | None) -> ModelChoice:
+    """The encoder of this server that fits a request.
+
+    A well-known model that is not served here is replaced by the default one, so that clients
+    written against the reference document work on a fresh installation; the caller is told.
+
+    Raises:
+        UnknownEmbeddingModel: nobody knows this name.
+    """
+    if requested is None:
+        return ModelChoice(DEFAULT.name)
+    model = resolve(requested)
+    return ModelChoice(model.name) if model.served else ModelChoice(DEFAULT.name, model.name)
+
+
+def served_model(name: str) -> str:
+    """The full name of an encoder of this server.
+
+    Raises:
+        UnknownEmbeddingModel: it is not served here; the details list those that are.
+    """
+    model = resolve(name)
+    if not model.served:
+        names = [other.name for other in served()]
+        raise UnknownEmbeddingModel(field="embedding_model", served=names)
+    return model.name
+
+
+async def create(
+    work: UnitOfWork, principal: Principal, draft: KnowledgeBaseDraft, *, embedding_model: str
+) -> KnowledgeBase:
+    """Add a knowledge base of the caller's.
+
+    Args:
+        work: the transaction.
+        principal: its owner to be.
+        draft: name required.
+        embedding_model: an encoder that this server has.
+
+    Raises:
+        InvalidRequest: a value out of range.
+        KnowledgeBaseNameTaken: the caller has one of this name.
+    """
+    splitting = _first_splitting(draft)
+    name = clean_name(draft.name or "")
+    await _require_free_name(work.session, principal.user_id, name)
+    knowledge_base = KnowledgeBase(
+        owner_id=principal.user_id,
+        name=name,
+        name_key=folded(name),
+        description=draft.description or "",
+        embedding_model=embedding_model,
+        splitter=splitting.splitter,
+        chunk_size=splitting.chunk_size,
+        chunk_overlap=splitting.chunk_overlap,
+        retrieval=_merged({}, draft.retrieval or {}),
+        is_public=bool(draft.is_public),
+        enabled=draft.enabled is not False,
+    )
+    work.session.add(knowledge_base)
+    await work.session.flush()
+    return knowledge_base
+
+
+def clean_name(name: str) -> str:
+    """A name without blanks around it.
+
+    Raises:
+        InvalidRequest: nothing is left, or too much.
+    """
+    cleaned = " ".join(name.split())
+    if not cleaned:
+        raise InvalidRequest("name", "The name must not be empty", "名称不能为空")
+    # One letter can become eighteen when it is folded.
+    if len(cleaned) > NAME_LENGTH or len(folded(cleaned)) > NAME_KEY_LENGTH:
+        raise InvalidRequest("name", "The name is too long", "名称过长")
+    return cleaned
+
+
+def name_of_copy(name: str) -> str:
+    """What a copy is called whose maker gave it no name."""
+    ending = " (copy)"
+    return name[: NAME_LENGTH - len(ending)] + ending
+
+
+def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
+    size = _chosen(draft.chunk_size, DEFAULT_CHUNK_SIZE)
+    overlap = _chosen(draft.chunk_overlap, min(DEFAULT_CHUNK_OVERLAP, size // 4))
+    return check_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
+
+
+def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
+    """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
+
+    Raises:
+        InvalidRequest: a wish out of range.
+    """
+    present = Splitting(
+        knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
+    )
+    wanted = Splitting(
+        _chosen(draft.splitter, present.splitter),
+        _chosen(draft.chunk_size, present.chunk_size),
+        _chosen(draft.chunk_overlap, present.chunk_overlap),
+    )
+    return present if wanted == present else check_splitting(wanted)
+
+
+def check_splitting(splitting: Splitting) -> Splitting:
+    """The splitting, if documents can be cut so.
+
+    Raises:
+        InvalidRequest: an unknown splitter, or a size out of range.
+    """
+    if splitting.splitter not in set(SplitterName):
+        names = ", ".join(SplitterName)
+        raise InvalidRequest("splitter", f"Use one of {names}", f"可用的值：{names}")
+    size, overlap = splitting.chunk_size, splitting.chunk_overlap
+    if size not in CHUNK_SIZES:
+        least, most = CHUNK_SIZES.start, CHUNK_SIZES.stop - 1
+        zh = f"应为 {least} 到 {most} 个 token"
+        raise InvalidRequest("chunk_size", f"Use {least} to {most} tokens", zh)
+    if not 0 <= overlap <= size // 2:
+        en, zh = (
+            f"Use 0 to {size // 2} tokens (half a chunk)",
+            "应为 0 到 {} 个 token（分块的一半）",
+        )
+        raise InvalidRequest("chunk_overlap", en, zh.format(size // 2))
+    return splitting
+
+
+async def _require_free_name(session: AsyncSession, owner_id: str, name: str) -> None:
+    taken = select(KnowledgeBase.id).where(
+        KnowledgeBase.owner_id == owner_id,
+        KnowledgeBase.name_key == folded(name),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    if (await session.exec(taken)).first() is not None:
+        raise KnowledgeBaseNameTaken(field="name")
+
+
+async def get(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
+) -> KnowledgeBase:
+    """Load a knowledge base through the gate.
+
+    Raises:
+        KnowledgeBaseNotFound: there is none, or not for this caller.
+        ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not share or delete it.
+    """
+    found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
+    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
+
+
+@cache
+def _by_id() -> SelectOfScalar[KnowledgeBase]:
+    return select(KnowledgeBase).where(
+        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
+    )
+
+
+async def get_searchable(
+    session: AsyncSession, principal: Principal, knowledge_base_ids: Sequence[str] | None
+) -> Sequence[KnowledgeBase]:
+    """The knowledge bases a search runs over.
+
+    Args:
+        session: to read from.
+        principal: who searches.
+        knowledge_base_ids: those asked for; None means all enabled ones that the caller sees.
+
+    Raises:
+        KnowledgeBaseNotFound: one of those asked for is not there for the caller; then none
+            is searched.
+    """
+    if knowledge_base_ids is None:
+        return (
+            await session.exec(
+                select(KnowledgeBase).where(
+                    _visible(principal),
+                    col(KnowledgeBase.deleted_at).is_(None),
+                    col(KnowledgeBase.enabled).is_(True),
+                )
+            )
+        ).all()
+    return [
+        await get(session, principal, knowledge_base_id, Action.READ)
+        for knowledge_base_id in dict.fromkeys(knowledge_base_ids)
+    ]
+
+
+async def list_visible(
+    session: AsyncSession, principal: Principal, page: Page
+) -> KnowledgeBaseListing:
+    """One page of what the caller may see, each with its number of documents."""
+    visible = (
+        _visible(principal),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    query = paged(
+        select(KnowledgeBase).where(*visible),
+        page,
+        columns={
+            "created_at": col(KnowledgeBase.created_at),
+            "updated_at": col(KnowledgeBase.updated_at),
+            "name": col(KnowledgeBase.name_key),
+        },
+        tie=col(KnowledgeBase.id),
+    )
+    rows = (await session.exec(query)).all()
+    total = (
+        await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
+    ).one()
+    counts = await count_documents(session, principal, rows)
+    access = await accesses(session, principal, rows)
+    items = [(row, counts.get(row.id, 0), access[row.id] or Access.READ) for row in rows]
+    return KnowledgeBaseListing(items, total)
+
+
+def _visible(principal: Principal) -> ColumnElement[bool]:
+    return visible_to(
+        principal,
+        KnowledgeBase.SHARE_KIND,
+        col(KnowledgeBase.id),
+        col(KnowledgeBase.owner_id),
+        col(KnowledgeBase.is_public),
+    )
+
+
+async def change(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
+) -> KnowledgeBase:
+    """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
+
+    Raises:
+        InvalidRequest: a value out of range.
+        KnowledgeBaseNameTaken: the owner has another one of this name.
+    """
+    if draft.name is not None:
+        name = clean_name(draft.name)
+        if folded(name) != knowledge_base.name_key:
+            await _require_free_name(work.session, knowledge_base.owner_id, name)
+        knowledge_base.name, knowledge_base.name_key = name, folded(name)
+    if draft.description is not None:
+        knowledge_base.description = draft.description
+    if draft.retrieval is not None:
+        knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
+    if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
+        knowledge_base.is_public = draft.is_public
+        note_public(work, knowledge_base, ACTS)
+    if draft.enabled is not None:
+        knowledge_base.enabled = draft.enabled
+    knowledge_base.updated_at = utc_now()
+    work.session.add(knowledge_base)
+    return knowledge_base
+
+
+def _merged(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**present, **wanted}
+    return {name: value for name, value in both.items() if value is not None}
+
+
+def _chosen(new: _Value | None, present: _Value) -> _Value:
+    return present if new is None else new
+
+
+async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Take a knowledge base away from everybody now; a job erases its rows, points and files."""
+    knowledge_base.deleted_at = utc_now()
+    work.session.add(knowledge_base)
+    target = Target(KnowledgeBase.SHARE_KIND, knowledge_base.id)
+    note(work.session, AuditAction.KNOWLEDGE_BASE_DELETED, target)
+    await forget_shares(work, KnowledgeBase.SHARE_KIND, [knowledge_base.id])
+    await delete_documents(work, knowledge_base.id)
+    enqueue_erase(work, knowledge_base.id)
+
+
+async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """Take all documents of a knowledge base away; the erasure of that erases them."""
+    restricted = select(Document.id).where(
+        col(Document.knowledge_base_id) == knowledge_base_id, col(Document.restricted).is_(True)
+    )
+    await forget_shares(work, Document.SHARE_KIND, restricted)
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+        )
+        .values(deleted_at=utc_now())
+    )
+
+
+def erase_key(knowledge_base_id: str) -> str:
+    """The queue's key of a knowledge base's erasure."""
+    return f"{ERASE_JOB}:{knowledge_base_id}"
+
+
+def enqueue_erase(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """Put the erasure of a deleted knowledge base into the outbox."""
+    payload = {"knowledge_base_id": knowledge_base_id}
+    work.enqueue(ERASE_JOB, payload, key=erase_key(knowledge_base_id))

@@ -1,0 +1,38 @@
+"""Chooses the object store by the settings."""
+
+from pydantic import SecretStr
+
+from core.settings import Settings
+from kb_service.object_storage.local import LocalObjectStore
+from kb_service.object_storage.protocol import ObjectStore
+
+
+def open_object_store(settings: Settings) -> ObjectStore:
+    """The data folder, or the S3-compatible store of ``AGENTEX_OBJECT_STORE_URL``."""
+    if settings.object_store_url is None:
+        return LocalObjectStore(settings.data_dir / "files")
+    # Only who has such a store loads what talks to it: 4 MB in each process.
+    from obstore.store import S3Store  # noqa: PLC0415
+
+    from kb_service.object_storage.s3 import RemoteObjectStore  # noqa: PLC0415
+
+    store = S3Store.from_url(
+        settings.object_store_url,
+        client_options={"allow_http": True, "timeout": "60s", "connect_timeout": "5s"},
+        **_credentials(settings),  # pyright: ignore[reportArgumentType] # text options all
+    )
+    return RemoteObjectStore(store)
+
+
+def _credentials(settings: Settings) -> dict[str, str]:
+    """What is set; what is not is found by the store's own rules (environment, instance role)."""
+    given = {
+        "endpoint": settings.object_store_endpoint,
+        "access_key_id": _plain(settings.object_store_access_key),
+        "secret_access_key": _plain(settings.object_store_secret_key),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

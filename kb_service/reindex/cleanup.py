@@ -1,0 +1,46 @@
+"""What a generation leaves behind in SQL when it goes."""
+
+from sqlalchemy import delete as delete_from
+from sqlmodel import and_, col, or_, select
+
+from core.db.unit_of_work import UnitOfWork
+from kb_service.models import Chunk, Document
+from kb_service.reindex.locking import lock
+
+# Deleting rows holds SQLite's one writer: about 20 ms for this many.
+_BATCH = 500
+
+
+async def delete_unshown_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool:
+    """Delete some chunk rows that neither searches nor a cut-over nor a way back can show.
+
+    Returns:
+        Whether there may be more.
+    """
+    shown = and_(
+        col(Document.id) == col(Chunk.document_id),
+        or_(
+            col(Document.active_revision) == col(Chunk.revision),
+            col(Document.shadow_revision) == col(Chunk.revision),
+        ),
+    )
+    query = (
+        select(Chunk.id)
+        .where(
+            col(Chunk.knowledge_base_id) == knowledge_base_id,
+            ~select(Document.id).where(shown).exists(),
+        )
+        .limit(_BATCH)
+    )
+    ids = (await work.session.exec(query)).all()
+    await work.session.exec(delete_from(Chunk).where(col(Chunk.id).in_(ids)))
+    return len(ids) == _BATCH
+
+
+async def forget_retired(work: UnitOfWork, knowledge_base_id: str, number: int) -> None:
+    """Note that nothing is left of a generation."""
+    knowledge_base = await lock(work.session, knowledge_base_id)
+    if knowledge_base is not None:
+        rest = [entry for entry in knowledge_base.retired if entry["generation"] != number]
+        knowledge_base.retired = rest
+        work.session.add(knowledge_base)

@@ -1,0 +1,87 @@
+"""What the saved questions say of a finished re-index, and whether it may come into force alone."""
+
+from typing import Any
+
+from core.db.unit_of_work import UnitOfWork
+from kb_service.failures import Outage
+from kb_service.models import KnowledgeBase
+
+MOST_LOSS = 0.02
+"""Recall at 5 that new settings may lose and still come into force without a person's word."""
+
+
+def is_measured(knowledge_base: KnowledgeBase) -> bool:
+    """Whether the saved questions were asked of the present re-index, or need not be."""
+    target = knowledge_base.target or {}
+    return "recall" in target
+
+
+def is_held(knowledge_base: KnowledgeBase) -> bool:
+    """Whether the new settings find so much less that a person must decide."""
+    recall = (knowledge_base.target or {}).get("recall")
+    if recall is None:
+        return False
+    loss = recall["present"]["recall_5"] - recall["target"]["recall_5"]
+    return loss > MOST_LOSS
+
+
+def note_recall(
+    work: UnitOfWork,
+    knowledge_base: KnowledgeBase,
+    number: int,
+    recall: dict[str, Any] | None,
+    *,
+    missing: Outage | None = None,
+) -> None:
+    """Keep what was measured, or why nothing could be, if the re-index is still the one that was.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+        number: the generation that was measured.
+        recall: the figures of both generations; None: they can't be compared.
+        missing: then what is wrong with the embedding model of the settings before.
+    """
+    target = knowledge_base.target
+    if target is not None and target["generation"] == number:
+        words = None if missing is None else _not_compared(missing).words
+        knowledge_base.target = {**target, "recall": recall, "recall_missing": words}
+        work.session.add(knowledge_base)
+
+
+def note_waiting(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage
+) -> None:
+    """Keep what the measurement waits for, if the re-index is still the one that was.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+        number: the generation that was to be measured.
+        outage: what is away.
+    """
+    target = knowledge_base.target
+    if target is not None and target["generation"] == number:
+        knowledge_base.target = {**target, "waiting": outage.words}
+        work.session.add(knowledge_base)
+
+
+def waiting(knowledge_base: KnowledgeBase) -> dict[str, str] | None:
+    """What the measurement waits for; None once it was made, and before it was tried."""
+    target = knowledge_base.target or {}
+    return None if is_measured(knowledge_base) else target.get("waiting")
+
+
+def _not_compared(outage: Outage) -> Outage:
+    return Outage(
+        outage.reason,
+        f"The saved questions were not compared. {outage.message}",
+        f"未能对比已保存的问题。{outage.message_zh}",
+        "Nothing: what can't be searched can't be lost",
+        "无需操作：无法搜索的内容不会因此丢失",
+    )
+
+
+def measured(options: dict[str, Any] | None) -> dict[str, Any]:
+    """What was noted of a re-index, by what a row keeps of it: ``recall`` and ``recall_missing``."""
+    return {key: (options or {}).get(key) for key in ("recall", "recall_missing")}

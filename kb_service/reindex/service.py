@@ -1,0 +1,395 @@
+"""What may be done with a re-index: ask for one, let it go on, put it in force, give it up."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import case, func, update
+from sqlmodel import col, or_, select
+
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
+from kb_service.documents.upload import begin_revision
+from kb_service.knowledge_bases import index_version
+from kb_service.knowledge_bases.index_version import Generation
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft, served_model, splitting_of
+from kb_service.models import (
+    Chunk,
+    Document,
+    DocumentStage,
+    DocumentStatus,
+    KnowledgeBase,
+    Transfer,
+)
+from kb_service.reindex.locking import lock
+from kb_service.reindex.quality_gate import measured
+from kb_service.reindex.status import count, count_edited_chunks, lacks_shadow, under_way
+
+REINDEX_JOB = "knowledge_base.reindex"
+
+# So many documents wait or are made anew at a time: new uploads need not wait for all of them,
+# and all but these few look as finished as they are.
+WINDOW = 32
+
+_OPEN = (
+    DocumentStatus.PENDING.value,
+    DocumentStatus.PROCESSING.value,
+    DocumentStatus.PAUSED.value,
+)
+
+
+class Cutover(StrEnum):
+    """Whether a finished re-index comes into force by itself or waits for a person."""
+
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+class Outcome(StrEnum):
+    """What a wish for other settings led to.
+
+    ``started``: a re-index. ``applied``: there was no document, the settings hold now.
+    ``unchanged``: they hold already, or the re-index under way is for them.
+    """
+
+    STARTED = "started"
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"
+
+
+def reindex_key(knowledge_base_id: str) -> str:
+    """The queue's key of the job that lets a re-index go on."""
+    return f"{REINDEX_JOB}:{knowledge_base_id}"
+
+
+def enqueue_reindex(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """Put the job that lets a re-index go on into the outbox."""
+    payload = {"knowledge_base_id": knowledge_base_id}
+    work.enqueue(REINDEX_JOB, payload, key=reindex_key(knowledge_base_id))
+
+
+async def request(
+    work: UnitOfWork,
+    knowledge_base: KnowledgeBase,
+    draft: KnowledgeBaseDraft,
+    *,
+    cutover: Cutover = Cutover.AUTO,
+    force: bool = False,
+) -> Outcome:
+    """Ask for other settings; where there are documents, a re-index brings them about.
+
+    Args:
+        work: the transaction.
+        knowledge_base: one that the caller may change.
+        draft: the wished splitter, sizes and model; the rest of it does not matter here.
+        cutover: whether the new settings come into force by themselves.
+        force: make all documents anew even if the settings stay as they are.
+
+    Raises:
+        InvalidRequest: a wish out of range.
+        UnknownEmbeddingModel: no such model is served here.
+        ReindexRunning: one towards other settings is under way.
+        Conflict: the knowledge base is still being imported or copied into.
+    """
+    wishes = (draft.embedding_model, draft.splitter, draft.chunk_size, draft.chunk_overlap)
+    row = None
+    if force or wishes != (None, None, None, None):
+        row = await lock(work.session, knowledge_base.id)
+    if row is None:
+        return Outcome.UNCHANGED
+    present, aim = index_version.present(row), index_version.target(row)
+    model = present.embedding_model
+    if draft.embedding_model not in {None, model}:
+        model = served_model(draft.embedding_model or "")
+    wanted = Generation(row.last_generation + 1, model, splitting_of(row, draft))
+    is_asked = force or not wanted.is_like(present)
+    if not is_asked or (aim is not None and wanted.is_like(aim)):
+        return Outcome.UNCHANGED
+    if aim is not None:
+        raise ReindexRunning(knowledge_base_id=row.id)
+    await _require_no_transfer(work, row.id)
+    await close_way_back(work, row)
+    if not await _has_documents(work, row.id):
+        _settle(row, Generation(row.generation, model, wanted.splitting))
+        return Outcome.APPLIED
+    await _start(work, row, wanted, cutover)
+    return Outcome.STARTED
+
+
+async def _start(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, wanted: Generation, cutover: Cutover
+) -> None:
+    knowledge_base.last_generation = wanted.number
+    knowledge_base.target = wanted.to_json() | {
+        "cutover": cutover.value,
+        "started_at": utc_now().isoformat(),
+        "edited_chunks": await count_edited_chunks(work.session, knowledge_base.id),
+    }
+    work.session.add(knowledge_base)
+    enqueue_reindex(work, knowledge_base.id)
+
+
+async def _require_no_transfer(work: UnitOfWork, knowledge_base_id: str) -> None:
+    """A transfer writes documents for the generation that it began with."""
+    query = select(Transfer.id).where(
+        Transfer.knowledge_base_id == knowledge_base_id, col(Transfer.status).in_(_OPEN)
+    )
+    if (await work.session.exec(query)).first() is not None:
+        error = "The knowledge base is still being imported: wait until that is done"
+        zh = "该知识库仍在导入：请等待导入完成"
+        raise Conflict(field="knowledge_base_id", error=error, error_zh=zh)
+
+
+async def _has_documents(work: UnitOfWork, knowledge_base_id: str) -> bool:
+    query = select(Document.id).where(
+        Document.knowledge_base_id == knowledge_base_id, col(Document.deleted_at).is_(None)
+    )
+    return (await work.session.exec(query.limit(1))).first() is not None
+
+
+async def close_way_back(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Give up the settings before the last cut-over: what was kept of them goes.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked, and without a re-index.
+    """
+    kept = index_version.previous(knowledge_base)
+    if kept is not None:
+        _retire(work, knowledge_base, kept)
+        knowledge_base.previous = None
+        await _drop_shadows(work, knowledge_base)
+
+
+def _retire(work: UnitOfWork, knowledge_base: KnowledgeBase, generation: Generation) -> None:
+    entry = {"generation": generation.number, "embedding_model": generation.embedding_model}
+    knowledge_base.retired = [*knowledge_base.retired, entry]
+    work.session.add(knowledge_base)
+    enqueue_reindex(work, knowledge_base.id)
+
+
+async def _drop_shadows(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.shadow_revision).is_not(None),
+        )
+        .values(shadow_revision=None)
+    )
+
+
+async def begin_next(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
+    """Let the next documents be made anew, up to ``WINDOW`` at a time.
+
+    Returns:
+        How many were begun.
+    """
+    aim = index_version.target(knowledge_base)
+    if aim is None:
+        return 0
+    room = WINDOW - (await count(work.session, knowledge_base)).at_work
+    if room <= 0:
+        return 0
+    query = (
+        select(Document)
+        .where(
+            *lacks_shadow(knowledge_base.id),
+            col(Document.status) == DocumentStatus.COMPLETED.value,
+        )
+        .order_by(col(Document.created_at), col(Document.id))
+        .limit(room)
+        # One that is being replaced or deleted at this moment comes next time.
+        .with_for_update(skip_locked=True)
+    )
+    rows = (await work.session.exec(query)).all()
+    now = await database_now(work.session)
+    for document in rows:
+        document.generation, document.updated_at = aim.number, now
+        begin_revision(work, document)
+    return len(rows)
+
+
+async def cut_over(
+    work: UnitOfWork,
+    knowledge_base: KnowledgeBase,
+    *,
+    keep: timedelta,
+    without_failed: bool = False,
+) -> None:
+    """Put the settings and passages of a finished re-index in force, all at this moment.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+        keep: how long the way back stays open; zero: not at all.
+        without_failed: go ahead although documents failed; they are not found afterwards.
+
+    Raises:
+        NoReindex: none is under way.
+        ReindexOver: nor is one, but the last one can be rolled back.
+        ReindexNotReady: documents are left, or failed.
+    """
+    aim = under_way(knowledge_base)
+    tally = await count(work.session, knowledge_base)
+    if tally.left or (tally.failed and not without_failed):
+        raise ReindexNotReady(left=tally.left, failed=tally.failed)
+    old = index_version.present(knowledge_base)
+    await _swap_revisions(work, knowledge_base.id, is_kept=keep > timedelta(0))
+    await _start_anew(work, knowledge_base.id, aim)
+    if keep > timedelta(0):
+        knowledge_base.previous = old.to_json() | {
+            "kept_until": (utc_now() + keep).isoformat(),
+            **measured(knowledge_base.target),
+        }
+    else:
+        _retire(work, knowledge_base, old)
+    knowledge_base.target = None
+    _settle(knowledge_base, aim)
+    work.session.add(knowledge_base)
+
+
+def _settle(knowledge_base: KnowledgeBase, generation: Generation) -> None:
+    knowledge_base.generation = generation.number
+    knowledge_base.embedding_model = generation.embedding_model
+    knowledge_base.splitter = generation.splitting.splitter
+    knowledge_base.chunk_size = generation.splitting.chunk_size
+    knowledge_base.chunk_overlap = generation.splitting.chunk_overlap
+    knowledge_base.updated_at = utc_now()
+
+
+async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: bool) -> None:
+    chunks = (
+        select(func.count())
+        .select_from(Chunk)
+        .where(
+            col(Chunk.document_id) == col(Document.id),
+            col(Chunk.revision) == col(Document.shadow_revision),
+        )
+        .scalar_subquery()
+    )
+    active, shadow = col(Document.active_revision), col(Document.shadow_revision)
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base_id,
+            or_(active.is_not(None), shadow.is_not(None)),
+        )
+        .values(
+            active_revision=shadow,
+            shadow_revision=active if is_kept else None,
+            chunk_count=chunks,
+            updated_at=await database_now(work.session),
+        )
+    )
+
+
+async def _start_anew(work: UnitOfWork, knowledge_base_id: str, generation: Generation) -> None:
+    """Let documents that wait or are in hand begin again, for another generation."""
+    status = col(Document.status)
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base_id,
+            col(Document.deleted_at).is_(None),
+            col(Document.generation) != generation.number,
+            status.in_(_OPEN),
+        )
+        .values(
+            generation=generation.number,
+            revision=col(Document.revision) + 1,
+            # A worker that has it in hand finds that out, and its lease ends with that.
+            status=case(
+                (status == DocumentStatus.PAUSED.value, status), else_=DocumentStatus.PENDING.value
+            ),
+            stage=DocumentStage.QUEUED.value,
+            progress=0,
+            attempt=0,
+            retry_at=None,
+            started_at=None,
+            stage_since=None,
+            updated_at=await database_now(work.session),
+        )
+    )
+
+
+async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Give a re-index up: searches stay as they are, what was made for it goes.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+
+    Raises:
+        NoReindex: none is under way.
+        ReindexOver: nor is one, but the last one can be rolled back.
+    """
+    aim = under_way(knowledge_base)
+    present = index_version.present(knowledge_base)
+    # What failed was only the new form: the document is as whole as it was.
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.generation) == aim.number,
+            col(Document.active_revision).is_not(None),
+            col(Document.deleted_at).is_(None),
+        )
+        .values(
+            generation=present.number,
+            status=DocumentStatus.COMPLETED.value,
+            stage=DocumentStage.DONE.value,
+            progress=100,
+            failure=None,
+            retry_at=None,
+            updated_at=await database_now(work.session),
+        )
+    )
+    await _start_anew(work, knowledge_base.id, present)
+    await _drop_shadows(work, knowledge_base)
+    knowledge_base.target = None
+    _retire(work, knowledge_base, aim)
+
+
+async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: timedelta) -> None:
+    """Go back to the settings before the last cut-over.
+
+    Their passages are still there; where no document came or changed since, they are in force
+    at once, else when those few documents are made anew.
+
+    Args:
+        work: the transaction.
+        knowledge_base: locked.
+        keep: how long the way forth again stays open.
+
+    Raises:
+        NoReindex: nothing is kept to go back to.
+        ReindexRunning: another one is under way.
+        UnknownEmbeddingModel: the model of that time is not served any more.
+    """
+    if knowledge_base.target is not None:
+        raise ReindexRunning(knowledge_base_id=knowledge_base.id)
+    kept = index_version.previous(knowledge_base)
+    if kept is None:
+        raise NoReindex
+    served_model(kept.embedding_model)
+    knowledge_base.previous = None
+    knowledge_base.target = kept.to_json() | {
+        "cutover": Cutover.AUTO.value,
+        "started_at": utc_now().isoformat(),
+        "edited_chunks": 0,
+        # A person has decided: nothing is to be measured.
+        "recall": None,
+    }
+    tally = await count(work.session, knowledge_base)
+    if tally.left == tally.failed == 0:
+        await cut_over(work, knowledge_base, keep=keep)
+    work.session.add(knowledge_base)
+    enqueue_reindex(work, knowledge_base.id)
+
+
+def is_due(knowledge_base: KnowledgeBase) -> bool:
+    """Whether what is kept for the way back has been kept long enough."""
+    kept = knowledge_base.previous
+    return kept is not None and datetime.fromisoformat(kept["kept_until"]) < utc_now()

@@ -1,0 +1,295 @@
+"""How far a re-index is, counted from the documents' rows: no counter that could go wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func
+from sqlmodel import and_, col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.types import utc_now
+from core.errors import NoReindex, ReindexOver
+from kb_service.documents.visibility import EVERYTHING, Reader, readable, sees_all
+from kb_service.knowledge_bases import index_version
+from kb_service.knowledge_bases.index_version import Generation
+from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
+from kb_service.reindex.quality_gate import is_held, measured, waiting
+
+# Of thousands, the last that were in hand say what all wait for.
+_LOOKED_AT = 50
+_AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
+_ENDED_BADLY = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
+_SHOWN_FAILURES = 20
+_DONE, _FAILED, _IN_HAND, _WAITING = range(4)
+
+
+class State(StrEnum):
+    """Where a re-index is.
+
+    ``running``: documents are made anew. ``ready``: all are, and it waits for the cut-over.
+    ``blocked``: all but some that failed. ``held``: ready, but the saved questions find less.
+    ``none``: there is no re-index.
+    """
+
+    NONE = "none"
+    RUNNING = "running"
+    READY = "ready"
+    BLOCKED = "blocked"
+    HELD = "held"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Documents that searches see, and what the re-index has done of them.
+
+    Args:
+        total: searchable documents.
+        done: ready for the cut-over.
+        failed: can't be made anew; they stay searchable as they are.
+        at_work: waiting or being processed for the re-index at this moment.
+        work: chunks of all, as a measure of the work.
+        work_done: chunks of those done or failed.
+    """
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    at_work: int = 0
+    work: int = 0
+    work_done: int = 0
+
+    @property
+    def left(self) -> int:
+        """Documents that are neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    @property
+    def percent(self) -> int:
+        """How much of the work is done, from 0 to 100; 100 only when nothing is left."""
+        if self.left == 0:
+            return 100
+        return min(99, 100 * self.work_done // self.work)
+
+    def state(self) -> State:
+        """What the figures say of a re-index that is under way."""
+        if self.left:
+            return State.RUNNING
+        return State.BLOCKED if self.failed else State.READY
+
+
+def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Which documents a cut-over would lose."""
+    return (
+        col(Document.knowledge_base_id) == knowledge_base_id,
+        col(Document.deleted_at).is_(None),
+        col(Document.active_revision).is_not(None),
+        col(Document.shadow_revision).is_(None),
+    )
+
+
+def under_way(knowledge_base: KnowledgeBase) -> Generation:
+    """The settings that the re-index of a knowledge base works towards.
+
+    Raises:
+        NoReindex: there is none, and none to go back to.
+        ReindexOver: there is none, but settings to go back to.
+    """
+    aim = index_version.target(knowledge_base)
+    if aim is not None:
+        return aim
+    raise ReindexOver if knowledge_base.previous else NoReindex
+
+
+async def count(
+    session: AsyncSession, knowledge_base: KnowledgeBase, reader: Reader = EVERYTHING
+) -> Tally:
+    """Count what somebody reads of a knowledge base; all zero while there is no re-index."""
+    aim = index_version.target(knowledge_base)
+    if aim is None:
+        return Tally()
+    status = col(Document.status)
+    kind = case(
+        (col(Document.shadow_revision).is_not(None), _DONE),
+        (status.in_(_ENDED_BADLY), _FAILED),
+        (and_(col(Document.generation) == aim.number, status.in_(_AT_WORK)), _IN_HAND),
+        else_=_WAITING,
+    )
+    query = (
+        # A document without chunks is work, too.
+        select(kind, func.count(), func.sum(col(Document.chunk_count) + 1))
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+            col(Document.active_revision).is_not(None),
+            readable(reader),
+        )
+        .group_by(kind)
+    )
+    groups = {number: (rows, int(work)) for number, rows, work in (await session.exec(query)).all()}
+    nothing = (0, 0)
+    done, failed = groups.get(_DONE, nothing), groups.get(_FAILED, nothing)
+    return Tally(
+        total=sum(rows for rows, _ in groups.values()),
+        done=done[0],
+        failed=failed[0],
+        at_work=groups.get(_IN_HAND, nothing)[0],
+        work=sum(work for _, work in groups.values()),
+        work_done=done[1] + failed[1],
+    )
+
+
+@dataclass(frozen=True)
+class FailedDocument:
+    """A document that could not be made anew, and why."""
+
+    id: str
+    name: str
+    failure: dict[str, str] | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a person needs to know about a re-index.
+
+    Args:
+        state: where it is, with all documents.
+        tally: those documents that the reader reads.
+        present: the settings that searches see.
+        target: the settings that it works towards.
+        previous: the settings that ``roll_back`` brings back, while they are kept.
+        options: how it was asked for: ``cutover``, ``started_at``, ``edited_chunks`` (whose
+            edits it does not carry over).
+        recall: what the saved questions found before and find with the new settings, once that
+            was measured; also after the cut-over.
+        recall_missing: why that could not be compared, in both languages.
+        kept_until: when the previous settings' chunks are removed.
+        eta_seconds: time left at the speed so far; None while it can't be told.
+        failures: the first documents that failed.
+        waiting: why one of its documents, or the measurement, is tried again by itself, in both
+            languages.
+        is_paused: the knowledge base's processing is.
+    """
+
+    state: State
+    tally: Tally
+    present: Generation
+    target: Generation | None
+    previous: Generation | None
+    options: dict[str, Any]
+    recall: dict[str, Any] | None
+    recall_missing: dict[str, str] | None
+    kept_until: str | None
+    eta_seconds: float | None
+    failures: Sequence[FailedDocument]
+    waiting: dict[str, str] | None
+    is_paused: bool
+
+
+async def report(session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase) -> Report:
+    """Read how a knowledge base's re-index stands.
+
+    What it waits for is told of the whole, because everybody waits; names and figures are of what
+    the reader reads.
+    """
+    whole = tally = await count(session, knowledge_base)
+    aim = index_version.target(knowledge_base)
+    options: dict[str, Any] = knowledge_base.target or {}
+    noted = measured(knowledge_base.target or knowledge_base.previous)
+    recall = noted["recall"]
+    if not sees_all(knowledge_base, reader):
+        tally = await count(session, knowledge_base, reader)
+        # Figures over questions that may be about anything.
+        recall = None
+        if options:
+            edited = await count_edited_chunks(session, knowledge_base.id, reader)
+            options = {**options, "edited_chunks": edited}
+    state = State.NONE if aim is None else whole.state()
+    if state is State.READY and is_held(knowledge_base):
+        state = State.HELD
+    waits = None
+    if state is State.READY:
+        waits = waiting(knowledge_base)
+    elif tally.at_work:
+        waits = await _waiting(session, reader, knowledge_base)
+    return Report(
+        state=state,
+        tally=tally,
+        present=index_version.present(knowledge_base),
+        target=aim,
+        previous=index_version.previous(knowledge_base),
+        options=options,
+        recall=recall,
+        recall_missing=noted["recall_missing"],
+        kept_until=(knowledge_base.previous or {}).get("kept_until"),
+        eta_seconds=_eta(tally, options.get("started_at")),
+        failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),
+        waiting=waits,
+        is_paused=knowledge_base.paused,
+    )
+
+
+def _eta(tally: Tally, started_at: str | None) -> float | None:
+    if started_at is None or tally.left == 0 or tally.done == 0:
+        return None
+    elapsed = (utc_now() - datetime.fromisoformat(started_at)).total_seconds()
+    return round(elapsed * (tally.work - tally.work_done) / max(1, tally.work_done), 1)
+
+
+async def _failures(
+    session: AsyncSession, reader: Reader, knowledge_base_id: str
+) -> list[FailedDocument]:
+    query = (
+        select(Document)
+        .where(
+            *lacks_shadow(knowledge_base_id),
+            col(Document.status).in_(_ENDED_BADLY),
+            readable(reader),
+        )
+        .order_by(col(Document.name))
+        .limit(_SHOWN_FAILURES)
+    )
+    rows = (await session.exec(query)).all()
+    return [FailedDocument(row.id, row.name, row.failure) for row in rows]
+
+
+async def _waiting(
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+) -> dict[str, str] | None:
+    """What the last try of a document ended with that is to be tried again; None without one."""
+    if knowledge_base.paused:
+        return None
+    query = (
+        select(Document)
+        .where(
+            *lacks_shadow(knowledge_base.id),
+            col(Document.generation) == (knowledge_base.target or {}).get("generation"),
+            col(Document.status).in_((DocumentStatus.PENDING, DocumentStatus.PROCESSING)),
+            readable(reader),
+        )
+        .order_by(col(Document.updated_at).desc())
+        .limit(_LOOKED_AT)
+    )
+    rows = (await session.exec(query)).all()
+    return next((row.failure for row in rows if row.failure), None)
+
+
+async def count_edited_chunks(
+    session: AsyncSession, knowledge_base_id: str, reader: Reader = EVERYTHING
+) -> int:
+    """How many searchable chunks that somebody reads were edited or disabled by hand."""
+    query = (
+        select(func.count())
+        .select_from(Chunk)
+        .join(Document, col(Document.id) == col(Chunk.document_id))
+        .where(
+            col(Chunk.knowledge_base_id) == knowledge_base_id,
+            or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False)),
+            col(Chunk.revision) == col(Document.active_revision),
+            col(Document.deleted_at).is_(None),
+            readable(reader),
+        )
+    )
+    return (await session.exec(query)).one()

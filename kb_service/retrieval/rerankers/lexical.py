@@ -1,0 +1,223 @@
+"""Lexical rerank of fused hits: how much of the query stands close together in a passage."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb_service.retrieval.fusion import FusedHit, Fusion
+from kb_service.text.term_hashes import Ints, Terms, hashed
+from kb_service.text.tokenizer import tokenize
+
+RERANK_DEPTH = 50
+"""Fused hits that are reranked; later ones keep their order behind them."""
+
+WINDOW_WEIGHT = 0.5
+PHRASE_WEIGHT = 0.25
+_EPSILON = 1e-9
+# Of a token's hash: so many that few tokens share them, so few that a table of them stays in the
+# processor's first cache.
+_BITS = 0x3FFF
+_NO_TERMS = Terms(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+_Floats = NDArray[np.float64]
+
+
+class RankedHit(NamedTuple):
+    """A chunk after the rerank, with everything its place came from.
+
+    Attributes:
+        score: ``final`` over the most it can be: 0 to 1, in the order of the list. It is relative
+            to this query's own lists, not a probability, and not comparable between queries.
+        final: ``fused.score + 0.5 * window + 0.25 * phrase``.
+        window: best share of the query, weighted by rarity, in two consecutive sentences; 0 to 1.
+        phrase: share of adjacent query tokens that are adjacent in the passage; 0 to 1.
+        fused: the hit as the fusion gave it, with each leg's rank and score.
+        relevance: what a second reranker said, 0 to 1; it is the score then.
+    """
+
+    id: str
+    score: float
+    final: float
+    window: float
+    phrase: float
+    fused: FusedHit
+    relevance: float | None = None
+
+
+def rerank(
+    query: str,
+    fusion: Fusion,
+    features: Mapping[str, Terms],
+    *,
+    behind: Iterable[FusedHit] = (),
+    depth: int = RERANK_DEPTH,
+) -> Iterator[RankedHit]:
+    """Rerank the head of a fused list by ``fused + 0.5 W + 0.25 P``; sorting is stable.
+
+    W is the best-window coverage and P the phrase share (see
+    ``RankedHit``). Rarity is counted over the candidates themselves.
+
+    Args:
+        query: the user's query.
+        fusion: the fused legs.
+        features: of the first ``depth`` hits; one without features has W = P = 0.
+        behind: more hits, behind all of the fused legs'.
+        depth: hits reranked; the hits behind them keep their order and stay behind them.
+
+    Returns:
+        All hits, each made when it is reached: an answer has five. ``score`` never
+        rises.
+    """
+    head = fusion.order[:depth]
+    evidence = _evidence(tokenize(query), [features.get(id_, _NO_TERMS) for id_, _ in head])
+    coverage, phrase = (part.tolist() for part in evidence)
+    most = 1 + fusion.dense_weight + WINDOW_WEIGHT + PHRASE_WEIGHT
+    finals = [
+        score + WINDOW_WEIGHT * window + PHRASE_WEIGHT * share
+        for (_, score), window, share in zip(head, coverage, phrase, strict=True)
+    ]
+    places = sorted(range(len(head)), key=finals.__getitem__, reverse=True)
+    ranked = (
+        RankedHit(
+            head[place][0],
+            min(finals[place] / most, 1.0),
+            finals[place],
+            coverage[place],
+            phrase[place],
+            fusion.hit(place),
+        )
+        for place in places
+    )
+    return chain(ranked, _in_order(chain(fusion.between(depth, None), behind), most))
+
+
+def unreranked(fusion: Fusion, behind: Iterable[FusedHit] = ()) -> Iterator[RankedHit]:
+    """The hits in the order of the fusion, and then those behind them.
+
+    Their scores are shares of the most that the fusion can give.
+    """
+    return _in_order(chain(fusion.between(0, None), behind), 1 + fusion.dense_weight)
+
+
+def _in_order(hits: Iterable[FusedHit], most: float) -> Iterator[RankedHit]:
+    for hit in hits:
+        yield RankedHit(hit.id, min(hit.score / most, 1.0), hit.score, 0.0, 0.0, hit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matches:
+    """Where the query's tokens stand in the candidates, all passages in one row.
+
+    Attributes:
+        term: per match, the number of the distinct query token.
+        place: per match, its place in the row.
+        sentence: per match, the sentence's number in the row.
+        passage: per match, the passage's number.
+        sentence_passage: per sentence, the number of its passage.
+    """
+
+    term: Ints
+    place: Ints
+    sentence: Ints
+    passage: Ints
+    sentence_passage: Ints
+
+
+def _evidence(query: list[str], passages: Sequence[Terms]) -> tuple[_Floats, _Floats]:
+    """W and P of each passage; linear in the passages, whatever the query's length."""
+    none = np.zeros(len(passages))
+    if not query or not passages:
+        return none, none
+    asked = [hashed(token) for token in query]
+    number_of = {term: number for number, term in enumerate(sorted(set(asked)))}
+    terms, numbers = np.array([*number_of]), np.array([number_of[term] for term in asked])
+    found = _match(terms, passages)
+    if not len(found.place):
+        return none, none
+    return (
+        _coverage(numbers, len(terms), found, len(passages)),
+        _phrase(numbers, len(terms), found, len(passages)),
+    )
+
+
+def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
+    row = np.concatenate([passage.tokens for passage in passages])
+    ends = np.cumsum(np.concatenate([passage.sizes for passage in passages]))
+    heights = [len(passage.sizes) for passage in passages]
+    sentence_passage = np.repeat(np.arange(len(passages)), heights)
+    place, term = _places(terms, row)
+    sentence = np.searchsorted(ends, place, side="right")
+    return _Matches(
+        term=term,
+        place=place,
+        sentence=sentence,
+        passage=sentence_passage[sentence],
+        sentence_passage=sentence_passage,
+    )
+
+
+def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:
+    """Where in a row terms stand, and the number of the term at each place."""
+    # Most tokens are none of the query's, and most of those differ in these bits already: to look
+    # at the others only takes a third of the time.
+    alike = np.zeros(_BITS + 1, dtype=np.bool_)
+    alike[terms & _BITS] = True
+    place = np.flatnonzero(alike[row & _BITS])
+    found = row[place]
+    term = np.minimum(np.searchsorted(terms, found), len(terms) - 1)
+    is_it = terms[term] == found
+    return place[is_it], term[is_it]
+
+
+def _coverage(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
+    """``W``: the best window's share of the query's idf mass."""
+    held = _distinct(found.passage * terms + found.term, passages * terms)
+    frequency = held.reshape(passages, terms).sum(axis=0)
+    idf = np.log1p((passages - frequency + 0.5) / (frequency + 0.5)) * (frequency > 0)
+    weight = idf * np.bincount(numbers, minlength=terms)
+    # A window's mass is the masses of its two sentences less that of the terms in both.
+    height = len(found.sentence_passage)
+    cells = _distinct(found.sentence * terms + found.term, height * terms)
+    mass = _masses(cells, weight, height)
+    window = mass.copy()
+    if height > 1:
+        shared = _masses(cells[terms:] & cells[:-terms], weight, height - 1)
+        joined = found.sentence_passage[1:] == found.sentence_passage[:-1]
+        window[1:] += np.where(joined, mass[:-1] - shared, 0.0)
+    best = np.zeros(passages)
+    np.maximum.at(best, found.sentence_passage, window)
+    return best / (weight.sum() + _EPSILON)
+
+
+def _distinct(cells: Ints, count: int) -> NDArray[np.bool_]:
+    """Which of ``count`` cells are there: by far faster than to sort them."""
+    there = np.zeros(count, dtype=np.bool_)
+    there[cells] = True
+    return there
+
+
+def _masses(cells: NDArray[np.bool_], weight: _Floats, height: int) -> _Floats:
+    """Per sentence, the weights of the terms whose cells are set."""
+    sentence, term = np.divmod(np.flatnonzero(cells), len(weight))
+    masses = np.bincount(sentence, weights=weight[term], minlength=height)
+    # Of nothing at all, whole numbers are returned.
+    return masses.astype(np.float64, copy=False)
+
+
+def _phrase(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
+    """``P``: the share of the query's adjacent pairs that are adjacent in the passage."""
+    asked, times = np.unique(numbers[:-1] * terms + numbers[1:], return_counts=True)
+    is_near = np.diff(found.place) == 1
+    place = np.flatnonzero(is_near & (found.passage[1:] == found.passage[:-1]))
+    if not len(asked) or not len(place):
+        return np.zeros(passages)
+    pair = found.term[place] * terms + found.term[place + 1]
+    number = np.minimum(np.searchsorted(asked, pair), len(asked) - 1)
+    known = asked[number] == pair
+    cells = found.passage[place[known]] * len(asked) + number[known]
+    held = _distinct(cells, passages * len(asked)).reshape(passages, len(asked))
+    return (held @ times).astype(np.float64) / max(1, len(numbers) - 1)

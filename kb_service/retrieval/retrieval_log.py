@@ -1,0 +1,267 @@
+"""Retrievals of runs as they were: kept, read, and run again to see what has changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import delete
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.read_pool import waiting_in_place
+from core.db.unit_of_work import UnitOfWork
+from core.errors import RetrievalNotFound
+from kb_service.documents.visibility import Reader, hidden_documents
+from kb_service.knowledge_bases import sharing
+from kb_service.models import KnowledgeBase, RetrievalRecord
+from kb_service.retrieval.filters_sql import condition_of
+from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.results import FoundPassage, SearchResult
+from kb_service.retrieval.service import Searcher
+from kb_service.retrieval.visibility import Scope, vouch
+
+MOST_PER_USER = 2000
+"""Records kept for one user; the oldest go first."""
+
+_SAME_SCORE = 1e-6
+_GENERATIONS = "generations"
+
+
+@dataclass(frozen=True)
+class RecordedPassage:
+    """A passage as it was shown; its text is not kept."""
+
+    chunk_id: str
+    document_id: str
+    document_name: str
+    knowledge_base_id: str
+    revision: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A passage of the record that the replay shows too; places from 1."""
+
+    recorded: RecordedPassage
+    place_then: int
+    place_now: int
+    score_now: float
+
+    @property
+    def is_same(self) -> bool:
+        """Whether neither place nor score has changed."""
+        is_moved = self.place_then != self.place_now
+        return not is_moved and abs(self.recorded.score - self.score_now) <= _SAME_SCORE
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A passage of the record that the replay does not show, and why."""
+
+    recorded: RecordedPassage
+    place_then: int
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A record beside the same retrieval of today.
+
+    Args:
+        result: of today.
+        kept: passages in both.
+        lost: those only in the record.
+        new: those only in today's answer, with their places.
+        missing: knowledge bases that are gone, or that the caller may not see any more.
+    """
+
+    result: SearchResult
+    kept: Sequence[Kept]
+    lost: Sequence[Lost]
+    new: Sequence[tuple[int, FoundPassage]]
+    missing: Sequence[str] = field(default_factory=list[str])
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is the same answer: passages, places, scores."""
+        return not self.lost and not self.new and all(kept.is_same for kept in self.kept)
+
+
+async def save(
+    work: UnitOfWork, user_id: str, result: SearchResult, *, run_id: str
+) -> RetrievalRecord:
+    """Keep what a run asked and got.
+
+    Args:
+        work: the transaction.
+        user_id: whose run it is.
+        result: of the search.
+        run_id: key of the run; the record goes with it.
+    """
+    record = RetrievalRecord(
+        user_id=user_id,
+        run_id=run_id,
+        request={**result.request.to_json(), _GENERATIONS: result.generations},
+        results=[_recorded(found) for found in result.passages],
+    )
+    work.session.add(record)
+    await work.session.flush()
+    await _forget_oldest(work.session, user_id)
+    return record
+
+
+def _recorded(found: FoundPassage) -> dict[str, Any]:
+    chunk = found.chunk
+    return {
+        "chunk_id": chunk.id,
+        "document_id": chunk.document_id,
+        "document_name": found.document_name,
+        "knowledge_base_id": chunk.knowledge_base_id,
+        "revision": chunk.revision,
+        "score": found.hit.score,
+    }
+
+
+async def _forget_oldest(session: AsyncSession, user_id: str) -> None:
+    newest_first = (col(RetrievalRecord.created_at).desc(), col(RetrievalRecord.id).desc())
+    surplus = (
+        select(RetrievalRecord.id)
+        .where(RetrievalRecord.user_id == user_id)
+        .order_by(*newest_first)
+        .offset(MOST_PER_USER)
+        .limit(MOST_PER_USER)
+    )
+    ids = (await session.exec(surplus)).all()
+    if ids:
+        await session.exec(delete(RetrievalRecord).where(col(RetrievalRecord.id).in_(ids)))
+
+
+async def delete_of_runs(work: UnitOfWork, run_ids: SelectOfScalar[str]) -> None:
+    """Delete the records of runs.
+
+    Args:
+        work: the transaction.
+        run_ids: a query for the keys of the runs.
+    """
+    await work.session.exec(delete(RetrievalRecord).where(col(RetrievalRecord.run_id).in_(run_ids)))
+
+
+async def get(session: AsyncSession, principal: Principal, record_id: str) -> RetrievalRecord:
+    """A record of the caller's.
+
+    Raises:
+        RetrievalNotFound: there is none, or it is somebody else's.
+    """
+    query = select(RetrievalRecord).where(
+        RetrievalRecord.id == record_id, RetrievalRecord.user_id == principal.user_id
+    )
+    record = (await session.exec(query)).first()
+    if record is None:
+        raise RetrievalNotFound
+    return record
+
+
+def request_of(record: RetrievalRecord) -> RetrievalRequest:
+    """What was asked, with every choice as it was made."""
+    return RetrievalRequest.model_validate(record.request)
+
+
+def generations_of(record: RetrievalRecord) -> dict[str, int]:
+    """The settings number of each knowledge base at that time."""
+    return dict(record.request.get(_GENERATIONS, {}))
+
+
+def passages_of(record: RetrievalRecord) -> list[RecordedPassage]:
+    """What was shown, best first."""
+    return [RecordedPassage(**entry) for entry in record.results]
+
+
+async def replay(
+    database: Database, searcher: Searcher, principal: Principal, record: RetrievalRecord
+) -> Replay:
+    """Run a recorded retrieval again, with its own parameters, on the data of today.
+
+    Args:
+        database: to read from.
+        searcher: the product's search.
+        principal: the record's owner; what it may not see any more is not searched.
+        record: what to run.
+
+    Raises:
+        AgentexError: as the search does.
+    """
+    request = request_of(record)
+    async with database.reading() as session:
+        rows = await sharing.still_visible(session, principal, request.knowledge_base_ids)
+    result = await searcher.search(principal, rows, request, explain=True)
+    recorded = passages_of(record)
+    now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
+    then = {passage.chunk_id for passage in recorded}
+    kept = [
+        Kept(passage, place, now[passage.chunk_id], _score(result, now[passage.chunk_id]))
+        for place, passage in enumerate(recorded, start=1)
+        if passage.chunk_id in now
+    ]
+    gone = [
+        (place, passage)
+        for place, passage in enumerate(recorded, start=1)
+        if passage.chunk_id not in now
+    ]
+    reasons = await _reasons(database, principal, [passage for _, passage in gone], result, rows)
+    visible = {row.id for row in rows}
+    return Replay(
+        result=result,
+        kept=kept,
+        lost=[Lost(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
+        new=[
+            (place, found)
+            for place, found in enumerate(result.passages, start=1)
+            if found.chunk.id not in then
+        ],
+        missing=[id_ for id_ in request.knowledge_base_ids if id_ not in visible],
+    )
+
+
+def _score(result: SearchResult, place: int) -> float:
+    return result.passages[place - 1].hit.score
+
+
+async def _reasons(
+    database: Database,
+    reader: Reader,
+    passages: Sequence[RecordedPassage],
+    result: SearchResult,
+    rows: Sequence[KnowledgeBase],
+) -> dict[str, Reason]:
+    """Why passages are not in an answer; one that the caller may not see is just gone."""
+    ids = [passage.chunk_id for passage in passages]
+    filters = result.request.filters
+    condition = None
+    if not filters.is_empty:
+        condition = condition_of(filters, is_sqlite=database.is_sqlite)
+    async with database.reading() as session:
+        hidden = await hidden_documents(session, rows, reader)
+        scope = Scope(result.generations, condition, hidden=hidden)
+        connection = await session.connection()
+        vouched = await connection.run_sync(
+            lambda inner: vouch(waiting_in_place(inner), ids, scope)
+        )
+    bases = {row.id: _reason_of_all(row, result) for row in rows}
+    reasons = {
+        **{p.chunk_id: bases.get(p.knowledge_base_id, Reason.GONE) for p in passages},
+        **dict.fromkeys(vouched.alive, Reason.BEYOND_DEPTH),
+        **vouched.refused,
+    }
+    return reasons | {one.chunk_id: one.reason for one in result.dropped}
+
+
+def _reason_of_all(row: KnowledgeBase, result: SearchResult) -> Reason:
+    """Why a passage is not in an answer of which nobody knows more than its knowledge base."""
+    if not row.enabled:
+        return Reason.KNOWLEDGE_BASE_DISABLED
+    return Reason.GONE if row.id in result.generations else Reason.KNOWLEDGE_BASE_UNSEARCHED

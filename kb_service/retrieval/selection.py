@@ -1,0 +1,130 @@
+"""From fused candidates to the answer: rerank, threshold, duplicates, top_k."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import islice, takewhile
+
+from sqlmodel import col
+
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
+from kb_service.models import Chunk, Document
+from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
+from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.rerankers.lexical import RankedHit
+from kb_service.retrieval.rerankers.protocol import Reranker
+from kb_service.retrieval.results import FoundPassage
+
+
+class Selection:
+    """The passages of an answer, chosen one after the other from a ranked list.
+
+    Args:
+        reads: to read from.
+        request: threshold, top_k, whether equal texts are dropped.
+    """
+
+    def __init__(self, reads: Reads, request: RetrievalRequest) -> None:
+        self._reads = reads
+        self._request = request
+        self.passages: list[FoundPassage] = []
+        self.reasons: dict[str, Reason] = {}
+        self.missing = 0
+        self._texts: set[str] = set()
+
+    def choose(self, ranked: Iterable[RankedHit]) -> None:
+        """Fill ``passages``, and ``reasons`` for the hits that were looked at in vain.
+
+        Args:
+            ranked: best first; no more of them are taken than are needed.
+        """
+        # Scores never rise, and whoever goes on has SQL asked about what stands behind.
+        good = takewhile(lambda hit: hit.score >= self._request.score_threshold, ranked)
+        while part := list(islice(good, self._request.top_k - len(self.passages))):
+            self._take(part)
+
+    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, Reason]:
+        """Why each of these is not among the ``passages``, those left out that are."""
+        shown = {passage.hit.id for passage in self.passages}
+        return {
+            hit.id: self.reasons.get(hit.id) or self._left_behind(hit)
+            for hit in ranked
+            if hit.id not in shown
+        }
+
+    def _left_behind(self, hit: RankedHit) -> Reason:
+        is_good = hit.score >= self._request.score_threshold
+        return Reason.TOP_K if is_good else Reason.THRESHOLD
+
+    def _take(self, part: Sequence[RankedHit]) -> None:
+        found = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
+        for hit in part:
+            passage = found.get(hit.id)
+            if passage is None:
+                self.missing += 1
+                self.reasons[hit.id] = Reason.GONE
+                continue
+            text = " ".join(passage.chunk.content.split())
+            if self._request.deduplicate and text in self._texts:
+                self.reasons[hit.id] = Reason.DUPLICATE
+                continue
+            self._texts.add(text)
+            self.passages.append(passage)
+
+
+def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+    """The texts of hits, in their order; one whose row is gone is left out."""
+    found = reads.rows(_passages(), [hit.id for hit in hits])
+    chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
+    return [FoundPassage(*chunks[hit.id], hit) for hit in hits if hit.id in chunks]
+
+
+@cache
+def _passages() -> Prepared:
+    asked = listed("ids")
+    chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
+    named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
+    return Prepared(named.add_columns(col(Document.name)))
+
+
+async def second_rerank(
+    reranker: Reranker, query: str, ranked: Sequence[RankedHit], texts: Mapping[str, str]
+) -> list[RankedHit]:
+    """Order the head of a ranked list by a reranker's relevance; the rest stays behind it.
+
+    Args:
+        reranker: judges.
+        query: the user's query.
+        ranked: best first.
+        texts: of the hits to judge, by id.
+
+    Returns:
+        The same hits; the score of a judged one is its relevance, that of one behind them is
+        never above the last of these.
+
+    Raises:
+        RerankerUnavailable: it did not answer, or not in its protocol.
+    """
+    judged = [hit for hit in ranked if hit.id in texts]
+    if not judged:
+        return list(ranked)
+    scores = await reranker.scores(query, [texts[hit.id] for hit in judged])
+    best = [
+        hit._replace(score=score, relevance=score)
+        for hit, score in zip(judged, scores, strict=True)
+    ]
+    best.sort(key=lambda hit: -hit.score)
+    lowest = best[-1].score
+    tail = [hit for hit in ranked if hit.id not in texts]
+    return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
+
+
+def load_texts(reads: Reads, hits: Sequence[RankedHit]) -> dict[str, str]:
+    """The texts of hits as a reranker reads them: under their headings."""
+    return {found.hit.id: _read(found) for found in load_passages(reads, hits)}
+
+
+def _read(passage: FoundPassage) -> str:
+    return "\n".join([" > ".join(passage.chunk.heading_path), passage.chunk.content]).strip()

@@ -1,0 +1,98 @@
+"""What the rerank knows of passages: their stored tokens, and those of the ones used last."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from threading import Lock
+
+from anyio import to_thread
+from sqlalchemy import Connection
+from sqlmodel import case, col, select
+
+from core.db.id_array import listed
+from core.db.prepared import Prepared
+from core.db.read_pool import Reads
+from kb_service.models import Chunk
+from kb_service.text.term_hashes import Terms, terms_of, unpack_terms
+
+Version = tuple[str, int]
+"""A chunk's id and the version of its text."""
+
+
+class FeatureCache:
+    """The terms of the passages used last; safe across threads.
+
+    An edit of a chunk raises its version, so an entry never goes stale. With pieces of 500
+    tokens the default holds about 60 MB.
+    """
+
+    def __init__(self, capacity: int = 10_000) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[Version, Terms] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, versions: Iterable[Version]) -> dict[str, Terms]:
+        """The terms at hand, by chunk id."""
+        found: dict[str, Terms] = {}
+        with self._lock:
+            for version in versions:
+                if (entry := self._entries.get(version)) is not None:
+                    self._entries.move_to_end(version)
+                    found[version[0]] = entry
+        return found
+
+    def add(self, made: Mapping[Version, Terms]) -> None:
+        """Keep the terms of these passages."""
+        with self._lock:
+            self._entries.update(made)
+            while len(self._entries) > self._capacity:
+                self._entries.popitem(last=False)
+
+    def load(self, reads: Reads, versions: Sequence[Version]) -> dict[str, Terms]:
+        """The terms of these chunks, by id: those at hand, else as stored, else made now.
+
+        A chunk that is gone, or that was edited since, is absent.
+        """
+        found = self.get(versions)
+        missing = {id_: version for id_, version in versions if id_ not in found}
+        if not missing:
+            return found
+        made: dict[Version, Terms] = {}
+        texts: dict[str, str] = {}
+        for id_, version, packed, content in reads.rows(_stored(), list(missing)):
+            if version != missing[id_]:
+                continue
+            terms = unpack_terms(packed)
+            if terms is not None:
+                made[id_, version] = terms
+            elif content is not None:
+                texts[id_] = content
+        stale = [id_ for id_ in missing if (id_, missing[id_]) not in made and id_ not in texts]
+        texts |= _load_texts(reads.connection, stale)
+        if texts:
+            # A millisecond each: not on an event loop.
+            fresh = reads.wait_for(to_thread.run_sync(_analysed, texts))
+            made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
+        self.add(made)
+        return found | {id_: terms for (id_, _), terms in made.items()}
+
+
+@cache
+def _stored() -> Prepared:
+    # The text only where it is needed: it is the larger part of a row.
+    text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
+    asked = listed("ids")
+    query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
+    return Prepared(query.join(asked, asked.c.value == col(Chunk.id)))
+
+
+def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:
+    """Texts of chunks whose stored tokens another version of Agentex made."""
+    if not chunk_ids:
+        return {}
+    query = select(Chunk.id, Chunk.content).where(col(Chunk.id).in_(chunk_ids))
+    return dict(connection.execute(query).all())
+
+
+def _analysed(texts: Mapping[str, str]) -> dict[str, Terms]:
+    return {id_: terms_of(text) for id_, text in texts.items()}

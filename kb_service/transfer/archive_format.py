@@ -1,0 +1,195 @@
+"""What a portable knowledge base consists of, as its file spells it (ADR 17)."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from core.text.sanitize import Storable
+from kb_service.vector_index.protocol import SparseVector
+
+FORMAT = "agentex-knowledge-base"
+FORMAT_VERSION = 1
+
+MAX_DOCUMENTS = 100_000
+MAX_CHUNKS = 2_000_000
+MAX_DOCUMENT_CHUNKS = 200_000
+SHARD_DOCUMENTS = 64
+SHARD_POINTS = 2000
+"""A shard of documents ends with the one that brings it to either number."""
+MAX_WINDOWS = 1000
+"""Windows of one chunk."""
+MAX_TIES = 1000
+"""Restricted documents that one question is about."""
+MAX_TERMS = 100_000
+"""Terms of one sparse vector."""
+
+_MAX_ATTRIBUTE_BYTES = 64 * 2**10
+
+
+def _storable_json(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        text = orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise ValueError("must be JSON without half characters") from error
+    if len(text) > _MAX_ATTRIBUTE_BYTES or b"\\u0000" in text:
+        raise ValueError("must be short, and without the character NUL")
+    return value
+
+
+DocumentState = Literal["indexed", "changed", "waiting", "failed", "cancelled"]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[Storable, Field(min_length=1, max_length=255)]
+
+
+class Part(BaseModel):
+    """A part of the file; fields of later versions that do no harm are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Settings(Part):
+    """A knowledge base's settings as far as they travel; it is private where it arrives."""
+
+    name: Annotated[Storable, Field(min_length=1, max_length=200)]
+    description: Annotated[Storable, Field(max_length=10_000)] = ""
+    embedding_model: Annotated[Storable, Field(min_length=1, max_length=200)]
+    splitter: Annotated[Storable, Field(min_length=1, max_length=50)]
+    chunk_size: Annotated[int, Field(ge=1, le=100_000)]
+    chunk_overlap: Annotated[int, Field(ge=0, le=100_000)]
+    retrieval: dict[str, Any] = Field(default_factory=dict)
+
+
+class Counts(Part):
+    """How much there is, to check a file and to show progress."""
+
+    documents: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
+    chunks: Annotated[int, Field(ge=0, le=MAX_CHUNKS)]
+    points: Count
+    questions: Count
+    original_bytes: Count
+    shards: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
+
+
+class Manifest(Part):
+    """The first thing that is read of a file."""
+
+    format: Literal["agentex-knowledge-base"] = FORMAT
+    version: int = FORMAT_VERSION
+    product: Annotated[str, Field(max_length=50)]
+    knowledge_base: Settings
+    dimension: Annotated[int, Field(ge=1, le=65_536)]
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many documents there are, and the size of their files together."""
+
+    documents: int
+    original_bytes: int
+
+
+class DocumentEntry(Part):
+    """A document.
+
+    Attributes:
+        number: from 1 in the order of names; names the original's file and ties chunks to it.
+        state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits;
+            ``waiting``: not indexed yet; ``failed``; ``cancelled``.
+        chunk_count: chunks that the index has; 0 where it has none.
+        chosen_encoding: what somebody said that its text is to be read as.
+        restricted: only its owner reads it where it arrives, until they say who else.
+    """
+
+    number: Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]
+    name: Name
+    file_type: Annotated[Storable, Field(max_length=50)]
+    media_type: Annotated[Storable, Field(max_length=150, pattern=r"^[\w.+-]+/[\w.+-]+$")]
+    file_size: Annotated[int, Field(ge=1, le=2**53)]
+    sha256: Sha256
+    state: DocumentState
+    chunk_count: Annotated[int, Field(ge=0, le=MAX_DOCUMENT_CHUNKS)] = 0
+    attributes: Annotated[dict[str, Any], AfterValidator(_storable_json)] = Field(
+        default_factory=dict
+    )
+    restricted: bool = False
+    encoding: Annotated[Storable, Field(max_length=50)] | None = None
+    chosen_encoding: Annotated[Storable, Field(max_length=50)] | None = None
+    pages: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    warnings: Annotated[
+        list[Annotated[Storable, Field(max_length=200)]], Field(max_length=100)
+    ] = []
+    failure: dict[Storable, Annotated[Storable, Field(max_length=2000)]] | None = None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether searches find it."""
+        return self.state in {"indexed", "changed"}
+
+
+class ChunkEntry(Part):
+    """A chunk of a document, at a position from 0 without gaps."""
+
+    document: int
+    position: Annotated[int, Field(ge=0, lt=MAX_DOCUMENT_CHUNKS)]
+    content: Annotated[Storable, Field(max_length=1_000_000)]
+    heading_path: Annotated[
+        list[Annotated[Storable, Field(max_length=10_000)]], Field(max_length=100)
+    ] = []
+    page: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
+    char_start: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    char_end: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    token_count: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    enabled: bool = True
+    version: Annotated[int, Field(ge=1, lt=2**31)] = 1
+
+
+class QuestionEntry(Part):
+    """One expected passage of a saved question.
+
+    Attributes:
+        restricted_to: numbers of the restricted documents that the question is about: who does
+            not read all of them does not know of it.
+    """
+
+    question: Storable
+    document: Storable
+    text: Storable = ""
+    restricted_to: Annotated[
+        list[Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]], Field(max_length=MAX_TIES)
+    ] = []
+
+
+@dataclass(frozen=True, eq=False)
+class PointEntry:
+    """A point of a chunk, or of one of its windows, counted from 0; None is the chunk itself."""
+
+    chunk: int
+    window: int | None
+    dense: NDArray[np.float32] | None
+    sparse: SparseVector
+
+
+@dataclass(frozen=True)
+class Content:
+    """One document with everything that belongs to it.
+
+    Args:
+        key: names it within its source, the same each time the source is read.
+        entry: its facts.
+        original: its file in blocks; may be read once, before the next document is asked for.
+        chunks: by position.
+        points: by chunk and window.
+    """
+
+    key: str
+    entry: DocumentEntry
+    original: AsyncIterator[bytes]
+    chunks: Sequence[ChunkEntry] = field(default_factory=tuple)
+    points: Sequence[PointEntry] = field(default_factory=tuple)

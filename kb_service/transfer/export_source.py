@@ -1,0 +1,363 @@
+"""Reads a knowledge base of this installation as something that can be carried elsewhere."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from anyio import AsyncFile, open_file, to_thread
+from sqlalchemy import case, func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.database import Database
+from core.errors import KnowledgeBaseNotFound, SettingsChanged
+from kb_service.documents.visibility import Reader, is_open_to, readable
+from kb_service.embeddings.spaces import Spaces
+from kb_service.evaluation import questions
+from kb_service.evaluation.questions import QuestionDraft
+from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
+from kb_service.object_storage.protocol import ObjectStore
+from kb_service.transfer.archive_format import (
+    MAX_TIES,
+    MAX_WINDOWS,
+    ChunkEntry,
+    Content,
+    DocumentEntry,
+    DocumentState,
+    Extent,
+    PointEntry,
+    QuestionEntry,
+    Settings,
+)
+from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
+
+_BLOCK = 2**20
+# Rows of this many chunks are made at a time: more would hold up the event loop.
+_CHUNKS_PER_QUERY = 100
+# A document that changes under the reader is read again.
+_TRIES = 20
+_PAUSE_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where a knowledge base lies: rows, files and points."""
+
+    database: Database
+    files: ObjectStore
+    spaces: Spaces
+
+
+@dataclass(frozen=True)
+class _State:
+    """A document's row, and how often its chunks were edited."""
+
+    document: Document
+    edits: tuple[object, ...]
+
+    @property
+    def marks(self) -> tuple[object, ...]:
+        """Equal as long as nothing that travels has changed."""
+        row = self.document
+        is_new = bool(row.superseded_keys)
+        return (row.active_revision, row.storage_key, is_new, row.restricted, self.edits)
+
+
+class LiveSource:
+    """A knowledge base as it is: every document whole, in one state that it really had.
+
+    The documents are those that are there at the start, as far as somebody reads them. A document
+    that is uploaded anew while the others are read comes with its old or its new content, never
+    with a part of each; one that is deleted meanwhile is left out. A cut-over to another
+    generation ends the reading, and so does that the knowledge base is not theirs to read any more.
+
+    Args:
+        stores: where everything lies.
+        reader: who takes it away.
+        knowledge_base: a row that passed the gate.
+    """
+
+    def __init__(self, stores: Stores, reader: Reader, knowledge_base: KnowledgeBase) -> None:
+        self._stores = stores
+        self._reader = reader
+        self._knowledge_base = knowledge_base
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that travel."""
+        row = self._knowledge_base
+        return Settings(
+            name=row.name,
+            description=row.description,
+            embedding_model=row.embedding_model,
+            splitter=row.splitter,
+            chunk_size=row.chunk_size,
+            chunk_overlap=row.chunk_overlap,
+            retrieval=row.retrieval,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """The length of the vectors."""
+        return self._stores.spaces.of(self._knowledge_base.embedding_model).model.dimension
+
+    async def extent(self) -> Extent:
+        """How many documents there are now, and how large."""
+        query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
+            col(Document.knowledge_base_id) == self._knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+            readable(self._reader),
+        )
+        async with self._stores.database.reading() as session:
+            documents, size = (await session.exec(query)).one()
+        return Extent(documents, int(size))
+
+    async def drafts(self) -> list[QuestionDraft]:
+        """The saved questions, tied to documents by their keys.
+
+        Raises:
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+        """
+        async with self._stores.database.reading() as session:
+            rows = await questions.list_all(session, self._reader, await self._present(session))
+        return [QuestionDraft(row.text, row.expected, row.restricted_to) for row in rows]
+
+    async def questions(self) -> list[QuestionEntry]:
+        """The saved questions as a file says them, one entry for each expected passage.
+
+        A question about a restricted document goes with it: without the document, which was not
+        among the ``contents`` that were read before, nothing would say for whom its words are.
+
+        Raises:
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+        """
+        entries: list[QuestionEntry] = []
+        for draft in await self.drafts():
+            numbers = [self._numbers[key] for key in draft.restricted_to if key in self._numbers]
+            if len(draft.restricted_to) == len(numbers) <= MAX_TIES:
+                entries += [
+                    QuestionEntry(question=draft.text, restricted_to=sorted(numbers), **passage)
+                    for passage in draft.expected
+                ]
+        return entries
+
+    async def contents(
+        self, is_wanted: Callable[[str], bool] = lambda _key: True
+    ) -> AsyncGenerator[Content]:
+        """The documents in the order of their names; the key is the document's id.
+
+        Args:
+            is_wanted: whether the document of a key is to be read.
+
+        Raises:
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+            SettingsChanged: a re-index took effect meanwhile.
+        """
+        for number, document_id in enumerate(await self._document_ids(), start=1):
+            if is_wanted(document_id):
+                async with self._opened(number, document_id) as content:
+                    if content is not None:
+                        self._numbers[document_id] = number
+                        yield content
+
+    async def _document_ids(self) -> Sequence[str]:
+        query = select(Document.id, Document.name).where(
+            col(Document.knowledge_base_id) == self._knowledge_base.id,
+            col(Document.deleted_at).is_(None),
+            readable(self._reader),
+        )
+        async with self._stores.database.reading() as session:
+            rows = (await session.exec(query)).all()
+        # Here, because databases differ in how they sort names.
+        return [id_ for id_, _ in sorted(rows, key=lambda row: row[1])]
+
+    @asynccontextmanager
+    async def _opened(self, number: int, document_id: str) -> AsyncGenerator[Content | None]:
+        """A document with its file open; None where it was deleted."""
+        for turn in range(_TRIES):
+            async with AsyncExitStack() as stack:
+                state = await self._state(document_id)
+                if state is None:
+                    yield None
+                    return
+                content = await self._read(number, state.document, stack)
+                # What is open stays readable, whatever becomes of the document from here on.
+                if content is not None and await self._is_still(state):
+                    yield content
+                    return
+            await asyncio.sleep(_PAUSE_SECONDS * min(turn, 4))
+        raise SettingsChanged(document=document_id)
+
+    async def _read(self, number: int, row: Document, stack: AsyncExitStack) -> Content | None:
+        chunks = await self._chunks(row)
+        points = await self._points(row, chunks)
+        try:
+            path = await stack.enter_async_context(self._stores.files.local_copy(row.storage_key))
+            file = await stack.enter_async_context(await open_file(path, "rb"))
+        except FileNotFoundError:
+            return None
+        entries = [_chunk_entry(number, chunk) for chunk in chunks]
+        entry = _document_entry(number, row, len(chunks))
+        return Content(row.id, entry, _blocks(file), entries, points)
+
+    async def _state(self, document_id: str) -> _State | None:
+        async with self._stores.database.reading() as session:
+            present = await self._present(session)
+            if present.generation != self._knowledge_base.generation:
+                raise SettingsChanged
+            # Who read it at the start may not any more.
+            query = select(Document).where(
+                Document.id == document_id,
+                col(Document.deleted_at).is_(None),
+                readable(self._reader),
+            )
+            row = (await session.exec(query)).first()
+            if row is None:
+                return None
+            return _State(row, await _edits(session, row))
+
+    async def _present(self, session: AsyncSession) -> KnowledgeBase:
+        """The knowledge base as it is now: who passed its gate at the start may not any more."""
+        query = select(KnowledgeBase).where(
+            KnowledgeBase.id == self._knowledge_base.id,
+            col(KnowledgeBase.deleted_at).is_(None),
+            is_open_to(self._reader),
+        )
+        present = (await session.exec(query)).first()
+        if present is None:
+            raise KnowledgeBaseNotFound
+        return present
+
+    async def _is_still(self, before: _State) -> bool:
+        now = await self._state(before.document.id)
+        return now is not None and now.marks == before.marks
+
+    async def _chunks(self, row: Document) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        while row.active_revision is not None:
+            query = (
+                select(Chunk)
+                .where(
+                    col(Chunk.document_id) == row.id,
+                    col(Chunk.revision) == row.active_revision,
+                    col(Chunk.position) > (chunks[-1].position if chunks else -1),
+                )
+                .order_by(col(Chunk.position))
+                .limit(_CHUNKS_PER_QUERY)
+            )
+            async with self._stores.database.reading() as session:
+                page = (await session.exec(query)).all()
+            chunks += page
+            if len(page) < _CHUNKS_PER_QUERY:
+                break
+        return chunks
+
+    async def _points(self, row: Document, chunks: Sequence[Chunk]) -> list[PointEntry]:
+        if row.active_revision is None:
+            return []
+        space = self._stores.spaces.of(self._knowledge_base.embedding_model)
+        points = await space.index.points(row.id, row.active_revision)
+        return await to_thread.run_sync(_point_entries, row, chunks, points)
+
+
+async def _edits(session: AsyncSession, row: Document) -> tuple[object, ...]:
+    """What changes with every edit of a chunk."""
+    query = select(
+        func.count(),
+        func.coalesce(func.sum(Chunk.version), 0),
+        func.coalesce(func.sum(case((col(Chunk.enabled).is_(True), 1), else_=0)), 0),
+    ).where(Chunk.document_id == row.id, Chunk.revision == row.active_revision)
+    return tuple((await session.exec(query)).one())
+
+
+def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEntry:
+    return DocumentEntry(
+        number=number,
+        name=row.name,
+        file_type=row.file_type,
+        media_type=row.media_type,
+        file_size=row.file_size,
+        sha256=row.sha256,
+        state=_state_of(row),
+        chunk_count=chunk_count,
+        attributes=row.attributes,
+        restricted=row.restricted,
+        encoding=row.encoding,
+        chosen_encoding=row.chosen_encoding,
+        pages=row.pages,
+        warnings=row.warnings,
+        failure=row.failure if row.status == DocumentStatus.FAILED else None,
+    )
+
+
+def _state_of(row: Document) -> DocumentState:
+    if row.active_revision is not None:
+        return "changed" if row.superseded_keys else "indexed"
+    ends: dict[str, DocumentState] = {
+        DocumentStatus.FAILED.value: "failed",
+        DocumentStatus.CANCELLED.value: "cancelled",
+    }
+    return ends.get(row.status, "waiting")
+
+
+def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
+    return ChunkEntry(
+        document=number,
+        position=chunk.position,
+        content=chunk.content,
+        heading_path=chunk.heading_path,
+        page=chunk.page,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        token_count=chunk.token_count,
+        enabled=chunk.enabled,
+        version=chunk.version,
+    )
+
+
+def _point_entries(
+    row: Document, chunks: Sequence[Chunk], points: Sequence[ChunkPoint]
+) -> list[PointEntry]:
+    """The points of these chunks, by chunk and window."""
+    places = {chunk.id: place for place, chunk in enumerate(chunks)}
+    windows: dict[str, set[str]] = defaultdict(set)
+    for point in points:
+        if point.chunk_id is not None:
+            windows[point.chunk_id].add(point.id)
+    numbers = {
+        id_: number
+        for chunk_id, ids in windows.items()
+        if chunk_id in places
+        for id_, number in _window_numbers(row, chunks[places[chunk_id]], ids).items()
+    }
+    entries = [
+        PointEntry(places[chunk_id], numbers.get(point.id), point.dense, _in_order(point.sparse))
+        for point in points
+        if (chunk_id := point.chunk_id or point.id) in places
+    ]
+    return sorted(entries, key=lambda one: (one.chunk, -1 if one.window is None else one.window))
+
+
+def _window_numbers(row: Document, chunk: Chunk, ids: set[str]) -> dict[str, int]:
+    """Which window each id is: ids are hashes of the numbers."""
+    found: dict[str, int] = {}
+    for number in range(MAX_WINDOWS):
+        id_ = window_id(row.id, chunk.revision, chunk.position, number)
+        if id_ in ids:
+            found[id_] = number
+        if len(found) == len(ids):
+            break
+    return found
+
+
+def _in_order(sparse: SparseVector) -> SparseVector:
+    pairs = sorted(zip(sparse.indices, sparse.values, strict=True))
+    return SparseVector(tuple(i for i, _ in pairs), tuple(v for _, v in pairs))
+
+
+async def _blocks(file: AsyncFile[bytes]) -> AsyncIterator[bytes]:
+    while block := await file.read(_BLOCK):
+        yield block

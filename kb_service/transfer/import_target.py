@@ -1,0 +1,115 @@
+"""What becomes of a knowledge base that arrives: which model serves it here, and its row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidArchive
+from kb_service.embeddings.spaces import Spaces
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft
+from kb_service.models import KnowledgeBase, SplitterName
+from kb_service.retrieval.request import RetrievalOptions
+from kb_service.transfer.archive_format import Extent, Settings
+from kb_service.transfer.jobs import Cargo
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A knowledge base that is to be made here.
+
+    Args:
+        name: of the new one.
+        settings: as they travelled.
+        embedding_model: the one it gets here.
+        extent: how much there is.
+    """
+
+    name: str
+    settings: Settings
+    embedding_model: str
+    extent: Extent
+
+    @property
+    def embeds_anew(self) -> bool:
+        """Whether its model is not served here, so that its documents are indexed anew."""
+        return self.embedding_model != self.settings.embedding_model
+
+    def cargo(self, kind: str, source: str) -> Cargo:
+        """What a transfer of this kind from there brings."""
+        return Cargo(kind, source, self.extent.original_bytes, self.facts)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """For people, on the transfer's row."""
+        return {
+            "name": self.name,
+            "documents": self.extent.documents,
+            "embeds_anew": self.embeds_anew,
+            "embedding_model": self.embedding_model,
+        }
+
+
+def plan(
+    settings: Settings, dimension: int, spaces: Spaces, *, extent: Extent, name: str | None = None
+) -> Arrival:
+    """Decide how a knowledge base is taken over.
+
+    Args:
+        settings: as they travelled.
+        dimension: length of its vectors.
+        spaces: the models served here.
+        extent: how much there is.
+        name: another name than it had.
+
+    Raises:
+        InvalidArchive: its vectors do not fit the model that it names.
+        InvalidRequest: the name can't be used.
+    """
+    space = spaces.get(settings.embedding_model)
+    if space is not None and space.model.dimension != dimension:
+        raise InvalidArchive("its vectors are not of its embedding model's dimension")
+    return Arrival(
+        name=knowledge_bases.clean_name(settings.name if name is None else name),
+        settings=settings,
+        embedding_model=(space or spaces.default).model.name,
+        extent=extent,
+    )
+
+
+async def create(work: UnitOfWork, principal: Principal, arrival: Arrival) -> KnowledgeBase:
+    """Make the new knowledge base: private, and switched off until everything is there.
+
+    Raises:
+        InvalidRequest: a setting is out of range here.
+        KnowledgeBaseNameTaken: the caller has one of this name.
+    """
+    settings = arrival.settings
+    known = settings.splitter in set(SplitterName)
+    draft = KnowledgeBaseDraft(
+        name=arrival.name,
+        description=settings.description,
+        splitter=settings.splitter if known else None,
+        chunk_size=settings.chunk_size,
+        chunk_overlap=settings.chunk_overlap,
+        is_public=False,
+        enabled=False,
+    )
+    row = await knowledge_bases.create(
+        work, principal, draft, embedding_model=arrival.embedding_model
+    )
+    row.retrieval = _known_options(settings.retrieval)
+    work.session.add(row)
+    return row
+
+
+def _known_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return RetrievalOptions.model_validate(dict(given)).given()
+    except ValidationError:
+        # Of another version: defaults are better than no knowledge base.
+        return {}

@@ -1,0 +1,293 @@
+"""Imports and copies of whole knowledge bases: their rows, and the lease that a worker holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, exists, func, or_, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.principal import Principal, get_owned
+from core.db.now import database_now
+from core.db.pagination import Page, paged
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import Conflict, TransferNotFound
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import DocumentStatus, KnowledgeBase, Transfer
+
+JOB = "knowledge_base.transfer"
+IMPORT, COPY = "import", "copy"
+LONGEST_LEASE = timedelta(minutes=10)
+SORT_FIELDS = ("created_at", "updated_at")
+
+_OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
+
+
+@dataclass(frozen=True)
+class TransferLease:
+    """A worker's hold on one try of a transfer."""
+
+    id: str
+    attempt: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class Cargo:
+    """What a transfer brings.
+
+    Args:
+        kind: ``IMPORT`` or ``COPY``.
+        source: the storage key of the file, or the id of the knowledge base copied from.
+        original_bytes: size of the documents' files together.
+        facts: for people.
+    """
+
+    kind: str
+    source: str
+    original_bytes: int
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TransferListing:
+    """One page of transfers and how many there are in all."""
+
+    items: Sequence[Transfer]
+    total: int
+
+
+def key(transfer_id: str, attempt: int) -> str:
+    """The queue's key of the next try, after as many as were begun."""
+    return f"{JOB}:{transfer_id}:{attempt + 1}"
+
+
+def enqueue(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
+    """Put the next try into the outbox."""
+    work.enqueue(JOB, {"transfer_id": transfer_id}, key=key(transfer_id, attempt))
+
+
+async def begin(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: Cargo) -> Transfer:
+    """Write a transfer into a new knowledge base, and the job that carries it out.
+
+    Args:
+        work: the transaction.
+        knowledge_base: new, switched off until everything is there.
+        cargo: what is brought.
+    """
+    row = Transfer(
+        owner_id=knowledge_base.owner_id,
+        knowledge_base_id=knowledge_base.id,
+        kind=cargo.kind,
+        source=cargo.source,
+        original_bytes=cargo.original_bytes,
+        facts=dict(cargo.facts),
+    )
+    work.session.add(row)
+    await work.session.flush()
+    enqueue(work, row.id, row.attempt)
+    return row
+
+
+async def get(session: AsyncSession, principal: Principal, transfer_id: str) -> Transfer:
+    """Load a transfer of the caller's.
+
+    Raises:
+        TransferNotFound: there is none.
+    """
+    return await get_owned(session, Transfer, transfer_id, principal, TransferNotFound)
+
+
+async def list_own(session: AsyncSession, principal: Principal, page: Page) -> TransferListing:
+    """One page of the caller's transfers."""
+    mine = col(Transfer.owner_id) == principal.user_id
+    columns = {"created_at": col(Transfer.created_at), "updated_at": col(Transfer.updated_at)}
+    query = paged(select(Transfer).where(mine), page, columns=columns, tie=col(Transfer.id))
+    total = select(func.count()).select_from(Transfer).where(mine)
+    return TransferListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def cancel(work: UnitOfWork, row: Transfer) -> None:
+    """End a transfer that is not done, and take away what it brought.
+
+    Raises:
+        Conflict: it is done.
+    """
+    statement = (
+        update(Transfer)
+        .where(col(Transfer.id) == row.id, col(Transfer.status).in_(_OPEN))
+        .values(
+            status=DocumentStatus.CANCELLED.value,
+            lease_owner=None,
+            lease_until=None,
+            updated_at=utc_now(),
+        )
+    )
+    if (await work.session.exec(statement)).rowcount == 0:
+        error = "Only a transfer under way can be cancelled"
+        raise Conflict(field="status", error=error, error_zh="只有进行中的传输可以取消")
+    await work.session.refresh(row)
+    await _delete_target(work, row)
+
+
+async def _delete_target(work: UnitOfWork, row: Transfer) -> None:
+    target = await work.session.get(KnowledgeBase, row.knowledge_base_id)
+    if target is not None and target.deleted_at is None:
+        await knowledge_bases.delete(work, target)
+
+
+async def acquire(
+    work: UnitOfWork, transfer_id: str, *, owner: str, seconds: float
+) -> Transfer | None:
+    """Take the lease on a transfer that waits, counting the try.
+
+    Returns:
+        The transfer; None when another worker holds it, its time has not come, or it is done.
+    """
+    now = await database_now(work.session)
+    statement = (
+        update(Transfer)
+        .where(
+            col(Transfer.id) == transfer_id,
+            col(Transfer.status).in_(_OPEN),
+            _is_free(now),
+        )
+        .values(
+            status=DocumentStatus.PROCESSING.value,
+            attempt=Transfer.attempt + 1,
+            lease_owner=owner,
+            lease_until=now + timedelta(seconds=seconds),
+            updated_at=now,
+        )
+    )
+    if (await work.session.exec(statement)).rowcount == 0:
+        return None
+    return (await work.session.exec(select(Transfer).where(Transfer.id == transfer_id))).one()
+
+
+def _is_free(now: datetime) -> ColumnElement[bool]:
+    # What lies further ahead than any lease was written before a clock was set back.
+    until = col(Transfer.lease_until)
+    return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
+
+
+def lease_of(row: Transfer) -> TransferLease:
+    """The lease that was just taken on this row."""
+    return TransferLease(row.id, row.attempt, row.lease_owner or "")
+
+
+async def advance(
+    work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None
+) -> bool:
+    """Renew the lease and write how far the work is, in percent.
+
+    Returns:
+        False when the lease was lost, the transfer cancelled, or its knowledge base deleted: the
+        worker must stop and write nothing more.
+    """
+    alive = exists().where(
+        col(KnowledgeBase.id) == col(Transfer.knowledge_base_id),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    now = await database_now(work.session)
+    values: dict[str, object] = {
+        "lease_until": now + timedelta(seconds=seconds),
+        "updated_at": now,
+    }
+    if progress is not None:
+        values["progress"] = progress
+    statement = update(Transfer).where(*_held(lease), alive).values(**values)
+    # What the session holds of other tables is none of this statement's business.
+    options = {"synchronize_session": False}
+    return (await work.session.exec(statement, execution_options=options)).rowcount > 0
+
+
+def _held(lease: TransferLease) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Transfer.id) == lease.id,
+        col(Transfer.status) == DocumentStatus.PROCESSING.value,
+        col(Transfer.lease_owner) == lease.owner,
+        col(Transfer.attempt) == lease.attempt,
+    )
+
+
+async def complete(work: UnitOfWork, lease: TransferLease) -> None:
+    """End a transfer whose lease holds in this transaction: everything is there."""
+    await _release(work, lease, status=DocumentStatus.COMPLETED.value, progress=100, failure=None)
+
+
+async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) -> bool:
+    """End a transfer for good, with a reason, and take away what it brought.
+
+    Returns:
+        False when the lease was lost: the transfer is another worker's, and so is its file.
+    """
+    if not await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
+        return False
+    row = await work.session.get_one(Transfer, lease.id)
+    await _delete_target(work, row)
+    return True
+
+
+async def postpone(
+    work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta
+) -> None:
+    """Give a transfer back for a later try, which does not count as one; the reason is visible.
+
+    Args:
+        work: the transaction.
+        lease: what is given back.
+        failure: why.
+        pause: how long to wait at least, no longer than ``LONGEST_LEASE``.
+    """
+    await _release(
+        work,
+        lease,
+        status=DocumentStatus.PENDING.value,
+        failure=failure,
+        lease_until=await database_now(work.session) + pause,
+        attempt=lease.attempt - 1,
+    )
+
+
+async def hand_back(work: UnitOfWork, lease: TransferLease) -> None:
+    """Give a transfer back because the worker stops: that is no try."""
+    await _release(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
+
+
+async def abandon(work: UnitOfWork, lease: TransferLease) -> None:
+    """End a transfer whose knowledge base was deleted."""
+    await _release(work, lease, status=DocumentStatus.CANCELLED.value)
+
+
+async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> bool:
+    released: dict[str, object] = {
+        "lease_owner": None,
+        "lease_until": None,
+        "updated_at": utc_now(),
+        **values,
+    }
+    statement = update(Transfer).where(*_held(lease)).values(**released)
+    return (await work.session.exec(statement)).rowcount > 0
+
+
+async def waiting(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
+    """Ids and attempts of transfers that nobody holds and nobody touched for this long."""
+    now = await database_now(session)
+    query = select(Transfer.id, Transfer.attempt).where(
+        col(Transfer.status).in_(_OPEN),
+        col(Transfer.updated_at) < now - grace,
+        _is_free(now),
+    )
+    return (await session.exec(query)).all()
+
+
+async def stored_files(session: AsyncSession) -> set[str]:
+    """The keys of files that are still to be imported."""
+    query = select(Transfer.source).where(
+        col(Transfer.status).in_(_OPEN), col(Transfer.kind) == IMPORT
+    )
+    return set((await session.exec(query)).all())

@@ -1,0 +1,40 @@
+"""Chooses the vector index by the settings."""
+
+from core.settings import Settings
+from kb_service.engine.client import EngineClient
+from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.protocol import VectorIndex
+
+_TIMEOUT_SECONDS = 10
+
+
+def open_vector_index(
+    settings: Settings, engine: EngineClient, *, model: str, dimension: int
+) -> VectorIndex:
+    """The index of one embedding model: a Qdrant server if a URL is set, else the engine's shard.
+
+    Args:
+        settings: ``qdrant_url`` decides.
+        engine: The engine's client; the caller closes it.
+        model: Name of the embedding model.
+        dimension: Length of its vectors.
+
+    Returns:
+        An index that ``ensure_ready`` has yet to connect.
+    """
+    if settings.qdrant_url is None:
+        return RemoteVectorIndex(engine, model, dimension)
+    # Half a second and a gRPC stack, which an embedded start can do without.
+    from qdrant_client import AsyncQdrantClient  # noqa: PLC0415
+
+    from kb_service.vector_index.qdrant_server import ServerVectorIndex  # noqa: PLC0415
+
+    key = settings.qdrant_api_key
+    client = AsyncQdrantClient(
+        url=settings.qdrant_url,
+        api_key=key.get_secret_value() if key else None,
+        timeout=_TIMEOUT_SECONDS,
+        # It would ask the server for its version here, blocking the event loop.
+        check_compatibility=False,
+    )
+    return ServerVectorIndex(client, model, dimension)

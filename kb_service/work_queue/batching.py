@@ -1,0 +1,78 @@
+"""Small documents that are worked on together with one whose turn it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from sqlalchemy import bindparam
+from sqlmodel import col, select
+from sqlmodel.sql.expression import Select
+
+from core.db.unit_of_work import UnitOfWork
+from kb_service.models import Document, DocumentStatus
+from kb_service.work_queue import leases
+
+
+@dataclass(frozen=True)
+class Companions:
+    """Which documents are small enough to be worked on together.
+
+    Args:
+        media_types: of those that are.
+        documents: most that come with one.
+        total_bytes: most that all of them have, the one included.
+    """
+
+    media_types: Sequence[str]
+    documents: int
+    total_bytes: int
+
+
+async def acquire_beside(
+    work: UnitOfWork, first: Document, companions: Companions, *, owner: str, seconds: float
+) -> list[Document]:
+    """Take the leases on small documents that wait beside one that was just taken.
+
+    They are the oldest of its knowledge base that nobody has had in hand yet: what a worker may
+    have died of is tried alone.
+
+    Returns:
+        Their rows, the oldest first; none where the one is not small itself.
+    """
+    room = companions.total_bytes - first.file_size
+    if room <= 0 or first.media_type not in companions.media_types:
+        return []
+    asked = {
+        "base": first.knowledge_base_id,
+        "made_for": first.generation,
+        "media_types": list(companions.media_types),
+        "most": companions.documents,
+    }
+    sizes = (await work.session.exec(_untried(), params=asked)).all()
+    chosen: list[str] = []
+    for document_id, size in sizes:
+        room -= size
+        if room < 0:
+            break
+        chosen.append(document_id)
+    if not chosen:
+        return []
+    taken = await leases.acquire_each(work, chosen, owner=owner, seconds=seconds)
+    return sorted(taken, key=lambda one: (one.created_at, one.id))
+
+
+@cache
+def _untried() -> Select[str, int]:
+    query = select(Document.id, Document.file_size).where(
+        col(Document.status) == DocumentStatus.PENDING.value,
+        col(Document.knowledge_base_id) == bindparam("base"),
+        col(Document.generation) == bindparam("made_for"),
+        col(Document.media_type).in_(bindparam("media_types", expanding=True)),
+        col(Document.deleted_at).is_(None),
+        col(Document.lease_owner).is_(None),
+        # A revision that was ever taken has a moment when it was.
+        col(Document.started_at).is_(None),
+    )
+    query = query.order_by(col(Document.created_at), col(Document.id)).limit(bindparam("most"))
+    # Whoever has one of them in hand just now has more important things to do with it.
+    return query.with_for_update(skip_locked=True)

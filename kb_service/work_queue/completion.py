@@ -1,0 +1,266 @@
+"""The end of a try that made a new revision: its chunks, and the flip that shows them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import chain, islice
+from typing import Any, cast
+
+from sqlalchemy import (
+    Delete,
+    Insert,
+    Integer,
+    Select,
+    String,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy import inspect as mapper_of
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import col
+
+from core.db.now import database_now
+from core.db.types import UtcDateTime
+from core.db.unit_of_work import UnitOfWork
+from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.work_queue.leases import Lease, held, held_by, held_by_each, held_each
+
+# Making and sending rows holds up the event loop: about 5 ms for this many.
+_CHUNKS_PER_INSERT = 100
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished try knows about the document.
+
+    Args:
+        chunks: rows of ``Chunk`` by column, made one after the other as they are written.
+        chunk_count: how many they are.
+        encoding: of the file, if it is text.
+        pages: of the file, if it has pages.
+        warnings: codes of what may have gone wrong.
+    """
+
+    chunks: Iterable[Mapping[str, object]]
+    chunk_count: int
+    encoding: str | None
+    pages: int | None
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Flip:
+    """What the end of a try led to.
+
+    Args:
+        is_shadow: searches see the new revision only after a cut-over.
+        is_reindexing: the knowledge base is on its way to another generation.
+        shown: the document's revisions that searches see, or can after a cut-over.
+    """
+
+    is_shadow: bool
+    is_reindexing: bool
+    shown: frozenset[int]
+
+
+async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | None:
+    """Make the new revision the one that searches see, chunks and flip in one transaction.
+
+    One that was made for a re-index becomes the document's shadow instead.
+
+    Returns:
+        None when the lease was lost or the document deleted meanwhile: nothing is written.
+    """
+    return (await complete_each(work, [(lease, outcome)]))[lease.document_id]
+
+
+async def complete_each(
+    work: UnitOfWork, tries: Sequence[tuple[Lease, Outcome]]
+) -> dict[str, Flip | None]:
+    """Complete several tries of documents of one knowledge base; see ``complete``.
+
+    Returns:
+        By document, what it led to; None where its lease was lost, which leaves the others as they
+        are. Those of several that somebody else is just changing are absent, and nothing is written
+        of them: who waits for one while it holds the others may be waited for.
+    """
+    connection = await work.session.connection()
+    leases = [lease for lease, _ in tries]
+    places = await _places(connection, leases)
+    now = await database_now(work.session)
+    free = await _free(connection, leases) if len(tries) > 1 else set(places)
+    held = await _held(connection, [lease for lease in leases if lease.document_id in free])
+    done: list[tuple[Lease, Outcome, Flip]] = []
+    flips: dict[str, Flip | None] = dict.fromkeys(free)
+    for lease, outcome in tries:
+        flip = places[lease.document_id]
+        if flip is not None and lease.document_id in held:
+            flips[lease.document_id] = flip
+            done.append((lease, outcome, flip))
+    if done:
+        await _finish(connection, done, now)
+        await connection.execute(_superseded(), [_kept(lease, flip) for lease, _, flip in done])
+        await _insert(connection, chain.from_iterable(outcome.chunks for _, outcome, _ in done))
+    return flips
+
+
+def _kept(lease: Lease, flip: Flip) -> dict[str, object]:
+    # Revisions are counted from 1.
+    kept = max(flip.shown - {lease.revision}, default=0)
+    return {"of_document": lease.document_id, "kept": kept}
+
+
+async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+    """The documents that nobody else is changing; they stay so until the transaction ends."""
+    asked = {"of_documents": [lease.document_id for lease in leases]}
+    return set((await connection.execute(_unlocked(), asked)).scalars())
+
+
+@cache
+def _unlocked() -> Select[str]:
+    query = select(col(Document.id))
+    query = query.where(col(Document.id).in_(bindparam("of_documents", expanding=True)))
+    return query.with_for_update(skip_locked=True)
+
+
+async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+    """The documents whose leases still hold, which nobody can take away until the transaction ends."""
+    if not leases:
+        return set()
+    return set((await connection.execute(_in_hand(), held_by_each(leases))).scalars())
+
+
+@cache
+def _in_hand() -> Select[str]:
+    return select(col(Document.id)).where(*held_each()).with_for_update()
+
+
+async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, Flip | None]:
+    """Where the new revisions belong; no cut-over comes between this and the commit."""
+    asked = {"of_documents": [lease.document_id for lease in leases]}
+    found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
+    return {
+        lease.document_id: _place(lease, *found.get(lease.document_id, _NOWHERE)[1:])
+        for lease in leases
+    }
+
+
+def _place(
+    lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
+) -> Flip | None:
+    if made_for == present:
+        # A shadow or a kept revision is of the content before.
+        return Flip(False, target is not None, frozenset({lease.revision}))
+    if target is not None and made_for == target["generation"]:
+        return Flip(True, True, frozenset({lease.revision} | ({active} if active else set())))
+    return None
+
+
+# No generation has the number 0: what is not there belongs nowhere.
+_NOWHERE: tuple[Any, ...] = (None, None, 0, -1, None)
+
+
+# Built once: building them takes longer than carrying them out, and each document needs them.
+@cache
+def _standing() -> Select[*tuple[Any, ...]]:
+    query = select(
+        col(Document.id),
+        col(Document.active_revision),
+        col(Document.generation),
+        col(KnowledgeBase.generation),
+        col(KnowledgeBase.target),
+    )
+    query = query.join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+    query = query.where(col(Document.id).in_(bindparam("of_documents", expanding=True)))
+    return query.with_for_update(read=True, key_share=True, of=KnowledgeBase)
+
+
+async def _finish(
+    connection: AsyncConnection, done: Sequence[tuple[Lease, Outcome, Flip]], now: datetime
+) -> None:
+    shadows = [_values(lease, outcome, now) for lease, outcome, flip in done if flip.is_shadow]
+    others = [_values(lease, outcome, now) for lease, outcome, flip in done if not flip.is_shadow]
+    if shadows:
+        await connection.execute(_finished_shadow(), shadows)
+    if others:
+        await connection.execute(_finished(), others)
+
+
+def _values(lease: Lease, outcome: Outcome, now: datetime) -> dict[str, object]:
+    return {
+        **held_by(lease),
+        "now": now,
+        "of_revision": lease.revision,
+        "its_count": outcome.chunk_count,
+        "its_encoding": outcome.encoding,
+        "its_pages": outcome.pages,
+        "its_warnings": list(outcome.warnings),
+    }
+
+
+@cache
+def _finished() -> Update:
+    return _ended(
+        active_revision=bindparam("of_revision", type_=Integer()),
+        shadow_revision=None,
+        superseded_keys=[],
+        superseded_bytes=0,
+        chunk_count=bindparam("its_count", type_=Integer()),
+    )
+
+
+@cache
+def _finished_shadow() -> Update:
+    return _ended(shadow_revision=bindparam("of_revision", type_=Integer()))
+
+
+def _ended(**place: object) -> Update:
+    now = bindparam("now", type_=UtcDateTime)
+    return (
+        update(Document)
+        .where(*held())
+        .values(
+            status=DocumentStatus.COMPLETED.value,
+            stage=DocumentStage.DONE.value,
+            progress=100,
+            encoding=bindparam("its_encoding"),
+            pages=bindparam("its_pages"),
+            warnings=bindparam("its_warnings"),
+            failure=None,
+            lease_owner=None,
+            lease_until=None,
+            completed_at=now,
+            updated_at=now,
+            **place,
+        )
+    )
+
+
+@cache
+def _superseded() -> Delete:
+    chunk = _chunks().c
+    of_document = bindparam("of_document", type_=String())
+    kept = bindparam("kept", type_=Integer())
+    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept)
+
+
+async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:
+    remaining = iter(chunks)
+    while rows := list(islice(remaining, _CHUNKS_PER_INSERT)):
+        await connection.execute(_new_chunks(), rows)
+
+
+@cache
+def _new_chunks() -> Insert:
+    return insert(_chunks())
+
+
+def _chunks() -> Table:
+    # The table, not the class: nothing is to be made of the rows here.
+    return cast(Table, mapper_of(Chunk).local_table)

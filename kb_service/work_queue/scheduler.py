@@ -1,0 +1,122 @@
+"""Whose document is next: the workers' turns go round the owners, not round the documents."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, func
+from sqlalchemy.orm import aliased
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
+
+from core.db.now import database_now
+from core.db.types import UtcDateTime
+from kb_service.models import Document, DocumentStatus, KnowledgeBase
+from kb_service.work_queue.leases import LONGEST_LEASE, LONGEST_PAUSE, is_due, is_free
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The document of a knowledge base that has waited longest."""
+
+    document_id: str
+    owner_id: str
+    since: datetime
+
+
+async def oldest_waiting(session: AsyncSession) -> Sequence[Waiting]:
+    """Of each knowledge base in which documents wait, the one that has waited longest.
+
+    The index ``ix_document_waiting`` is stepped through from one knowledge base to the next, so
+    the cost grows with their number and not with that of the documents.
+    """
+    now = await database_now(session)
+    moments = {"now": now, "lease": now + LONGEST_LEASE, "pause": now + LONGEST_PAUSE}
+    return [Waiting(*row) for row in (await session.exec(_oldest_waiting(), params=moments)).all()]
+
+
+@cache
+def _oldest_waiting() -> Select[str, str, datetime]:
+    # Built once: building it takes longer than asking it, and workers ask for every document.
+    now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
+    bases = select(_first_base().label("id")).cte("bases", recursive=True)
+    bases = bases.union_all(select(_first_base(bases.c.id)).where(bases.c.id.is_not(None)))
+    oldest = (
+        select(Document.id)
+        .where(
+            col(Document.knowledge_base_id) == bases.c.id,
+            col(Document.status) == DocumentStatus.PENDING.value,
+            col(Document.deleted_at).is_(None),
+            is_free(now, lease),
+            is_due(now, pause),
+        )
+        .order_by(col(Document.created_at), col(Document.id))
+        .limit(1)
+        .correlate(bases)
+        .scalar_subquery()
+    )
+    found = aliased(Document)
+    return (
+        select(col(found.id), col(KnowledgeBase.owner_id), col(found.created_at))
+        .select_from(bases)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == bases.c.id)
+        .join(found, col(found.id) == oldest)
+        .where(col(KnowledgeBase.paused).is_(False), col(KnowledgeBase.deleted_at).is_(None))
+    )
+
+
+def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
+    """The knowledge base with the lowest id, of those after one, in which a document waits."""
+    one = aliased(Document)
+    query = select(col(one.knowledge_base_id)).where(
+        col(one.status) == DocumentStatus.PENDING.value, col(one.deleted_at).is_(None)
+    )
+    if after is not None:
+        query = query.where(col(one.knowledge_base_id) > after)
+    return query.order_by(col(one.knowledge_base_id)).limit(1).scalar_subquery()
+
+
+async def in_hand(session: AsyncSession) -> dict[str, int]:
+    """How many documents of each owner are in the hands of any worker."""
+    return dict((await session.exec(_in_hand())).all())
+
+
+@cache
+def _in_hand() -> Select[str, int]:
+    return (
+        select(col(KnowledgeBase.owner_id), func.count())
+        .join(Document, col(Document.knowledge_base_id) == col(KnowledgeBase.id))
+        .where(
+            col(Document.status) == DocumentStatus.PROCESSING.value,
+            col(Document.deleted_at).is_(None),
+        )
+        .group_by(col(KnowledgeBase.owner_id))
+    )
+
+
+def next_in_turn(
+    waiting: Sequence[Waiting], held: Mapping[str, int], last_served: Mapping[str, int]
+) -> Waiting | None:
+    """The document that is next.
+
+    Args:
+        waiting: the oldest of each knowledge base.
+        held: how many documents of an owner are in hand.
+        last_served: a number that rises with each turn, by owner.
+
+    Returns:
+        One of the owner with the fewest documents in hand; among those, of the owner whose last
+        turn is longest ago; among that owner's, the oldest. None when nothing waits.
+    """
+    return min(
+        waiting,
+        key=lambda one: (
+            held.get(one.owner_id, 0),
+            last_served.get(one.owner_id, -1),
+            one.since,
+            one.document_id,
+        ),
+        default=None,
+    )
