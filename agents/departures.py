@@ -28,7 +28,7 @@ from core.logging import get_logger
 from kb_service.attached_images import Attachment
 from kb_service.knowledge_bases import ownership
 from kb_service.models import RetrievalRecord
-from skills import owners as skill_owners
+from skills.store import owners as skill_owners
 
 log = get_logger(__name__)
 

@@ -27,8 +27,8 @@ from agents.tools.skill_texts import told_skill
 from agents.trial_runs import count_tokens, side_by_side
 from core.db.database import Database
 from core.db.types import new_id
-from skills.cards import plain
-from skills.catalogue import OpenedSkill
+from skills.store.cards import plain
+from skills.store.catalog import OpenedSkill
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"

@@ -17,7 +17,7 @@ from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolScope
 from agents.trial_runs import count_tokens, side_by_side
 from core.db.database import Database
-from skills.trigger_tests import Answer, Field, Query, splits
+from skills.selection.trigger_tests import Answer, Field, Query, splits
 
 # One to search, one to load, one for a name that was misspelled.
 _MOST_TURNS = 3

@@ -13,14 +13,16 @@ from core.auth.models import User
 from core.auth.principal import Access, Action
 from core.db.database import Database
 from core.settings import Settings
-from skills import entries, publishing, reading, usage
-from skills.catalogue import FileEntry, files_of
-from skills.listing import Listed
-from skills.models import Diagnostic, ParsedSkill, Severity, SkillReport
-from skills.reading import Seen
-from skills.tables import SkillVersion
-from skills.usage import Usage
-from skills.writing import Limits
+from skills.models import SkillVersion
+from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
+from skills.store import access as skill_access
+from skills.store import metadata as skill_metadata
+from skills.store import publishing, usage
+from skills.store.access import Seen
+from skills.store.catalog import FileEntry, files_of
+from skills.store.listing import Listed
+from skills.store.usage import Usage
+from skills.store.versions import Limits
 
 _PORTABILITY = "AS"
 
@@ -221,13 +223,13 @@ async def saved(
 async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> dict[str, object]:
     skill = seen.skill
     async with database.reading() as session:
-        version = await reading.version_of(session, seen)
-        content = await reading.content_of(session, version)
+        version = await skill_access.version_of(session, seen)
+        content = await skill_access.content_of(session, version)
         around = await reporter.surroundings(session, version=version, skill_id=skill.id)
         names = await usernames(session, [skill.owner_id])
         uses = await usage.usage_by_version(session, skill.id)
         if not seen.sees_all:
-            shown = set(await reading.version_numbers(session, seen))
+            shown = set(await skill_access.version_numbers(session, seen))
             uses = {number: use for number, use in uses.items() if number in shown}
         pending = await publishing.pending_version(session, seen)
     report = await reporter.report(content, around)
@@ -239,7 +241,7 @@ async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> 
         "valid": report.valid,
         "publishable": report.publishable,
         "portable": report.portable,
-        "diagnostics": [*entries.differences(skill), *report.diagnostics],
+        "diagnostics": [*skill_metadata.differences(skill), *report.diagnostics],
         "pending_version": pending,
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Header
 
 from core.errors import InvalidRequest
-from skills.writing import Base
+from skills.store.versions import Base
 
 _TAG = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -12,9 +12,9 @@ from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
 from api.skill_answers import SavedSkill, SkillDetail, detail, etag, limits_of, saved
 from api.skill_reporting import CurrentReporter
 from core.db.unit_of_work import unit_of_work
-from skills import library
-from skills.entries import Entry
-from skills.library import Desk, Update, Wanted
+from skills.store import service as skill_service
+from skills.store.metadata import Entry
+from skills.store.service import Desk, Update, Wanted
 
 
 class _Changing:
@@ -40,10 +40,10 @@ class _Changing:
         """
         database = self._services.database
         async with database.reading() as session:
-            prepared = await library.draft(session, self._principal, skill_id, wanted)
+            prepared = await skill_service.draft(session, self._principal, skill_id, wanted)
         async with unit_of_work(database, self._services.queue.push) as work:
             desk = Desk(work, self._principal, self._limits)
-            seen, judged = await library.update(desk, skill_id, wanted, prepared)
+            seen, judged = await skill_service.update(desk, skill_id, wanted, prepared)
             is_new = judged is not None
         self._response.headers["ETag"] = etag(seen)
         return await saved(database, seen, self._reporter, is_new=is_new)
@@ -56,7 +56,7 @@ class _Changing:
         """
         database = self._services.database
         async with unit_of_work(database, self._services.queue.push) as work:
-            seen = await library.create(Desk(work, self._principal, self._limits), wanted)
+            seen = await skill_service.create(Desk(work, self._principal, self._limits), wanted)
         self._response.headers["ETag"] = etag(seen)
         return await detail(database, seen, self._reporter)
 
@@ -67,7 +67,7 @@ class _Changing:
             AgentexError: as :func:`skills.library.copy_of` and :func:`skills.library.create`.
         """
         async with self._services.database.reading() as session:
-            wanted = await library.copy_of(session, self._principal, skill_id, number, entry)
+            wanted = await skill_service.copy_of(session, self._principal, skill_id, number, entry)
         return await self.create(wanted)
 
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, JsonValue
 
 from api.envelope import Body, Text
-from skills.editing import FIELDS
-from skills.editing import Field as SkillField
-from skills.models import Example, Param, ParsedSkill, SkillFormat, Step
+from skills.editor.fields import FIELDS
+from skills.editor.fields import Field as SkillField
+from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _DERIVED = "Follows from the rest: not looked at"
 

@@ -12,13 +12,13 @@ from api.dependencies import CurrentPrincipal, CurrentServices
 from api.services import Services
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from skills import catalogue
-from skills.catalogue import files_of
-from skills.draft import Neighbour, Surroundings
-from skills.mending import Reporter
-from skills.models import SkillReport
-from skills.parsing import parse
-from skills.tables import SkillVersion
+from skills.lint.autofix import Reporter
+from skills.lint.context import Neighbour, Surroundings
+from skills.models import SkillVersion
+from skills.parser.parse import parse
+from skills.schema import SkillReport
+from skills.store import catalog
+from skills.store.catalog import files_of
 
 
 class SkillReporter:
@@ -95,7 +95,7 @@ class SkillReporter:
         """The skills that the caller's agents choose from."""
         if Permission.SKILL_VIEW not in self._principal.permissions:
             return []
-        cards = await catalogue.readable(session, self._principal)
+        cards = await catalog.readable(session, self._principal)
         return [Neighbour(card.name, card.description) for card in cards if card.id != skill_id]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from markdown_it import MarkdownIt
 
 from benchmarks.table import Row, percentile, show
-from skills.parsing import parse
+from skills.parser.parse import parse
 
 _SIZES = (1, 4, 16, 64, 256)
 _FILES = 12

@@ -3,12 +3,12 @@
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
-from skills import library
-from skills.entries import Entry
-from skills.judging import judge
-from skills.library import Desk, Provenance, Wanted
+from skills.lint.validate import judge
 from skills.starters import LANGUAGES, starters
-from skills.writing import Change, Limits
+from skills.store import service as skill_service
+from skills.store.metadata import Entry
+from skills.store.service import Desk, Provenance, Wanted
+from skills.store.versions import Change, Limits
 
 _NOTE = "Comes with Agentex / 随 Agentex 提供"
 
@@ -31,4 +31,4 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
                 Change(_NOTE),
                 Provenance(likes_slug=slug),
             )
-            await library.create(desk, wanted)
+            await skill_service.create(desk, wanted)

@@ -15,7 +15,7 @@ import core.db.outbox
 import core.runtime_config.models
 import kb_service.attached_images
 import kb_service.models
-import skills.tables
+import skills.models
 
 MODULES = (
     agents.calendar.tables,

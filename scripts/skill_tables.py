@@ -6,12 +6,12 @@
 import sys
 from collections.abc import Mapping
 
-from skills.diagnostics import RULES
-from skills.diagnostics.rule import Rule
-from skills.entries import DIFFERS, DIFFERS_SAID
-from skills.grammar.param_types import NAMES
-from skills.grammar.synonyms import STRONG, WEAK
-from skills.models import Severity, SkillFormat
+from skills.lint.codes import RULES
+from skills.lint.codes.rule import Rule
+from skills.parser.param_types import NAMES
+from skills.parser.synonyms import STRONG, WEAK
+from skills.schema import Severity, SkillFormat
+from skills.store.metadata import DIFFERS, DIFFERS_SAID
 
 _HEAD = "| code | weight | what it says | 中文 | mend |\n|---|---|---|---|---|\n"
 

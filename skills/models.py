@@ -1,262 +1,206 @@
-"""What a SKILL file says: the parsed skill and what was noticed about it (docs/skills.md).
+"""Tables of skills: the catalogue, immutable versions, the bytes that they hold, and their use."""
 
-All values are derived from the stored bytes, which stay the only truth. Lines and columns count
-from 1 in the stored file, frontmatter included; offsets count bytes of the stored file from 0.
-"""
-
-from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, Index, LargeBinary, Text
+from sqlmodel import Field
+
+from core.db.base import Table
+from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+
+NAME_LENGTH = 200
+NAME_KEY_LENGTH = 600
+SLUG_LENGTH = 64
+LABEL_LENGTH = 100
+"""Characters of a category or a tag."""
+LABEL_KEY_LENGTH = 300
+TERM_LENGTH = 64
+DIGEST_LENGTH = 64
 
 
-class SkillFormat(StrEnum):
-    """The three accepted spellings of a skill."""
+class SkillOrigin(StrEnum):
+    """Where a skill comes from."""
 
-    NATIVE = "native"
-    AGENT_SKILLS = "agent-skills"
-    HYBRID = "hybrid"
-
-
-class TriggerKind(StrEnum):
-    """How a trigger condition is to be matched."""
-
-    KEYWORDS = "keywords"
-    SLASH = "slash"
-    REGEX = "regex"
-    SEMANTIC = "semantic"
+    WRITTEN = "written"
+    IMPORTED = "imported"
+    FORKED = "forked"
 
 
-class Severity(StrEnum):
-    """How much a diagnostic matters: an error keeps a skill from being used, the others do not."""
+class ReviewState(StrEnum):
+    """Whether somebody has to decide about a version before others are served it, or did."""
 
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
+    NONE = "none"
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
 
 
-@dataclass(frozen=True)
-class TextEdit:
-    """A replacement of one span of the stored bytes.
+class Skill(Table, table=True):
+    """A skill in the catalogue; what it says stands in its versions.
 
-    Args:
-        start: offset of the first replaced byte.
-        end: offset behind the last one; equal to ``start`` for an insertion.
-        replacement: the new text, written as UTF-8.
+    ``name``, ``description``, ``category`` and ``tags`` are the catalogue's: ``own_fields`` lists
+    those that a request set to something else than the content says, the others follow the content.
+    ``version`` is the newest one, ``served_version`` the one that its readers get while it is public
+    or shared. ``trusted`` says whether the newest version is read, see ``SkillVersion``, ``loads``
+    whether it has no errors. ``revision`` counts the changes of the row.
     """
 
-    start: int
-    end: int
-    replacement: str
+    SHARE_KIND: ClassVar[str] = "skill"
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
+    slug: str = Field(max_length=SLUG_LENGTH)
+    name: str = Field(max_length=NAME_LENGTH)
+    name_key: str = Field(max_length=NAME_KEY_LENGTH)
+    description: str = Field(default="", sa_type=Text)
+    category: str = Field(default="", max_length=LABEL_LENGTH)
+    category_key: str = Field(default="", max_length=LABEL_KEY_LENGTH, index=True)
+    tags: list[str] = Field(default_factory=list, sa_type=JSON)
+    own_fields: list[str] = Field(default_factory=list, sa_type=JSON)
+    is_public: bool = Field(default=False, index=True)
+    enabled: bool = True
+    version: int = 0
+    served_version: int | None = None
+    revision: int = 0
+    loads: bool = True
+    origin: str = Field(default=SkillOrigin.WRITTEN.value, max_length=20)
+    trusted: bool = True
+    forked_from: str | None = Field(default=None, max_length=ID_LENGTH)
+    forked_version: int | None = None
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        Index("uq_skill_owner_slug", "owner_id", "slug", unique=True),
+        Index("ix_skill_owner_updated", "owner_id", "updated_at"),
+    )
 
 
-@dataclass(frozen=True)
-class Fix:
-    """A mend that an author can apply with one click.
+class SkillTag(Table, table=True):
+    """A tag of a skill in the form that is compared."""
 
-    Args:
-        title: what it does, in English.
-        title_zh: the same in Chinese.
-        edits: disjoint spans in ascending order.
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
+    )
+    tag_key: str = Field(primary_key=True, max_length=LABEL_KEY_LENGTH)
+
+    __table_args__ = (Index("ix_skill_tag_key", "tag_key", "skill_id"),)
+
+
+class SkillTerm(Table, table=True):
+    """A word by which a skill is found: of its catalogue's fields and of what triggers it."""
+
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
+    )
+    term: str = Field(primary_key=True, max_length=TERM_LENGTH)
+
+    __table_args__ = (Index("ix_skill_term_term", "term", "skill_id"),)
+
+
+class SkillBlob(Table, table=True):
+    """Bytes of a skill under their SHA-256: a content or a file, once for all versions."""
+
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
+    )
+    sha256: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
+    size: int
+    content: bytes = Field(sa_type=LargeBinary)
+
+
+class SkillVersion(Table, table=True):
+    """An immutable version; only its review and the moments it was first served are added later.
+
+    ``files`` lists ``{path, sha256, size}`` in the order of paths. What follows is derived from the
+    content by the parser ``parser_version``: ``name`` to ``tools`` for lists and the agents' index,
+    ``parsed`` the whole model, ``findings`` the codes of its diagnostics, each as
+    often as it occurs. ``tools`` is NULL where the skill declares none. ``row_bytes`` is about what
+    the row itself takes.
+
+    ``unread`` is true from an import until the skill's owner approves what came with it, and of what
+    is written on top of that: no agent is given it. ``review`` tells what was decided, or that a
+    decision is waited for; ``published_at`` is when it was first served to anybody else, ``public_at``
+    when to everybody.
     """
 
-    title: str
-    title_zh: str
-    edits: tuple[TextEdit, ...]
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """One thing that was noticed, at its place.
-
-    Args:
-        code: its key in ``skills.diagnostics``, for example ``SK005``.
-        severity: how much it matters here.
-        line: where it begins, from 1.
-        column: the character of that line, from 1.
-        end_line: the last line that it speaks of.
-        message: fact and next step in English.
-        message_zh: the same in Chinese.
-        fix: the mend, where one exists.
-    """
-
-    code: str
-    severity: Severity
-    line: int
-    column: int
-    end_line: int
-    message: str
-    message_zh: str
-    fix: Fix | None = None
-
-
-@dataclass(frozen=True)
-class Param:
-    """A declared input (docs/skills.md, "Inputs").
-
-    Args:
-        name: its key.
-        type: ``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``enum``,
-            ``date``, ``datetime`` or ``file``.
-        required: whether a run needs a value; where the file says nothing: whether it has no default.
-        default: what is taken without a value, already of the type; ``None`` without one.
-        description: what it is for.
-        enum: the allowed values, of the type.
-        items: the type of an array's members.
-        example: a value to show.
-        min: lowest number, or shortest length of a text or list.
-        max: highest number, or greatest length.
-        pattern: what a text must match.
-        line: where it stands.
-    """
-
-    name: str
-    type: str
-    required: bool
-    line: int
-    default: Any = None
-    description: str = ""
-    enum: tuple[Any, ...] | None = None
-    items: str | None = None
-    example: Any = None
-    min: float | None = None
-    max: float | None = None
-    pattern: str | None = None
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of the procedure.
-
-    Args:
-        index: its place, from 1.
-        title: its short name.
-        instruction: what to do, markdown as written.
-        tools: the tools that it names.
-        condition: when it applies.
-        line: its first line.
-        end_line: its last line.
-    """
-
-    index: int
-    title: str | None
-    instruction: str
-    line: int
-    end_line: int
-    tools: tuple[str, ...] = ()
-    condition: str | None = None
-
-
-@dataclass(frozen=True)
-class Example:
-    """An example of use; ``text`` is the whole of it, markdown as written."""
-
-    text: str
-    title: str | None = None
-    input: str | None = None
-    output: str | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """A top-level section: its H2 and all text up to the next top-level H1 or H2.
-
-    Args:
-        key: the model's name of it (``steps``, ...), ``None`` where the heading is not known.
-        title: the heading as written.
-        level: 1 or 2.
-        start_line: the heading's line.
-        end_line: the last line that belongs to it.
-        start: offset of its first byte.
-        end: offset behind its last byte; the preamble and all sections tile the file.
-    """
-
-    key: str | None
-    title: str
-    level: int
-    start_line: int
-    end_line: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class ParsedSkill:
-    """The model of a skill (docs/skills.md).
-
-    Args:
-        name: what people read.
-        description: what it does and when to use it.
-        format: how the file is spelled.
-        slug: its key for machines: lower-case ASCII words with hyphens; empty without one.
-        trigger_conditions: when to use it.
-        trigger_kinds: of which kind each of them is.
-        triggers_derived: whether they were taken from the description.
-        input_params: the declared inputs.
-        steps: the procedure.
-        outputs: what it gives.
-        examples: how it is used.
-        constraints: what to keep to.
-        not_for: when not to use it.
-        tools: the allowed tools as named; ``None`` where none are declared (no restriction), empty
-            where none are allowed.
-        metadata: everything else that the file says about itself.
-        sections: all top-level sections in order.
-        input_schema: JSON Schema of the inputs, additional properties refused.
-        body: the markdown without frontmatter.
-        content_sha256: of the stored bytes, hexadecimal.
-        token_estimate: about how many tokens the body takes.
-    """
-
-    name: str
-    description: str
-    format: SkillFormat
-    slug: str
-    body: str
-    content_sha256: str
-    token_estimate: int
-    trigger_conditions: tuple[str, ...] = ()
-    trigger_kinds: dict[str, TriggerKind] = field(default_factory=dict[str, TriggerKind])
-    triggers_derived: bool = False
-    input_params: tuple[Param, ...] = ()
-    steps: tuple[Step, ...] = ()
-    outputs: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    constraints: tuple[str, ...] = ()
-    not_for: tuple[str, ...] = ()
-    tools: tuple[str, ...] | None = None
-    metadata: dict[str, str] = field(default_factory=dict[str, str])
-    sections: tuple[Section, ...] = ()
-    input_schema: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class SkillReport:
-    """The verdict about a file.
-
-    Args:
-        parsed: what could be read; ``None`` where nothing could (not text, too large).
-        diagnostics: all that was noticed, in the order of the file.
-        valid: it loads here: no error among the diagnostics.
-        publishable: it may be shown to others: ``valid``, and nothing that is an error for publishing.
-        portable: it passes the open standard's own rules: no AS diagnostic. AS diagnostics stand among
-            ``diagnostics`` as information and never make a skill invalid.
-    """
-
-    parsed: ParsedSkill | None
-    diagnostics: tuple[Diagnostic, ...]
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
+    )
+    version: int = Field(primary_key=True)
+    content_sha256: str = Field(max_length=DIGEST_LENGTH)
+    size: int
+    row_bytes: int = 0
+    files: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    name: str = Field(default="", sa_type=Text)
+    description: str = Field(default="", sa_type=Text)
+    category: str = Field(default="", max_length=LABEL_LENGTH)
+    tags: list[str] = Field(default_factory=list, sa_type=JSON)
+    triggers: list[str] = Field(default_factory=list, sa_type=JSON)
+    not_for: list[str] = Field(default_factory=list, sa_type=JSON)
+    tools: list[str] | None = Field(default=None, sa_type=JSON(none_as_null=True))
+    parsed: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    findings: list[str] = Field(default_factory=list, sa_type=JSON)
     valid: bool
     publishable: bool
     portable: bool
+    parser_version: str = Field(max_length=20)
+    change_note: str = Field(default="", sa_type=Text)
+    author_id: str | None = Field(
+        default=None, foreign_key="user.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
+    )
+    restored_from: int | None = None
+    unread: bool = False
+    review: str = Field(default=ReviewState.NONE.value, max_length=20, index=True)
+    review_note: str = Field(default="", sa_type=Text)
+    reviewed_by: str | None = Field(
+        default=None, foreign_key="user.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
+    )
+    reviewed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    published_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    public_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    # Added up at every change, without reading what stands in the rows.
+    __table_args__ = (Index("ix_skill_version_row_bytes", "skill_id", "row_bytes"),)
 
 
-@dataclass(frozen=True)
-class SkillFile:
-    """A file beside SKILL.md.
+class SkillUsage(Table, table=True):
+    """How often agents used a version.
 
-    Args:
-        path: relative, with ``/`` between the parts (``scripts/run.py``).
-        content: its bytes.
+    ``offered``: it stood in a run's index; ``loaded``: its text was given to a model;
+    ``completed``: its last step was reported done; ``denied``: a tool that it does not allow was
+    refused.
     """
 
-    path: str
-    content: bytes
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
+    )
+    version: int = Field(primary_key=True)
+    offered: int = 0
+    loaded: int = 0
+    completed: int = 0
+    denied: int = 0
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class SkillTriggerTest(Table, table=True):
+    """What a trigger test of a version gave; ``report`` is the whole of it.
+
+    It is its author's alone: among what was chosen are skills that others do not see. ``model`` is
+    the name at the endpoint, empty for the offline selector.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    skill_id: str = Field(
+        foreign_key="skill.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    user_id: str = Field(
+        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
+    )
+    version: int
+    model: str = Field(default="", sa_type=Text)
+    report: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

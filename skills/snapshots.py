@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from skills.models import ParsedSkill
+from skills.schema import ParsedSkill
 
 _PARSED = TypeAdapter(ParsedSkill)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from scripts import skill_tables
-from skills.models import Severity, SkillFormat
-from skills.parsing import parse
+from skills.parser.parse import parse
+from skills.schema import Severity, SkillFormat
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "skills.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```markdown\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -34,7 +34,7 @@ from core.db.database import Database
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from skills.catalogue import CatalogueCard
+from skills.store.catalog import CatalogueCard
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import JsonValue, TypeAdapter
 from agents.models.port import ToolCall
 from agents.skill_use.refs import SkillVersionRef
 from agents.skill_use.stages import Stage, is_named, told_stage
-from skills.cards import SkillCard
+from skills.store.cards import SkillCard
 
 
 @dataclass(frozen=True, slots=True)

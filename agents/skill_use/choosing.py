@@ -13,8 +13,8 @@ from agents.skill_use.shelf import MOST_TOKENS
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.errors import InvalidRunInput, SkillNotFound, SkillVersionNotFound
-from skills import catalogue
-from skills.catalogue import OpenedSkill
+from skills.store import catalog
+from skills.store.catalog import OpenedSkill
 
 _NO_SUCH = "no such id"
 _SLASH = re.compile(r"^/(?P<name>[A-Za-z0-9][\w.-]*(?:/[a-z0-9][a-z0-9-]*)?)(?=\s|$)")
@@ -29,7 +29,7 @@ class SkillOffer:
         chosen: those that a person chose, in the versions that the run keeps to.
     """
 
-    cards: Sequence[catalogue.CatalogueCard] = ()
+    cards: Sequence[catalog.CatalogueCard] = ()
     chosen: tuple[PinnedSkill, ...] = ()
 
 
@@ -65,7 +65,7 @@ async def offer(
         return SkillOffer()
     else:
         field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
-    cards = await catalogue.readable(session, principal)
+    cards = await catalog.readable(session, principal)
     together: dict[str, OpenedSkill] = {}
     for one in choices or ():
         opened = await _opened(session, principal, one, field)
@@ -103,7 +103,7 @@ async def require_usable(
         principal.require(Permission.SKILL_VIEW)
     for one in choices:
         try:
-            await catalogue.open(session, principal, one.id, one.version)
+            await catalog.open(session, principal, one.id, one.version)
         except (SkillNotFound, SkillVersionNotFound):
             return _NO_SUCH
     return None
@@ -113,7 +113,7 @@ async def _opened(
     session: AsyncSession, principal: Principal, one: SkillChoice, field: str
 ) -> OpenedSkill:
     try:
-        return await catalogue.open(session, principal, one.id, one.version)
+        return await catalog.open(session, principal, one.id, one.version)
     except (SkillNotFound, SkillVersionNotFound):
         raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
 

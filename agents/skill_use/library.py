@@ -20,9 +20,9 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
 from kb_service.documents.visibility import Person
-from skills import catalogue
-from skills.catalogue import OpenedSkill
-from skills.usage import Use, count_uses
+from skills.store import catalog
+from skills.store.catalog import OpenedSkill
+from skills.store.usage import Use, count_uses
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -88,14 +88,14 @@ class OwnersSkills:
         """As :class:`SkillLibrary` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalogue.open(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open(session, Person(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
         """As :class:`SkillLibrary` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
             reader = Person(self._owner_id)
-            return await catalogue.read_file(session, reader, skill_id, path, version)
+            return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
         owner = await principal_of_user(session, self._owner_id)

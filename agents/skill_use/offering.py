@@ -14,10 +14,10 @@ from core.errors import EngineUnavailable
 from kb_service.documents.visibility import Person
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
-from skills import catalogue
-from skills.cards import SkillCard
-from skills.index_block import IndexBlock, index_budget, write_index
-from skills.selection import SkillSelector, prepare_selector
+from skills.selection.prompt_index import IndexBlock, index_budget, write_index
+from skills.selection.selector import SkillSelector, prepare_selector
+from skills.store import catalog
+from skills.store.cards import SkillCard
 
 MOST_LISTED = 30
 """Skills in an index; of more, those that fit the question are listed, the others searched."""
@@ -45,7 +45,7 @@ class SkillUse:
         self,
         task: TaskOfOwner,
         request: RunRequest,
-        cards: Sequence[catalogue.CatalogueCard] | None = None,
+        cards: Sequence[catalog.CatalogueCard] | None = None,
         *,
         had_skills: bool = False,
         context_window: int,
@@ -85,7 +85,7 @@ class SkillUse:
     async def trial_shelf(
         self,
         owner_id: str,
-        cards: Sequence[catalogue.CatalogueCard],
+        cards: Sequence[catalog.CatalogueCard],
         question: str,
         *,
         context_window: int,
@@ -105,11 +105,11 @@ class SkillUse:
 
     async def _readable(
         self, owner_id: str, request: RunRequest
-    ) -> Sequence[catalogue.CatalogueCard]:
+    ) -> Sequence[catalog.CatalogueCard]:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalogue.readable(session, Person(owner_id))
+            return await catalog.readable(session, Person(owner_id))
 
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnersSkills, budget: int
@@ -141,7 +141,7 @@ class SkillUse:
 _NOTHING = IndexBlock("", (), 0)
 
 
-def keyed(cards: Sequence[catalogue.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
+def keyed(cards: Sequence[catalog.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
     """The skills under the keys by which models and people name them in runs.
 
     A key is the slug; of several of one slug the reader's own has it, else that of the first owner

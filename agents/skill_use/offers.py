@@ -9,7 +9,7 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
-from skills.usage import Use, count_uses
+from skills.store.usage import Use, count_uses
 
 log = get_logger(__name__)
 

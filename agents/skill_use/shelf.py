@@ -11,9 +11,9 @@ from agents.models.port import Message, ToolCall
 from agents.skill_use.active import ActiveSkill, OfferedSkill, Working, as_state, dumped, read_note
 from agents.skill_use.library import SkillLibrary
 from agents.skill_use.stages import is_named
-from skills.cards import SkillCard
-from skills.index_block import IndexBlock
-from skills.selection import SkillSelector
+from skills.selection.prompt_index import IndexBlock
+from skills.selection.selector import SkillSelector
+from skills.store.cards import SkillCard
 
 LOAD, READ_FILE, FIND, COMPLETE = (
     "load_skill",

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
-from skills.cards import plain
-from skills.models import ParsedSkill, Step
-from skills.stepwise import is_strict
+from skills.schema import ParsedSkill, Step
+from skills.store.cards import plain
+from skills.strict_mode import is_strict
 
 _LONGEST_TITLE = 200
 # Nothing in a skill's text may end what it stands in, or begin another one.

@@ -13,7 +13,7 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id
 from agents.tools.skill_texts import no_result
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.cards import plain
+from skills.store.cards import plain
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

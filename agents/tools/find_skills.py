@@ -10,8 +10,8 @@ from agents.skill_use import shelf as shelves
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.cards import plain
-from skills.index_block import LONGEST_ENTRY
+from skills.selection.prompt_index import LONGEST_ENTRY
+from skills.store.cards import plain
 
 NAME = shelves.FIND
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

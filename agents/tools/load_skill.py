@@ -30,8 +30,8 @@ from core.errors import (
     SkillVersionNotFound,
 )
 from core.settings.tool_policies import ToolPolicy
-from skills.cards import plain
-from skills.catalogue import OpenedSkill
+from skills.store.cards import plain
+from skills.store.catalog import OpenedSkill
 
 NAME = shelves.LOAD
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 from agents.skill_use.active import ActiveSkill
 from agents.skill_use.stages import is_enforceable, told_stage, untagged
 from agents.tools.base import NoResult
-from skills.cards import plain
-from skills.catalogue import OpenedSkill
-from skills.stepwise import body_without_steps
+from skills.store.cards import plain
+from skills.store.catalog import OpenedSkill
+from skills.strict_mode import body_without_steps
 
 MOST_FILES = 50
 _STANDING = (

@@ -14,7 +14,7 @@ from api.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
 from core.errors import ErrorCode
-from skills.folders import SkillFolders
+from skills.packages.folder_view import SkillFolders
 
 
 class Endpoint:

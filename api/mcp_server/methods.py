@@ -41,8 +41,8 @@ from core.errors import (
     SkillNotFound,
 )
 from core.logging import get_logger
-from skills.folders import Folder, SkillFolders
-from skills.packages.manifests import SKILL_FILE
+from skills.packages.file_rules import SKILL_FILE
+from skills.packages.folder_view import Folder, SkillFolders
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, JsonValue] = {"directoryRead": True}

@@ -6,9 +6,9 @@ from mcp_types import Resource
 
 from api.mcp_server.uris import uri_of
 from core.errors import SkillFileNotFound
-from skills.catalogue import FileEntry
-from skills.folders import Folder
-from skills.packages.manifests import SKILL_FILE
+from skills.packages.file_rules import SKILL_FILE
+from skills.packages.folder_view import Folder
+from skills.store.catalog import FileEntry
 
 MARKDOWN = "text/markdown"
 _TEXT = "text/plain"

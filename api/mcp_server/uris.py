@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from pydantic import JsonValue
 
 from core.errors import InvalidPagination, SkillNotFound
-from skills.folders import Position
+from skills.packages.folder_view import Position
 
 TEMPLATE = "skill://{owner}/{skill}/{+path}"
 _SCHEME = "skill://"

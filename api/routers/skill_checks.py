@@ -18,11 +18,11 @@ from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode
 from core.text.sanitize import refuse_half_characters
-from skills import publishing
-from skills.fixing import Fixing, Place
-from skills.library import Update
-from skills.publishing import Decision, Ruling
-from skills.writing import LONGEST_NOTE, Change
+from skills.lint.fixing import Fixing, Place
+from skills.store import publishing
+from skills.store.publishing import Decision, Ruling
+from skills.store.service import Update
+from skills.store.versions import LONGEST_NOTE, Change
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))

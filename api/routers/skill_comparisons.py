@@ -21,9 +21,10 @@ from api.services import Services
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.errors import ErrorCode, InvalidRequest
-from skills import reading, snapshots
-from skills.catalogue import CatalogueCard, OpenedSkill, files_of
-from skills.reading import Seen
+from skills import snapshots
+from skills.store import access as skill_access
+from skills.store.access import Seen
+from skills.store.catalog import CatalogueCard, OpenedSkill, files_of
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 
@@ -110,7 +111,7 @@ async def _contest(
     skill_id: str,
     body: ComparisonBody,
 ) -> Contest:
-    seen = await reading.get(session, principal, skill_id)
+    seen = await skill_access.get(session, principal, skill_id)
     skill = await _opened(session, seen, body.version)
     against = None
     if body.against is not None:
@@ -126,7 +127,7 @@ async def _contest(
 
 async def _opened(session: AsyncSession, seen: Seen, number: int | None) -> OpenedSkill:
     """A version that the caller may read, whether their agents may use it or not."""
-    version = await reading.version_of(session, seen, number)
+    version = await skill_access.version_of(session, seen, number)
     parsed = await snapshots.from_json(version.parsed)
     card = CatalogueCard.of(seen.skill, version, "")
     return OpenedSkill(card, parsed, parsed.body, tuple(files_of(version)))

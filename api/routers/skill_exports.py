@@ -13,9 +13,10 @@ from api.errors import error_responses
 from api.routing import Router
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from skills import exports, reading
-from skills.judging import digest
-from skills.packages.exporting import ExportProfile
+from skills.lint.validate import digest
+from skills.packages import export_service
+from skills.packages.writer import ExportProfile
+from skills.store import access as skill_access
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -74,16 +75,16 @@ async def export_skill(  # noqa: PLR0913 - one for each query parameter
     The folder has one SKILL.md that the standard's validator accepts, and the files beside it. The
     same skill gives the same bytes.
     """
-    seen = await reading.get(session, principal, skill_id)
-    row = await reading.version_of(session, seen, version)
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, version)
     if format == "agent-skill":
-        made = await exports.one(await exports.source_of(session, seen, row), profile)
+        made = await export_service.one(await export_service.source_of(session, seen, row), profile)
         return await _zip(made.content, attachment(made.slug, made.slug, ".zip"))
     headers = {
         "Content-Disposition": attachment(seen.skill.slug, seen.skill.name, ".md"),
         "ETag": f'"{row.content_sha256}"',
     }
-    content = await reading.content_of(session, row)
+    content = await skill_access.content_of(session, row)
     return Response(content, media_type=MARKDOWN, headers=headers)
 
 
@@ -98,11 +99,13 @@ async def export_skills(
 ) -> Response:
     """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
     ids = list(dict.fromkeys(body.ids))
-    skills = {skill_id: await reading.get(session, principal, skill_id) for skill_id in ids}
-    rows = {key: await reading.version_of(session, seen) for key, seen in skills.items()}
-    exports.check_size(rows)
-    sources = [await exports.source_of(session, skills[key], row) for key, row in rows.items()]
-    content = await exports.many(ids, sources, body.profile)
+    skills = {skill_id: await skill_access.get(session, principal, skill_id) for skill_id in ids}
+    rows = {key: await skill_access.version_of(session, seen) for key, seen in skills.items()}
+    export_service.check_size(rows)
+    sources = [
+        await export_service.source_of(session, skills[key], row) for key, row in rows.items()
+    ]
+    content = await export_service.many(ids, sources, body.profile)
     return await _zip(content, attachment("skills", "skills", ".zip"))
 
 

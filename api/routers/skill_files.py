@@ -15,11 +15,11 @@ from api.skill_bases import BaseOfFileGiven
 from api.skill_changes import Changing
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from skills import reading
-from skills.catalogue import FileEntry, bytes_of, files_of
-from skills.library import Update
-from skills.revisions import FileEdit, with_file
-from skills.writing import LONGEST_NOTE, Change
+from skills.store import access as skill_access
+from skills.store.catalog import FileEntry, bytes_of, files_of
+from skills.store.revisions import FileEdit, with_file
+from skills.store.service import Update
+from skills.store.versions import LONGEST_NOTE, Change
 
 router = Router(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -50,8 +50,8 @@ async def list_skill_files(
     skill_id: Text, principal: CurrentPrincipal, session: Reading, version: Version = None
 ) -> Envelope[FileList]:
     """The files of a skill, with hashes and sizes."""
-    seen = await reading.get(session, principal, skill_id)
-    row = await reading.version_of(session, seen, version)
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, version)
     items = files_of(row)
     return Envelope(data=FileList(version=row.version, items=items, total=len(items)))
 
@@ -70,9 +70,9 @@ async def read_skill_file(
     version: Version = None,
 ) -> Response:
     """The bytes of a file; a browser saves them and shows nothing of them."""
-    seen = await reading.get(session, principal, skill_id)
-    row = await reading.version_of(session, seen, version)
-    entry = reading.file_entry(row, file_path)
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, version)
+    entry = skill_access.file_entry(row, file_path)
     content = await bytes_of(session, skill_id, entry.sha256)
     return Response(
         content,

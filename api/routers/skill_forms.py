@@ -15,10 +15,10 @@ from api.skill_forms import ParsedForm, SkillForm
 from api.skill_reporting import CurrentReporter
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from skills.editing import edit_fields
-from skills.mending import Reporter
-from skills.models import ParsedSkill
-from skills.rendering import render
+from skills.editor.fields import edit_fields
+from skills.editor.render import render
+from skills.lint.autofix import Reporter
+from skills.schema import ParsedSkill
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))

@@ -14,12 +14,18 @@ from api.skill_answers import limits_of
 from api.uploads import SentFile, each_file, no_file
 from core.auth.permissions import Permission
 from core.errors import AgentexError, ErrorCode, FileTooLarge, SkillsFull
-from skills import import_plans, imports
-from skills.imports import ConflictPolicy, Imported, ImportedSkill, Incoming, Outcome
-from skills.models import Diagnostic
-from skills.packages.importing import PackagedSkill, read_package
-from skills.packages.manifests import DEFAULT_LIMITS
-from skills.packages.problems import PackageProblem
+from skills.packages import import_plans, import_service
+from skills.packages.errors import PackageProblem
+from skills.packages.file_rules import DEFAULT_LIMITS
+from skills.packages.import_service import (
+    ConflictPolicy,
+    Imported,
+    ImportedSkill,
+    Incoming,
+    Outcome,
+)
+from skills.packages.reader import PackagedSkill, read_package
+from skills.schema import Diagnostic
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 Write = Depends(requires(Permission.SKILL_WRITE))
@@ -93,7 +99,7 @@ class _Received:
                 # Told once of a file: there can be thousands behind this one.
                 self._refuse(name, error=error)
                 break
-            self.incoming.append(await imports.prepare(name, one))
+            self.incoming.append(await import_service.prepare(name, one))
         self.ignored += read.ignored
 
     def _room_for(self, one: PackagedSkill) -> AgentexError | None:
@@ -148,7 +154,7 @@ async def import_skills(  # noqa: PLR0913 - what the framework hands over
         async with database.reading() as session:
             results = await import_plans.plan(session, principal, limits, incoming, on_conflict)
     else:
-        results = await imports.take_all(database, principal, limits, incoming, on_conflict)
+        results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
     items = [_item(one, language) for one in results]
     return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 

@@ -9,7 +9,7 @@ from api.routing import Router
 from api.share_answers import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
-from skills import sharing
+from skills.store import sharing
 
 router = Router(prefix="/api/v1/skills/{skill_id}/shares", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))

@@ -25,9 +25,10 @@ from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
 from core.errors import ErrorCode, InvalidRequest
-from skills import reading, trigger_records, trigger_tests
-from skills.tables import SkillTriggerTest
-from skills.trigger_tests import TriggerReport
+from skills.models import SkillTriggerTest
+from skills.selection import trigger_records, trigger_tests
+from skills.selection.trigger_tests import TriggerReport
+from skills.store import access as skill_access
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -108,8 +109,8 @@ async def try_skill_triggers(
     ends with ``result`` or ``error``. Who closes the connection ends the test: nothing is kept.
     """
     async with services.database.reading() as session:
-        seen = await reading.get(session, principal, skill_id)
-        version = await reading.version_of(session, seen, body.version)
+        seen = await skill_access.get(session, principal, skill_id)
+        version = await skill_access.version_of(session, seen, body.version)
         field = await trigger_tests.read_field(session, principal, seen, version)
         chosen = await _judge(session, services, principal, body)
     queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
@@ -179,7 +180,7 @@ async def list_skill_trigger_tests(
     version: Version = None,
 ) -> Envelope[Items[TriggerTestAnswer]]:
     """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""
-    await reading.get(session, principal, skill_id)
+    await skill_access.get(session, principal, skill_id)
     user_id = principal.user_id
     listing = await trigger_records.list_tests(session, skill_id, user_id, page, version)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)

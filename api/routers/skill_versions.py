@@ -23,12 +23,14 @@ from api.skill_changes import Changing
 from core.auth.permissions import Permission
 from core.db.pagination import Page
 from core.errors import ErrorCode
-from skills import comparing, reading, snapshots
-from skills.comparing import FileChange
-from skills.differences import SkillDifference
-from skills.library import Update
-from skills.revisions import restored
-from skills.writing import LONGEST_NOTE, Change
+from skills import snapshots
+from skills.diff import versions as version_diff
+from skills.diff.semantic import SkillDifference
+from skills.diff.versions import FileChange
+from skills.store import access as skill_access
+from skills.store.revisions import restored
+from skills.store.service import Update
+from skills.store.versions import LONGEST_NOTE, Change
 
 router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -81,14 +83,14 @@ async def list_skill_versions(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*reading.VERSION_SORT_FIELDS))],
+    page: Annotated[Page, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
 ) -> Envelope[Items[VersionAnswer]]:
     """The versions of a skill, the newest first: number, author, note, time, hash.
 
     Who may only read the skill sees those that were served to others.
     """
-    seen = await reading.get(session, principal, skill_id)
-    found = await reading.list_versions(session, seen, page)
+    seen = await skill_access.get(session, principal, skill_id)
+    found = await skill_access.list_versions(session, seen, page)
     shown = await versions_shown(session, seen, found.items)
     items = [VersionAnswer.model_validate(fields) for fields in shown]
     return page_of(items, page, total=found.total)
@@ -99,9 +101,9 @@ async def read_skill_version(
     skill_id: Text, version: Number, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[VersionDetail]:
     """One version with its content, as it was parsed when it was written."""
-    seen = await reading.get(session, principal, skill_id)
-    row = await reading.version_of(session, seen, number_of(version))
-    content = await reading.content_of(session, row)
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, number_of(version))
+    content = await skill_access.content_of(session, row)
     (shown,) = await versions_shown(session, seen, [row])
     fields = shown | {
         "content": content.decode(),
@@ -123,8 +125,8 @@ async def compare_skill_versions(
 
     Without `to` it is the caller's version, without `from` the one before `to` that they may read.
     """
-    seen = await reading.get(session, principal, skill_id)
-    found = await comparing.compare(session, seen, older, newer)
+    seen = await skill_access.get(session, principal, skill_id)
+    found = await version_diff.compare(session, seen, older, newer)
     return Envelope(
         data=DiffAnswer(
             from_version=found.older,

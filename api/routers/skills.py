@@ -30,13 +30,15 @@ from api.skill_reporting import CurrentReporter
 from core.auth.permissions import Permission
 from core.db.pagination import Page
 from core.errors import ErrorCode
-from skills import library, listing, reading
-from skills.entries import MOST_TAGS, Entry
-from skills.judging import judge
-from skills.library import Update, Wanted
-from skills.listing import SkillFilter
-from skills.revisions import with_content
-from skills.writing import LONGEST_NOTE, Change
+from skills.lint.validate import judge
+from skills.store import access as skill_access
+from skills.store import listing
+from skills.store import service as skill_service
+from skills.store.listing import SkillFilter
+from skills.store.metadata import MOST_TAGS, Entry
+from skills.store.revisions import with_content
+from skills.store.service import Update, Wanted
+from skills.store.versions import LONGEST_NOTE, Change
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -150,7 +152,7 @@ async def read_skill(
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
     async with services.database.reading() as session:
-        seen = await reading.get(session, principal, skill_id)
+        seen = await skill_access.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
     return Envelope(data=await detail(services.database, seen, reporter))
 
@@ -178,5 +180,5 @@ async def change_skill(
 )
 async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a skill with all its versions, files, shares and counters."""
-    await library.delete(work, principal, skill_id)
+    await skill_service.delete(work, principal, skill_id)
     return Empty()

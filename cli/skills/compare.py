@@ -15,10 +15,10 @@ from cli.skills import said
 from cli.skills.places import LocalSkill, find_each
 from cli.skills.validate import judge
 from core.errors import InvalidRequest
-from skills.models import ParsedSkill
+from skills.schema import ParsedSkill
 
 if TYPE_CHECKING:
-    from skills.differences import ListChange, SkillDifference
+    from skills.diff.semantic import ListChange, SkillDifference
 
 _JSON = TypeAdapter[JsonValue](JsonValue)
 _JSON_LIKE = TypeAdapter[object](object)
@@ -40,7 +40,7 @@ def diff(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        from skills.differences import compare_skills, compare_text  # noqa: PLC0415
+        from skills.diff.semantic import compare_skills, compare_text  # noqa: PLC0415
 
         old, new = find_each([before, after])
         text = compare_text(old.content, new.content, (old.shown, new.shown))

@@ -18,10 +18,10 @@ from cli.skills import said
 from cli.skills.places import LocalSkill, find_skills
 from cli.skills.validate import PathsArgument, argument, judge, shown
 from core.errors import InvalidRequest
-from skills.models import Diagnostic, SkillReport
+from skills.schema import Diagnostic, SkillReport
 
 if TYPE_CHECKING:
-    from skills.mending import Mended
+    from skills.lint.autofix import Mended
 
 
 def fix(
@@ -60,7 +60,7 @@ class _Wish:
 
 
 def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
-    from skills.diagnostics import RULES  # noqa: PLC0415
+    from skills.lint.codes import RULES  # noqa: PLC0415
 
     named = frozenset(code.upper() for code in codes)
     for code in sorted(named - RULES.keys()):
@@ -102,7 +102,7 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
 
 def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
-    from skills.mending import mend  # noqa: PLC0415
+    from skills.lint.autofix import mend  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:
         return judge(replace(skill, content=content))

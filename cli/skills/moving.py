@@ -171,8 +171,8 @@ def _packed(path: Path) -> Generator[tuple[CountedFile, str]]:
 
 
 def _package(folder: Path) -> bytes:
-    from skills.models import SkillFile  # noqa: PLC0415
     from skills.packages.archives import write_archive  # noqa: PLC0415
+    from skills.schema import SkillFile  # noqa: PLC0415
 
     files: list[SkillFile] = []
     for name in beside(folder):

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from cli.downloads import writing
 from cli.records import JsonObject
 from cli.skills.places import LocalSkill
-from skills.models import Diagnostic, Fix, Severity, SkillReport, TextEdit
+from skills.schema import Diagnostic, Fix, Severity, SkillReport, TextEdit
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PLACE = re.compile(r"\{\w+\}")
@@ -55,7 +55,7 @@ def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
 
 
 def _rule(code: str) -> JsonObject:
-    from skills.diagnostics import RULES  # noqa: PLC0415
+    from skills.lint.codes import RULES  # noqa: PLC0415
 
     rule = RULES[code]
     return {

@@ -17,7 +17,7 @@ from cli.records import JsonObject
 from cli.skills import said
 from cli.skills.places import LocalSkill, find_skills
 from cli.skills.sarif import write_sarif
-from skills.models import Diagnostic, Severity, SkillReport
+from skills.schema import Diagnostic, Severity, SkillReport
 
 PathsArgument = Annotated[
     list[str],
@@ -81,7 +81,7 @@ def validate(
 def judge(skill: LocalSkill) -> SkillReport:
     """Read and judge a skill of this machine."""
     # Loads the parser of markdown, which other commands do not need.
-    from skills.parsing import parse  # noqa: PLC0415
+    from skills.parser.parse import parse  # noqa: PLC0415
 
     return parse(skill.content, folder=skill.folder, files=skill.files)
 
@@ -146,7 +146,7 @@ def _weight(one: Diagnostic) -> Message:
 
 def _is_standards(one: Diagnostic) -> bool:
     """Whether a finding tells about the open standard only."""
-    from skills.diagnostics import RULES  # noqa: PLC0415
+    from skills.lint.codes import RULES  # noqa: PLC0415
 
     return RULES[one.code].portability
 

@@ -8,9 +8,9 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
 
-from skills.models import SkillFile
-from skills.packages.manifests import PackageLimits, find_duplicates, is_safe_path
-from skills.packages.problems import PackageFault, PackageProblem, PackageRefused, problem
+from skills.packages.errors import PackageFault, PackageProblem, PackageRefused, problem
+from skills.packages.file_rules import PackageLimits, find_duplicates, is_safe_path
+from skills.schema import SkillFile
 
 _MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 _END = struct.Struct("<4s4H2LH")

@@ -4,8 +4,8 @@ import re
 
 from core.text.graphemes import shortened
 from kb_service.text.tokenizer import is_cjk_dominant
-from skills.checks.portability import LONGEST_DESCRIPTION, without_angles
-from skills.models import ParsedSkill
+from skills.lint.rules.portability import LONGEST_DESCRIPTION, without_angles
+from skills.schema import ParsedSkill
 
 _LABELS = {
     False: (" Use when: ", " Not for: ", "; ", "."),

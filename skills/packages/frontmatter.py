@@ -7,7 +7,8 @@ from types import NoneType
 
 from pydantic import JsonValue
 
-from skills.checks.portability import (
+from skills.lint.context import SkillDraft
+from skills.lint.rules.portability import (
     FIELDS,
     LONGEST_COMPATIBILITY,
     LONGEST_DESCRIPTION,
@@ -16,13 +17,12 @@ from skills.checks.portability import (
     metadata_of,
     without_angles,
 )
-from skills.draft import SkillDraft
-from skills.grammar import yaml_text, yaml_values
-from skills.grammar.frontmatter import Frontmatter
-from skills.grammar.yaml_values import Entry, Value
-from skills.models import ParsedSkill
 from skills.packages.descriptions import fitted, portable_description
-from skills.packages.importing import SOURCE_FORMAT
+from skills.packages.reader import SOURCE_FORMAT
+from skills.parser import yaml_reader, yaml_writer
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.yaml_reader import Entry, Value
+from skills.schema import ParsedSkill
 
 _FENCE = "---"
 _LONGEST_LICENSE = 100
@@ -75,7 +75,7 @@ def made(parsed: ParsedSkill, slug: str, known: CatalogueFields) -> Fields:
 
 def written(fields: Fields, newline: str = "\n") -> str:
     """Frontmatter in block style, both fences included."""
-    lines = "".join(yaml_text.field(key, value) for key, value in fields.items())
+    lines = "".join(yaml_writer.field(key, value) for key, value in fields.items())
     return f"{_FENCE}\n{lines}{_FENCE}\n".replace("\n", newline)
 
 
@@ -131,7 +131,7 @@ def as_json(content: bytes) -> dict[str, JsonValue]:
     """
     _, head, _ = content.split(_FENCE.encode(), 2)
     text = head.decode().replace("\r\n", "\n").replace("\r", "\n")
-    found = yaml_values.read(text, first_line=1, findings=[])
+    found = yaml_reader.read(text, first_line=1, findings=[])
     fields = {entry.key: entry.value for entry in found.entries} if found else {}
     return {
         key: value.text if key in _TEXTS and value.kind == "scalar" else _plain(value)
@@ -224,4 +224,4 @@ def _is_cut(lines: list[str]) -> bool:
 
 
 def _text(key: str, fields: Fields) -> str:
-    return yaml_text.field(key, fields[key]).removesuffix("\n")
+    return yaml_writer.field(key, fields[key]).removesuffix("\n")

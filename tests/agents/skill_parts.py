@@ -6,17 +6,17 @@ from agents.skill_use.active import OfferedSkill
 from agents.skill_use.refs import SkillVersionRef
 from agents.skill_use.shelf import Means, SkillShelf
 from core.errors import SkillFileNotFound, SkillNotFound
-from skills import parsing
-from skills.cards import card_of
-from skills.catalogue import CatalogueCard, FileEntry, OpenedSkill
-from skills.index_block import MOST_CHARACTERS, write_index
-from skills.models import ParsedSkill
-from skills.selection import prepare_selector
+from skills.parser import parse
+from skills.schema import ParsedSkill
+from skills.selection.prompt_index import MOST_CHARACTERS, write_index
+from skills.selection.selector import prepare_selector
 from skills.slugs import slug_of
+from skills.store.cards import card_of
+from skills.store.catalog import CatalogueCard, FileEntry, OpenedSkill
 
 
 def read(content: str) -> ParsedSkill:
-    parsed = parsing.parse(content.encode()).parsed
+    parsed = parse.parse(content.encode()).parsed
     assert parsed is not None
     return parsed
 

@@ -11,7 +11,7 @@ from agents.skill_use.refs import SkillVersionRef
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
-from skills.usage import usage_by_version
+from skills.store.usage import usage_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_files import REVIEW, put_skill
 

@@ -21,7 +21,7 @@ from agents.tools.base import ToolOutput, ToolRules
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable, SkillNotFound
-from skills.catalogue import OpenedSkill
+from skills.store.catalog import OpenedSkill
 from tests.agents.run_parts import register
 from tests.agents.skill_parts import InMemoryLibrary, shelf_of
 from tests.agents.strategy_runs import offline, run, state_of

@@ -22,8 +22,8 @@ from agents.tools.skill_inputs import gather, requested_for
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import EngineUnavailable
-from skills.cards import card_of
-from skills.selection import SkillSelector
+from skills.selection.selector import SkillSelector
+from skills.store.cards import card_of
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of

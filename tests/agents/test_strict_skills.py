@@ -12,7 +12,7 @@ from agents.skill_use.active import ActiveSkill, dumped
 from agents.skill_use.stages import Stage, told_stage
 from agents.strategies.exchange import fitted_into
 from agents.tools.base import ToolRules
-from skills.stepwise import body_without_steps, is_strict
+from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
 from tests.agents.strategy_runs import RUN, THREAD
 from tests.agents.test_skills_in_runs import CLOCK, SEARCH, asked, results

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from api.mcp_server.uris import cursor_of, position_of, segments_of, uri_of
 from core.errors import InvalidPagination, SkillNotFound
-from skills.folders import Position
+from skills.packages.folder_view import Position
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

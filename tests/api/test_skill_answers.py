@@ -11,9 +11,9 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills import reading
-from skills.draft import Surroundings
-from skills.models import SkillReport
+from skills.lint.context import Surroundings
+from skills.schema import SkillReport
+from skills.store import access as skill_access
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.skill_rows import add_skill
@@ -45,7 +45,7 @@ async def test_no_connection_is_held_while_a_skill_is_read(database: Database):
         skill = await add_skill(work, anna.id, "report")
     principal = Principal(anna.id, anna.username, DEFAULT_ROLE, frozenset())
     async with database.reading() as session:
-        seen = await reading.get(session, principal, skill.id)
+        seen = await skill_access.get(session, principal, skill.id)
     reporter = Watching(database, principal)
     assert (await detail(database, seen, reporter)).content == "# SKILL: report"
     assert reporter.held == {"before": 1, "while": 0}

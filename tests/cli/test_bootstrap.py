@@ -14,8 +14,8 @@ from core.auth.permissions import BUILT_IN_ROLES
 from core.db.database import Database
 from core.settings import Settings
 from kb_service.models import Document
+from skills.models import Skill
 from skills.starters import LANGUAGES, starters
-from skills.tables import Skill
 
 pytestmark = pytest.mark.anyio
 

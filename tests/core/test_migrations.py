@@ -19,7 +19,7 @@ from core.db.database import Database
 from migrations.apply import _config, main, migrate
 from migrations.level import level, revisions
 from migrations.tables import all_tables
-from skills.tables import SkillVersion
+from skills.models import SkillVersion
 from tests.fixtures.bare_rows import add_document
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills.draft import Neighbour
-from skills.models import SkillFile, SkillReport
-from skills.parsing import parse
+from skills.lint.context import Neighbour
+from skills.parser.parse import parse
+from skills.schema import SkillFile, SkillReport
 
 _PAD = re.compile(rb"<!-- pad to (\d+) (lines|bytes) -->\n$")
 _LINE = b"line of text\n"

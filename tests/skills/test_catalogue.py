@@ -9,9 +9,9 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.documents.visibility import Person
-from skills import catalogue
-from skills.tables import Skill, SkillVersion
-from skills.usage import Usage, Use, count_uses, total, usage_by_version
+from skills.models import Skill, SkillVersion
+from skills.store import catalog
+from skills.store.usage import Usage, Use, count_uses, total, usage_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill, add_version
@@ -27,12 +27,12 @@ async def people(database: Database) -> tuple[User, User]:
 
 async def slugs(database: Database, who: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalogue.readable(session, Person(who.id))]
+        return [card.slug for card in await catalog.readable(session, Person(who.id))]
 
 
-async def opened(database: Database, who: User, *named: Any) -> catalogue.OpenedSkill:
+async def opened(database: Database, who: User, *named: Any) -> catalog.OpenedSkill:
     async with database.reading() as session:
-        return await catalogue.open(session, Person(who.id), *named)
+        return await catalog.open(session, Person(who.id), *named)
 
 
 async def share(database: Database, skill: Skill, access: str, **subject: str) -> None:
@@ -144,10 +144,10 @@ async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_i
     assert [(file.path, file.size) for file in skill.files] == [("references/a.md", 10)]
     async with database.reading() as session:
         ask = (session, Person(anna.id), row.id)
-        assert await catalogue.read_file(*ask, "references/a.md", 1) == b"notes of 1"
+        assert await catalog.read_file(*ask, "references/a.md", 1) == b"notes of 1"
         for path in ("references/../references/a.md", "a.md", "/references/a.md", ""):
             with pytest.raises(SkillFileNotFound):
-                await catalogue.read_file(*ask, path)
+                await catalog.read_file(*ask, path)
 
 
 async def test_index_is_one_query_that_loads_no_content(
@@ -159,7 +159,7 @@ async def test_index_is_one_query_that_loads_no_content(
             await add_skill(work, anna.id, f"skill-{number}")
     async with database.reading() as session:
         with statements_of(database) as sent:
-            assert len(await catalogue.readable(session, Person(anna.id))) == 20
+            assert len(await catalog.readable(session, Person(anna.id))) == 20
     (query,) = [statement for statement in sent if statement.startswith("SELECT")]
     assert "parsed" not in query
     assert "skill_blob" not in query

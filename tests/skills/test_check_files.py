@@ -5,12 +5,12 @@ import re
 import pytest
 import yaml
 
-from skills.checks.hidden_characters import decode
-from skills.diagnostics import RULES
-from skills.models import Diagnostic
-from skills.parsing import parse
-from skills.secret_forms import hide_secrets
-from skills.source import apply
+from skills.lint.codes import RULES
+from skills.lint.rules.hidden_characters import decode
+from skills.lint.secret_patterns import hide_secrets
+from skills.parser.parse import parse
+from skills.parser.source import apply
+from skills.schema import Diagnostic
 from tests.skills.check_files import Case, all_cases
 
 _CASES = all_cases()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.differences import compare_skills, compare_text
-from skills.models import Param, ParsedSkill, SkillFormat, Step
+from skills.diff.semantic import compare_skills, compare_text
+from skills.schema import Param, ParsedSkill, SkillFormat, Step
 
 _SKILL = ParsedSkill(
     name="Review",

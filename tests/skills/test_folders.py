@@ -10,7 +10,9 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import SkillFileNotFound, SkillNotFound
 from kb_service.documents.visibility import Person
-from skills.folders import (
+from skills.models import Skill, SkillVersion
+from skills.packages.errors import PackageProblem
+from skills.packages.folder_view import (
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_FILES,
@@ -18,10 +20,8 @@ from skills.folders import (
     Position,
     SkillFolders,
 )
-from skills.packages.exporting import ExportSource, export_folder
 from skills.packages.frontmatter import as_json
-from skills.packages.problems import PackageProblem
-from skills.tables import Skill, SkillVersion
+from skills.packages.writer import ExportSource, export_folder
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database, statements_of
 from tests.fixtures.skill_rows import add_skill, add_version

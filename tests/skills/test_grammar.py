@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from skills.grammar import headings
-from skills.grammar.triggers import derive
-from skills.models import Param, ParsedSkill, SkillFormat, TriggerKind
-from skills.parsing import parse
+from skills.parser import headings
+from skills.parser.parse import parse
+from skills.parser.triggers import derive
+from skills.schema import Param, ParsedSkill, SkillFormat, TriggerKind
 
 DATA = Path(__file__).parent.parent / "data" / "skills" / "situations"
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import SkillNotEditable
-from skills import editing, rendering, saying
-from skills.models import Example, Param, ParsedSkill, SkillFormat, Step
-from skills.parsing import parse
+from skills.editor import fields as field_editor
+from skills.editor import render, roundtrip
+from skills.parser.parse import parse
+from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _PIECES = (
     *("---", "***", "## b", "### c", "# d", " #", "#", "===", "- ", "* ", "1. ", "3) ", "> ", "|"),
@@ -131,7 +132,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 def _said(content: bytes) -> dict[str, Any]:
     parsed = parse(content).parsed
     assert parsed is not None
-    return saying.values_of(parsed)
+    return roundtrip.values_of(parsed)
 
 
 def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
@@ -147,14 +148,14 @@ def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
 def test_a_model_is_written_so_that_it_reads_back_or_refused_by_the_name_of_a_field(
     model: ParsedSkill,
 ):
-    values = saying.values_of(model)
-    text, refused = _tried(lambda: rendering.render(model))
+    values = roundtrip.values_of(model)
+    text, refused = _tried(lambda: render.render(model))
     if text is None:
         assert values[refused] != getattr(_PLAIN, refused)
         return
-    chinese = rendering.is_chinese(model.name + model.description)
+    chinese = render.is_chinese(model.name + model.description)
     assert _said(text.encode()) == {
-        key: rendering.completed(key, value, chinese=chinese) for key, value in values.items()
+        key: render.completed(key, value, chinese=chinese) for key, value in values.items()
     }
 
 
@@ -181,13 +182,13 @@ def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
     content = file.replace("{odd}", odd).encode()
     field, value = change
     before = _said(content)
-    edited, refused = _tried(lambda: editing.edit_field(content, field, value))
+    edited, refused = _tried(lambda: field_editor.edit_field(content, field, value))
     if edited is None:
         assert refused == field
         return
     after = _said(edited)
-    wanted = saying.plain(field, value)
-    said = [rendering.completed(field, wanted, chinese=chinese) for chinese in (False, True)]
+    wanted = roundtrip.plain(field, value)
+    said = [render.completed(field, wanted, chinese=chinese) for chinese in (False, True)]
     assert after.pop(field) in said
     del before[field]
     assert after == before
@@ -237,11 +238,11 @@ def test_what_can_not_be_written_is_refused_by_its_part(field: Any, value: Any, 
         else dataclasses.replace(_PLAIN, constraints=value)
     )
     with pytest.raises(SkillNotEditable) as refused:
-        rendering.render(model)
+        render.render(model)
     assert refused.value.details["field"] == part
     content = b"# SKILL: n\n\n## Rules\n- x\n"
     with pytest.raises(SkillNotEditable) as refused:
-        editing.edit_field(content, field, value)
+        field_editor.edit_field(content, field, value)
     assert refused.value.details["field"] == part
 
 
@@ -261,16 +262,16 @@ def test_what_can_not_be_written_is_refused_by_its_part(field: Any, value: Any, 
     ],
 )
 def test_what_markdown_can_say_otherwise_is_written_so(field: Any, value: Any, line: str):
-    text = rendering.render(dataclasses.replace(_PLAIN, **{field: value}))
+    text = render.render(dataclasses.replace(_PLAIN, **{field: value}))
     assert line in text
-    assert line in editing.edit_field(b"# SKILL: n\n", field, value).decode()
+    assert line in field_editor.edit_field(b"# SKILL: n\n", field, value).decode()
 
 
 def test_what_spills_into_other_sections_is_refused_by_its_own_part():
     steps = (Step(1, "a ", "x", 0, 0), Step(2, None, "## Description\n\ny", 0, 0))
 
     with pytest.raises(SkillNotEditable) as refused:
-        rendering.render(dataclasses.replace(_PLAIN, steps=steps))
+        render.render(dataclasses.replace(_PLAIN, steps=steps))
 
     assert str(refused.value.details["field"]).startswith("steps.")
 
@@ -279,18 +280,18 @@ def test_pairs_of_metadata_are_changed_where_they_stand():
     content = _HYBRID.replace("{odd}", "text").encode()
     wanted = {"license": "MIT", "x": "2", "y": "two", "version": "4", "new": "n"}
 
-    edited = editing.edit_field(content, "metadata", wanted).decode()
+    edited = field_editor.edit_field(content, "metadata", wanted).decode()
 
     assert edited == (
         "---\nname: a\ndescription: >\n  Reads.\nlicense: MIT # short\nmetadata:\n"
         '  x: "2"\n  # kept\n  y: two\n  new: "n"\n---\n\n# SKILL: A\n\ntext\n\n## Mystery\n\n'
         "text\n\n## 约束\n- 一\n\n## Version\n4\n"
     )
-    without = editing.edit_field(edited.encode(), "metadata", {"y": "two"}).decode()
+    without = field_editor.edit_field(edited.encode(), "metadata", {"y": "two"}).decode()
     assert "license" not in without
     assert "## Version" not in without
     assert "metadata:\n  # kept\n  y: two\n---" in without
-    assert "metadata" not in editing.edit_field(without.encode(), "metadata", {}).decode()
+    assert "metadata" not in field_editor.edit_field(without.encode(), "metadata", {}).decode()
 
 
 def test_what_was_read_and_is_sent_back_changes_nothing():
@@ -304,6 +305,6 @@ def test_what_was_read_and_is_sent_back_changes_nothing():
         content = file.replace("{odd}", "odd").encode()
         parsed = parse(content).parsed
         assert parsed is not None
-        everything: Any = {field: getattr(parsed, field) for field in editing.FIELDS}
+        everything: Any = {field: getattr(parsed, field) for field in field_editor.FIELDS}
 
-        assert editing.edit_fields(content, everything) == content
+        assert field_editor.edit_fields(content, everything) == content

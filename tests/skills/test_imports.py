@@ -9,10 +9,10 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills import import_plans, imports
-from skills.imports import ConflictPolicy, ImportedSkill, Incoming, Outcome
-from skills.packages.importing import PackagedSkill
-from skills.writing import Limits
+from skills.packages import import_plans, import_service
+from skills.packages.import_service import ConflictPolicy, ImportedSkill, Incoming, Outcome
+from skills.packages.reader import PackagedSkill
+from skills.store.versions import Limits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_texts import REPORT
 
@@ -30,7 +30,7 @@ async def anna(database: Database) -> Principal:
 
 async def incoming(*texts: str) -> list[Incoming]:
     return [
-        await imports.prepare("report.md", PackagedSkill("", text.encode(), files=()))
+        await import_service.prepare("report.md", PackagedSkill("", text.encode(), files=()))
         for text in texts
     ]
 
@@ -44,7 +44,7 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     brought = await incoming(*texts)
     async with database.reading() as session:
         plan = await import_plans.plan(session, anna, ROOM, brought, NEW_VERSION)
-    done = await imports.take_all(database, anna, ROOM, brought, NEW_VERSION)
+    done = await import_service.take_all(database, anna, ROOM, brought, NEW_VERSION)
     wanted = [Outcome.CREATED, Outcome.NEW_VERSION, Outcome.REFUSED, Outcome.NEW_VERSION]
     assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
     told = without_ids([one.skill for one in done])
@@ -58,7 +58,9 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     database: Database, anna: Principal
 ):
     other = REPORT.replace("Daily report", "Other report")
-    (there,) = await imports.take_all(database, anna, ROOM, await incoming(REPORT), NEW_VERSION)
+    (there,) = await import_service.take_all(
+        database, anna, ROOM, await incoming(REPORT), NEW_VERSION
+    )
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
         plan = await import_plans.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
@@ -72,7 +74,8 @@ async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
 ):
     texts = (REPORT, f"{REPORT}3. Send it\n")
     both = [
-        imports.take_all(database, anna, ROOM, await incoming(text), NEW_VERSION) for text in texts
+        import_service.take_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
+        for text in texts
     ]
     done = [one for (one,) in await asyncio.gather(*both)]
     assert {one.outcome for one in done} == {Outcome.CREATED, Outcome.NEW_VERSION}

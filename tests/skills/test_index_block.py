@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.cards import SkillCard
-from skills.index_block import (
+from skills.selection.prompt_index import (
     LONGEST_ENTRY,
     MOST_CHARACTERS,
     SHORTEST_ENTRY,
     index_budget,
     write_index,
 )
+from skills.store.cards import SkillCard
 
 _LETTERS = st.characters(exclude_categories=("Cs",))
 _SLUGS = st.from_regex(r"[a-z]{1,8}(-[a-z0-9]{1,8}){0,2}", fullmatch=True)

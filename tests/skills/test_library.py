@@ -12,12 +12,25 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import QuotaExceeded, SkillNotFound, SkillsFull
 from kb_service.documents.visibility import Person
-from skills import catalogue, library, listing, owners, publishing, reading
-from skills.judging import judge
-from skills.library import Desk, Update, Wanted
-from skills.revisions import FileEdit, with_content, with_file
-from skills.tables import Skill, SkillTerm
-from skills.writing import Limits
+from skills.lint.validate import judge
+from skills.models import Skill, SkillTerm
+from skills.store import (
+    access as skill_access,
+)
+from skills.store import (
+    catalog,
+    listing,
+    publishing,
+)
+from skills.store import (
+    owners as skill_owners,
+)
+from skills.store import (
+    service as skill_service,
+)
+from skills.store.revisions import FileEdit, with_content, with_file
+from skills.store.service import Desk, Update, Wanted
+from skills.store.versions import Limits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill
@@ -36,12 +49,12 @@ async def create(database: Database, owner: User, limits: Limits = ROOM) -> str:
     principal = Principal(owner.id, owner.username, DEFAULT_ROLE, frozenset())
     async with unit_of_work(database) as work:
         wanted = Wanted(await judge(REPORT.encode()))
-        return (await library.create(Desk(work, principal, limits), wanted)).skill.id
+        return (await skill_service.create(Desk(work, principal, limits), wanted)).skill.id
 
 
 async def slugs(database: Database, owner: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalogue.readable(session, Person(owner.id))]
+        return [card.slug for card in await catalog.readable(session, Person(owner.id))]
 
 
 async def test_nobody_keeps_more_skills_than_are_allowed(database: Database):
@@ -76,14 +89,14 @@ async def test_all_versions_and_files_count_against_the_bytes_that_are_allowed(d
     async def put(size: int) -> None:
         async with unit_of_work(database) as work:
             update = Update(with_file(FileEdit("a.txt", bytes(size))))
-            await library.update(Desk(work, principal, ROOM), skill_id, update)
+            await skill_service.update(Desk(work, principal, ROOM), skill_id, update)
 
     await put(24_000)
     with pytest.raises(QuotaExceeded) as error:
         await put(20_000)
     assert error.value.details["limit_bytes"] == ROOM.bytes
     async with database.reading() as session:
-        opened = await catalogue.open(session, Person(anna.id), skill_id)
+        opened = await catalog.open(session, Person(anna.id), skill_id)
     assert (opened.card.version, opened.files[0].size) == (2, 24_000)
 
 
@@ -97,7 +110,7 @@ async def test_versions_count_against_the_bytes_even_where_nothing_in_them_is_ne
     async def put(content: str) -> None:
         async with unit_of_work(database) as work:
             update = Update(with_content(content.encode()))
-            await library.update(Desk(work, principal, ROOM), skill_id, update)
+            await skill_service.update(Desk(work, principal, ROOM), skill_id, update)
 
     async def go_on() -> None:
         for _ in range(50):
@@ -117,10 +130,10 @@ async def test_heir_gets_the_skills_with_other_slugs_where_theirs_are_taken(data
         share = Share(kind="skill", resource_id=moved.id, user_id=ben.id, access="read")
         work.session.add(share)
     async with unit_of_work(database) as work:
-        await owners.hand_over(work, anna.id, ben.id)
+        await skill_owners.hand_over(work, anna.id, ben.id)
     assert await slugs(database, ben) == ["other", "report", "report-2"]
     async with database.reading() as session:
-        assert await owners.count(session, anna.id) == 0
+        assert await skill_owners.count(session, anna.id) == 0
         assert await session.get(Share, share.id) is None
 
 
@@ -130,7 +143,7 @@ async def test_heirs_skills_are_found_by_their_new_slugs(database: Database):
         await add_skill(work, ben.id, "report")
         moved = await add_skill(work, anna.id, "report")
     async with unit_of_work(database) as work:
-        await owners.hand_over(work, anna.id, ben.id)
+        await skill_owners.hand_over(work, anna.id, ben.id)
         words = select(SkillTerm.term).where(SkillTerm.skill_id == moved.id)
         found = set((await work.session.exec(words)).all())
         await listing.index(work, await work.session.get_one(Skill, moved.id), ["now"])
@@ -145,12 +158,12 @@ async def test_heir_who_makes_a_skill_at_that_moment_keeps_its_slug(database: Da
 
     async def hand_over() -> None:
         async with unit_of_work(database) as work:
-            await owners.hand_over(work, anna.id, ben.id)
+            await skill_owners.hand_over(work, anna.id, ben.id)
 
     async with unit_of_work(database) as work:
         principal = Principal(ben.id, ben.username, DEFAULT_ROLE, frozenset())
         wanted = Wanted(await judge(REPORT.encode()))
-        await library.create(Desk(work, principal, ROOM), wanted)
+        await skill_service.create(Desk(work, principal, ROOM), wanted)
         handing_over = asyncio.create_task(hand_over())
         await asyncio.wait({handing_over}, timeout=0.5)
     await handing_over
@@ -163,9 +176,9 @@ async def test_skill_that_is_deleted_while_it_is_read_is_not_there(database: Dat
         skill = await add_skill(work, anna.id, "mine")
         version = await publishing.version_at(work.session, skill, 1)
     async with unit_of_work(database) as work:
-        await owners.erase(work, anna.id)
+        await skill_owners.erase(work, anna.id)
     async with database.reading() as session:
-        for read in (reading.content_of, reading.read_files):
+        for read in (skill_access.content_of, skill_access.read_files):
             with pytest.raises(SkillNotFound):
                 await read(session, version)
 
@@ -177,5 +190,5 @@ async def test_erasing_somebodys_skills_leaves_those_of_others(database: Databas
         await add_skill(work, ben.id, "his")
     for _ in range(2):
         async with unit_of_work(database) as work:
-            await owners.erase(work, anna.id)
+            await skill_owners.erase(work, anna.id)
     assert (await slugs(database, anna), await slugs(database, ben)) == ([], ["his"])

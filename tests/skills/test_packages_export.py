@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate
 
-from skills.draft import SkillDraft, Surroundings
-from skills.grammar import assembling
-from skills.models import SkillFile
-from skills.packages.exporting import (
+from skills.lint.context import SkillDraft, Surroundings
+from skills.packages.errors import PackageFault, PackageProblem
+from skills.packages.file_rules import find_duplicates, is_executable, is_safe_path, is_skill_file
+from skills.packages.frontmatter import CatalogueFields
+from skills.packages.reader import PackagedSkill, read_package
+from skills.packages.writer import (
     ExportedPackage,
     ExportedPackages,
     ExportProfile,
@@ -25,13 +27,11 @@ from skills.packages.exporting import (
     export_package,
     export_packages,
 )
-from skills.packages.frontmatter import CatalogueFields
-from skills.packages.importing import PackagedSkill, read_package
-from skills.packages.manifests import find_duplicates, is_executable, is_safe_path, is_skill_file
-from skills.packages.problems import PackageFault, PackageProblem
-from skills.parsing import parse
+from skills.parser import assemble as parser_assemble
+from skills.parser.parse import parse
+from skills.parser.source import Source
+from skills.schema import SkillFile
 from skills.slugs import choose_slug
-from skills.source import Source
 from tests.skills.check_files import Case, all_cases
 
 _DAILY = """# SKILL: 日报生成
@@ -312,13 +312,13 @@ def test_a_skill_is_read_once_also_where_its_folder_gets_a_number(
     monkeypatch: pytest.MonkeyPatch,
 ):
     read: list[bytes] = []
-    assemble = assembling.assemble
+    assemble = parser_assemble.assemble
 
     def counted(source: Source, surroundings: Surroundings) -> SkillDraft:
         read.append(source.content)
         return assemble(source, surroundings)
 
-    monkeypatch.setattr(assembling, "assemble", counted)
+    monkeypatch.setattr(parser_assemble, "assemble", counted)
     made = export_packages([_source(_DAILY), _source(_DAILY + b"3. x\n"), _source(_AGENT)])
 
     assert made.outcomes == ("daily-report", "daily-report-2", "daily-report-3")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.models import SkillFile
-from skills.packages.importing import PackageReading, read_package
-from skills.packages.manifests import PackageLimits, check_files, is_executable, is_safe_path
-from skills.packages.problems import PackageFault, problem
+from skills.packages.errors import PackageFault, problem
+from skills.packages.file_rules import PackageLimits, check_files, is_executable, is_safe_path
+from skills.packages.reader import PackageReading, read_package
+from skills.schema import SkillFile
 from tests.fixtures.growth import processor_seconds
 from tests.skills.archives import NATIVE, packed, packed_link
 

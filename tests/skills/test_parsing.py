@@ -5,11 +5,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.diagnostics import Finding
-from skills.grammar.synonyms import STRONG
-from skills.models import SkillFormat, SkillReport
-from skills.parsing import parse
-from skills.source import apply, read
+from skills.lint.codes import Finding
+from skills.parser.parse import parse
+from skills.parser.source import apply, read
+from skills.parser.synonyms import STRONG
+from skills.schema import SkillFormat, SkillReport
 
 _PIECES = st.sampled_from(
     (

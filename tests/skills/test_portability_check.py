@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from skills_ref import validate
 
-from skills.parsing import parse
+from skills.parser.parse import parse
 from tests.skills.check_files import Case, all_cases
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools", "tags")

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UnreadableSkill
-from skills import editing, rendering, saying
-from skills.mending import mend
-from skills.models import Example, Param, ParsedSkill, SkillFormat, Step
-from skills.parsing import parse
+from skills.editor import fields as field_editor
+from skills.editor import render, roundtrip
+from skills.lint.autofix import mend
+from skills.parser.parse import parse
+from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 from skills.slugs import slug_of
 
 _WORDS = st.from_regex(
@@ -120,30 +121,30 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 
 def _said(model: ParsedSkill | None) -> dict[str, Any]:
     assert model is not None
-    return saying.values_of(model)
+    return roundtrip.values_of(model)
 
 
 @settings(max_examples=60, deadline=None)
 @given(_models())
 def test_a_rendered_model_reads_back_as_itself(model: ParsedSkill):
-    assert _said(parse(rendering.render(model).encode()).parsed) == _said(model)
+    assert _said(parse(render.render(model).encode()).parsed) == _said(model)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     _models(),
     _models(),
-    st.sampled_from(saying.ORDER),
+    st.sampled_from(roundtrip.ORDER),
     st.booleans(),
 )
 def test_an_edit_of_a_field_changes_it_and_nothing_else(
     model: ParsedSkill, other: ParsedSkill, field: Any, windows: bool
 ):
-    text = rendering.render(model)
+    text = render.render(model)
     content = text.replace("\n", "\r\n").encode() if windows else text.encode()
     value = getattr(other, field)
 
-    edited = editing.edit_field(content, field, value)
+    edited = field_editor.edit_field(content, field, value)
 
     changed = _said(dataclasses.replace(model, **{field: value}))
     assert _said(parse(edited).parsed) == changed
@@ -152,15 +153,15 @@ def test_an_edit_of_a_field_changes_it_and_nothing_else(
 
 
 @settings(max_examples=25, deadline=None)
-@given(_models(), _models(), st.sampled_from(saying.ORDER))
+@given(_models(), _models(), st.sampled_from(roundtrip.ORDER))
 def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
     model: ParsedSkill, other: ParsedSkill, field: Any
 ):
-    content = rendering.render(model).encode()
+    content = render.render(model).encode()
     parsed = parse(content).parsed
     assert parsed is not None
 
-    edited = editing.edit_field(content, field, getattr(other, field))
+    edited = field_editor.edit_field(content, field, getattr(other, field))
 
     sections = [one for one in parsed.sections if one.key == field]
     if sections:
@@ -183,7 +184,7 @@ def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
 def test_an_edit_keeps_what_the_grammar_does_not_know():
     content = b"# SKILL: a\r\n\r\n## Mystery\r\nkept  \r\n\r\n## Steps\r\n* odd\r\n<!-- c -->\r\n"
 
-    edited = editing.edit_field(content, "description", "New.")
+    edited = field_editor.edit_field(content, "description", "New.")
 
     assert edited == content.replace(b"## Mystery", b"## Description\r\n\r\nNew.\r\n\r\n## Mystery")
 
@@ -191,7 +192,7 @@ def test_an_edit_keeps_what_the_grammar_does_not_know():
 def test_an_edit_of_a_doubled_section_leaves_one_of_them():
     content = b"# SKILL: a\n\n## Output\n- x\n\n## Rules\n- r\n\n## Results\n- y\n"
 
-    edited = editing.edit_field(content, "outputs", ("z",))
+    edited = field_editor.edit_field(content, "outputs", ("z",))
 
     assert edited == b"# SKILL: a\n\n## Output\n- z\n\n## Rules\n- r\n\n"
 
@@ -199,8 +200,8 @@ def test_an_edit_of_a_doubled_section_leaves_one_of_them():
 def test_the_name_and_description_of_a_free_document_are_changed_where_they_stand():
     content = b"---\nname: pdf\ndescription: >\n  Old\n  text.\nlicense: MIT\n---\n# PDF\n\nText.\n"
 
-    edited = editing.edit_field(
-        editing.edit_field(content, "name", "PDFs"), "description", 'A "b".'
+    edited = field_editor.edit_field(
+        field_editor.edit_field(content, "name", "PDFs"), "description", 'A "b".'
     )
 
     assert (
@@ -210,7 +211,7 @@ def test_the_name_and_description_of_a_free_document_are_changed_where_they_stan
 
 def test_a_field_of_a_file_that_is_no_text_is_refused():
     with pytest.raises(UnreadableSkill) as refused:
-        editing.edit_field(b"\xff", "name", "x")
+        field_editor.edit_field(b"\xff", "name", "x")
 
     assert refused.value.details["field"] == "content"
 

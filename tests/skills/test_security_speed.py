@@ -2,9 +2,9 @@
 
 import pytest
 
-from skills.checks import portability, quality, references, security
-from skills.draft import SkillDraft, Surroundings
-from skills.parsing import read
+from skills.lint.context import SkillDraft, Surroundings
+from skills.lint.rules import portability, quality, references, security
+from skills.parser.parse import read
 from tests.fixtures.growth import processor_seconds
 
 _HEAD = "# SKILL: x\n\n## Description\n\nReads files when asked to do so.\n\n## Steps\n\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skills.cards import SkillCard
-from skills.selection import Choice, prepare_selector
+from skills.selection.selector import Choice, prepare_selector
+from skills.store.cards import SkillCard
 from tests.agents.memory_parts import InProcessEncoder
 from tests.fixtures.growth import processor_seconds
 

@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from skills.parsing import parse
+from skills.parser.parse import parse
 
 _HEAD = "# SKILL: x\n\n## Description\nUse when slow.\n\n## Steps\n1. "
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from skills.cards import card_of
-from skills.models import ParsedSkill, Severity
-from skills.packages.exporting import ExportedPackage, ExportSource, export_package
-from skills.packages.importing import read_package
-from skills.parsing import parse
-from skills.selection import prepare_selector
+from skills.packages.reader import read_package
+from skills.packages.writer import ExportedPackage, ExportSource, export_package
+from skills.parser.parse import parse
+from skills.schema import ParsedSkill, Severity
+from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
 from skills.starters import LANGUAGES, Starter, starters
+from skills.store.cards import card_of
 from tests.agents.memory_parts import InProcessEncoder
 from tests.skills.test_portability_check import refusals
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skills import trigger_tests
-from skills.catalogue import CatalogueCard
-from skills.trigger_tests import Field, Query
+from skills.selection import trigger_tests
+from skills.selection.trigger_tests import Field, Query
+from skills.store.catalog import CatalogueCard
 
 pytestmark = pytest.mark.anyio
 

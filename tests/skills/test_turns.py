@@ -13,14 +13,26 @@ from core.auth.principal import Action, Principal
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors import NotFound
-from skills import library, owners, publishing, reading, trigger_records
-from skills.library import Desk, Update
-from skills.publishing import Decision, Ruling
-from skills.revisions import FileEdit, with_file
-from skills.tables import Skill, SkillTriggerTest
-from skills.trigger_tests import Rates, TriggerReport
-from skills.usage import Use, count_uses
-from skills.writing import Limits
+from skills.models import Skill, SkillTriggerTest
+from skills.selection import trigger_records
+from skills.selection.trigger_tests import Rates, TriggerReport
+from skills.store import (
+    access as skill_access,
+)
+from skills.store import (
+    owners as skill_owners,
+)
+from skills.store import (
+    publishing,
+)
+from skills.store import (
+    service as skill_service,
+)
+from skills.store.publishing import Decision, Ruling
+from skills.store.revisions import FileEdit, with_file
+from skills.store.service import Desk, Update
+from skills.store.usage import Use, count_uses
+from skills.store.versions import Limits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_rows import add_skill, add_version
 
@@ -63,7 +75,7 @@ async def changed(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
         desk = Desk(work, scene.principal, Limits(skills=9, bytes=10**6))
         update = Update(with_file(FileEdit("a.txt", b"a")))
-        await library.update(desk, scene.skill.id, update)
+        await skill_service.update(desk, scene.skill.id, update)
 
 
 async def tested(scene: Scene) -> None:
@@ -85,7 +97,7 @@ async def test_skill_is_worked_on_while_its_owner_is_erased(
         await retired(work, scene)
         acting = asyncio.ensure_future(act(scene))
         await asyncio.wait({acting}, timeout=0.5)
-        await owners.erase(work, scene.owner.id)
+        await skill_owners.erase(work, scene.owner.id)
     outcome = (await asyncio.gather(acting, return_exceptions=True))[0]
     assert outcome is None or isinstance(outcome, NotFound)
     async with scene.database.reading() as session:
@@ -99,7 +111,7 @@ async def test_skill_is_worked_on_while_it_gets_another_owner(
     scene: Scene, act: Callable[[Scene], Awaitable[None]]
 ):
     async with unit_of_work(scene.database) as work:
-        await owners.hand_over(work, scene.owner.id, scene.heir.id)
+        await skill_owners.hand_over(work, scene.owner.id, scene.heir.id)
         acting = asyncio.ensure_future(act(scene))
         await asyncio.wait({acting}, timeout=0.5)
         await retired(work, scene)
@@ -116,7 +128,7 @@ async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
             await count_uses(work, Use.LOADED, {(scene.skill.id, 1): 1})
 
     async with unit_of_work(scene.database) as work:
-        await reading.take(work.session, scene.principal, scene.skill.id, Action.WRITE)
+        await skill_access.take(work.session, scene.principal, scene.skill.id, Action.WRITE)
         async with asyncio.timeout(20):
             await counted()
 
@@ -126,6 +138,6 @@ async def test_trigger_tests_go_with_who_made_them(scene: Scene):
     async with unit_of_work(scene.database) as work:
         await trigger_records.keep(work, scene.skill.id, scene.heir.id, REPORT)
     async with unit_of_work(scene.database) as work:
-        await owners.erase(work, scene.heir.id)
+        await skill_owners.erase(work, scene.heir.id)
         kept = (await work.session.exec(select(SkillTriggerTest.user_id))).all()
     assert kept == [scene.owner.id]

@@ -1,0 +1,82 @@
+"""Two versions of a skill, compared."""
+
+import asyncio
+from dataclasses import dataclass
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.errors import SkillVersionNotFound
+from skills import snapshots
+from skills.diff.semantic import SkillDifference, compare_skills, compare_text
+from skills.models import SkillVersion
+from skills.store import access as skill_access
+from skills.store.access import Seen
+from skills.store.catalog import files_of
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file that one of two versions has and the other has not, or in other bytes.
+
+    Args:
+        path: where it lies.
+        before: SHA-256 in the older version; None where it was not there.
+        after: the same in the newer one.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from the version ``older`` to ``newer``; ``text`` is a unified diff."""
+
+    older: int
+    newer: int
+    text: str
+    semantic: SkillDifference
+    files: tuple[FileChange, ...]
+
+
+async def compare(
+    session: AsyncSession, seen: Seen, older: int | None, newer: int | None
+) -> Comparison:
+    """Compare two versions that the caller may read.
+
+    Args:
+        session: to read from.
+        seen: the skill.
+        older: from which; None for the one before the newer one.
+        newer: to which; None for the caller's.
+
+    Raises:
+        SkillVersionNotFound: there is none of a number for the caller, or none before.
+    """
+    after = await skill_access.version_of(session, seen, newer)
+    before = await skill_access.version_of(
+        session, seen, older or await _before(session, seen, after)
+    )
+    contents = [await skill_access.content_of(session, one) for one in (before, after)]
+    names = (f"version {before.version}", f"version {after.version}")
+    # Long ones take longer than an event loop may stand still.
+    text = await asyncio.to_thread(compare_text, contents[0], contents[1], names)
+    models = [await snapshots.from_json(one.parsed) for one in (before, after)]
+    semantic = await asyncio.to_thread(compare_skills, *models)
+    return Comparison(before.version, after.version, text, semantic, _files(before, after))
+
+
+async def _before(session: AsyncSession, seen: Seen, after: SkillVersion) -> int:
+    numbers = await skill_access.version_numbers(session, seen)
+    earlier = [number for number in numbers if number < after.version]
+    if not earlier:
+        raise SkillVersionNotFound(field="from")
+    return max(earlier)
+
+
+def _files(before: SkillVersion, after: SkillVersion) -> tuple[FileChange, ...]:
+    old, new = ({file.path: file.sha256 for file in files_of(one)} for one in (before, after))
+    paths = sorted(old.keys() | new.keys())
+    changes = (FileChange(path, old.get(path), new.get(path)) for path in paths)
+    return tuple(change for change in changes if change.before != change.after)

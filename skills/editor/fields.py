@@ -1,0 +1,212 @@
+"""Changes of a skill's fields that leave all other bytes of the file alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, cast, get_args
+
+from skills.editor import render, roundtrip
+from skills.editor.frontmatter import set_field, set_metadata
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft
+from skills.parser import metadata, parse
+from skills.parser import source as sources
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.outline import DraftSection
+from skills.parser.sections import name_behind_prefix
+from skills.parser.synonyms import usual_heading
+from skills.schema import SkillFormat, TextEdit
+
+Field = Literal[
+    "name",
+    "description",
+    "trigger_conditions",
+    "not_for",
+    "input_params",
+    "steps",
+    "outputs",
+    "examples",
+    "constraints",
+    "tools",
+    "metadata",
+]
+"""What can be changed: the model's names."""
+
+FIELDS: tuple[Field, ...] = get_args(Field)
+"""The same in the order in which changes are made."""
+
+
+def edit_field(content: bytes, field: Field, value: Any) -> bytes:  # noqa: ANN401 - of any field
+    """The bytes with one field of the model changed; see :func:`edit_fields`."""
+    return edit_fields(content, {field: value})
+
+
+def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
+    """The bytes with fields of the model changed; all outside of their places stay as they are.
+
+    A field stands in its section (a new one is put where the usual order has it), the name in the
+    title; what a free document says in its frontmatter is changed there. Line ends are the file's.
+
+    Args:
+        content: the stored bytes.
+        changes: new values by the model's names, of the fields' types; an empty one removes what the
+            file says, ``None`` (for the tools) the restriction.
+
+    Raises:
+        SkillNotEditable: the file would not say a new value, or something else than before beside it.
+        UnreadableSkill: no skill can be read from the bytes, before or after the changes.
+    """
+    draft = _read(content)
+    for field in FIELDS:
+        if field in changes:
+            draft = _changed(draft, field, roundtrip.plain(field, changes[field]))
+    return draft.source.content
+
+
+def _changed(draft: SkillDraft, field: Field, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
+    roundtrip.check_writable({field: value})
+    # What the description says already is no section of its own, whoever sends it back.
+    as_read = roundtrip.plain(field, getattr(draft.model, field))
+    if value in (as_read, roundtrip.values_of(draft.model)[field]):
+        return draft
+    edits = sorted(_edits(draft, field, value), key=lambda one: (one.start, one.end))
+    try:
+        after = _read(sources.apply(draft.source.content, tuple(edits)))
+    except ValueError:
+        # Several fields of frontmatter on one line.
+        raise roundtrip.refusal(field, "form") from None
+    said = render.completed(field, value, chinese=_speaks_chinese(draft))
+    roundtrip.check_said({field: said}, after.model)
+    roundtrip.check_kept(field, draft.model, after.model)
+    return after
+
+
+def _read(content: bytes) -> SkillDraft:
+    draft = parse.read(content)
+    if isinstance(draft, Finding):
+        raise roundtrip.unreadable(draft)
+    return draft
+
+
+def _edits(draft: SkillDraft, field: Field, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
+    head = _closed_frontmatter(draft)
+    if field == "name":
+        return _name_edits(draft, head, str(value))
+    if field == "metadata":
+        return _metadata_edits(draft, head, value)
+    if head is not None and field in {"description", "tools"} and _stands_in(draft, head, field):
+        key = "allowed-tools" if field == "tools" else field
+        texts = cast("str | Sequence[str] | None", value)
+        text = texts if texts is None or isinstance(texts, str) else " ".join(texts)
+        return (set_field(draft, head, key, text),)
+    return _section_edits(draft, field, value, draft.of(field))
+
+
+def _closed_frontmatter(draft: SkillDraft) -> Frontmatter | None:
+    head = draft.frontmatter
+    return head if head is not None and head.closed and head.readable else None
+
+
+def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
+    """Whether the frontmatter is where the file says a field."""
+    if field == "tools":
+        own = head.entry("allowed-tools") is not None
+        return own or (draft.spelling is SkillFormat.AGENT_SKILLS and not draft.of("tools"))
+    return draft.spelling is SkillFormat.AGENT_SKILLS or not draft.of("description")
+
+
+def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple[TextEdit, ...]:
+    source = draft.source
+    title = next(iter(draft.of("title")), None)
+    if title is None:
+        if head is not None:
+            return (set_field(draft, head, "name", name),)
+        line = render.heading("# ", f"SKILL: {name}")
+        return (source.edit_lines(draft.outline.first_line, 0, f"{line}\n\n"),)
+    block = title.heading
+    named = name_behind_prefix(block.text)
+    line = source.line(block.start)
+    old = named if named is not None else block.text
+    column = line.rfind(old) if old else len(line.rstrip())
+    if column < 0 or name.endswith("#"):
+        words = name if named is None else f"SKILL: {name}"
+        return (source.edit_lines(block.start, block.end, render.heading("# ", words) + "\n"),)
+    blank = " " if named == "" and not line.endswith(" ") else ""
+    return (source.edit(block.start, column + 1, len(old), f"{blank}{name}"),)
+
+
+def _metadata_edits(
+    draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]
+) -> list[TextEdit]:
+    """Each pair is changed where it stands; a new one is put into the frontmatter, if there is one."""
+    source, body = draft.source, draft.outline
+    above = {} if head is None else metadata.read(head, (), source, body)
+    own = {key: one for one in draft.of("metadata") if (key := metadata.own_key(one))}
+    others = [one for one in draft.of("metadata") if one not in own.values()]
+    below = metadata.read(None, others, source, body)
+    left = dict(value)
+    taken = {key: left.pop(key) for key in above if key in left}
+    edits: list[TextEdit] = []
+    for key, section in own.items():
+        now = metadata.read(None, [section], source, body).get(key)
+        text = None if key in above else left.pop(key, None)
+        if key not in above and text != now:
+            edits += _body_edits(draft, section, text or "")
+    kept = {key: left.pop(key) for key in below if key in left}
+    if head is not None:
+        edits += set_metadata(draft, head, taken | left)
+    else:
+        kept |= left
+    if kept != {key: text for key, text in below.items() if key not in above}:
+        edits += _section_edits(draft, "metadata", kept, others)
+    return edits
+
+
+def _section_edits(
+    draft: SkillDraft,
+    field: str,
+    value: Any,  # noqa: ANN401 - of any field
+    sections: Sequence[DraftSection],
+) -> tuple[TextEdit, ...]:
+    """A value in the first of its sections, the others removed; in a new one where there is none."""
+    chinese = _speaks_chinese(draft)
+    text = render.body_of(field, value, chinese=chinese)
+    if not sections:
+        return _new_section(draft, field, text, chinese=chinese) if text else ()
+    first, *others = sections
+    removed = [TextEdit(one.section.start, one.section.end, "") for one in others]
+    return (*_body_edits(draft, first, text), *removed)
+
+
+def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[TextEdit, ...]:
+    """The text below a heading replaced; without any the section goes."""
+    source = draft.source
+    if not text:
+        return (TextEdit(section.section.start, section.section.end, ""),)
+    if section.blocks:
+        start, end = section.blocks[0].start, section.blocks[-1].end
+        return (source.edit_lines(start, end, f"{text}\n"),)
+    after = section.heading.end + 1
+    return (source.edit_lines(after, after - 1, f"\n{text}\n"),)
+
+
+def _speaks_chinese(draft: SkillDraft) -> bool:
+    titles = [one.section.title for one in draft.sections if one.section.level == 2]
+    return render.is_chinese("".join(titles or [draft.model.name, draft.model.description]))
+
+
+def _new_section(
+    draft: SkillDraft, field: str, text: str, *, chinese: bool
+) -> tuple[TextEdit, ...]:
+    """A section behind the last one that the usual order puts before it."""
+    before: DraftSection | None = None
+    place = roundtrip.ORDER.index(field)
+    for one in draft.sections:
+        if one.key == "title" or (one.key in roundtrip.ORDER[:place]):
+            before = one
+    source = draft.source
+    line = before.section.end_line + 1 if before else len(source.lines)
+    above = source.line(line - 1)
+    blank = "\n" if above.strip() else ""
+    heading = usual_heading(field, chinese=chinese)
+    below = "\n" if line <= len(source.lines) and source.line(line).strip() else ""
+    written = f"{blank}## {heading}\n\n{text}\n{below}"
+    return (source.edit_lines(line, line - 1, written),)

@@ -1,0 +1,81 @@
+"""Changes of what a skill's YAML frontmatter says, line by line."""
+
+from collections.abc import Iterator, Mapping
+
+from skills.lint.context import SkillDraft
+from skills.parser import yaml_writer
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.metadata import OWN_FIELDS, text_of
+from skills.schema import TextEdit
+
+
+def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) -> TextEdit:
+    """The edit that writes a field as one line, or removes it.
+
+    Args:
+        draft: the skill.
+        head: its frontmatter.
+        key: of the field.
+        text: what it is to say; ``None`` removes it.
+    """
+    line = "" if text is None else yaml_writer.field(key, text)
+    entry = head.entry(key)
+    if entry is None:
+        return draft.source.edit_lines(head.end_line, head.end_line - 1, line)
+    return draft.source.edit_lines(entry.line, entry.end_line, line)
+
+
+def set_metadata(
+    draft: SkillDraft, head: Frontmatter, wanted: Mapping[str, str]
+) -> tuple[TextEdit, ...]:
+    """The edits after which frontmatter has these pairs and no others, each where it stands.
+
+    What is new goes into the field ``metadata``.
+    """
+    left = dict(wanted)
+    own = head.entry("metadata")
+    entries = own.value.entries if own else ()
+    now = {one.key: text_of(one.value) for one in entries}
+    inside = {key: left.pop(key, None) for key in now}
+    edits: list[TextEdit] = []
+    for entry in head.entries:
+        if entry.key in OWN_FIELDS:
+            continue
+        # One that the metadata has as well is hidden by that, until it is taken away there.
+        hidden = inside.get(entry.key) is not None
+        text = text_of(entry.value) if hidden else left.pop(entry.key, None)
+        if text != text_of(entry.value):
+            edits.append(set_field(draft, head, entry.key, text))
+    pairs = {key: text for key, text in inside.items() if text is not None} | left
+    if pairs != now:
+        edits += _metadata_edits(draft, head, pairs)
+    return tuple(edits)
+
+
+def _metadata_edits(
+    draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
+) -> Iterator[TextEdit]:
+    """The edits of the field ``metadata``: of the lines that change, where it is written in lines."""
+    source, own = draft.source, head.entry("metadata")
+    whole = yaml_writer.field("metadata", pairs) if pairs else ""
+    if own is None:
+        yield source.edit_lines(head.end_line, head.end_line - 1, whole)
+        return
+    entries = own.value.entries
+    if not pairs or not entries or own.value.flow:
+        yield source.edit_lines(own.line, own.end_line, whole)
+        return
+    for entry in entries:
+        text = pairs.get(entry.key)
+        if text != text_of(entry.value):
+            line = "" if text is None else _indented(entry.column, {entry.key: text})
+            yield source.edit_lines(entry.line, entry.end_line, line)
+    known, last = {entry.key for entry in entries}, entries[-1]
+    new = {key: text for key, text in pairs.items() if key not in known}
+    if new:
+        written = _indented(last.column, new)
+        yield source.edit_lines(last.end_line + 1, last.end_line, written)
+
+
+def _indented(column: int, pairs: Mapping[str, str]) -> str:
+    return "".join(" " * (column - 1) + yaml_writer.field(key, text) for key, text in pairs.items())

@@ -1,0 +1,225 @@
+"""Writes a skill from its model, for authors who fill in a form."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from skills.editor.rendering_params import written as written_param
+from skills.editor.roundtrip import ORDER, check_said, check_writable, unreadable, values_of
+from skills.lint.codes import Finding
+from skills.parser import parse
+from skills.parser.examples import sides
+from skills.parser.steps import named_in, split_title
+from skills.parser.synonyms import usual_heading
+from skills.schema import Example, ParsedSkill, Step
+
+_DASHES = re.compile(r"[- \t]*(?:\n|$)")
+
+
+def render(model: ParsedSkill) -> str:
+    """A native SKILL file that reads back as the model (docs/skills.md).
+
+    Sections without content are left out. Headings are Chinese where name or description are.
+
+    Args:
+        model: what the file shall say. What follows from the rest is not looked at: format, slug,
+            sections, schema, places, body and hash.
+
+    Returns:
+        Markdown, lines ended by ``\\n``.
+
+    Raises:
+        SkillNotEditable: something of the model can't be written so that it is read as it is.
+        UnreadableSkill: the file would be too large.
+    """
+    chinese = is_chinese(model.name + model.description)
+    values = values_of(model)
+    check_writable(values)
+    bodies = {key: body_of(key, values[key], chinese=chinese) for key in ORDER}
+    parts = [heading("# ", f"SKILL: {model.name}".rstrip())]
+    for key, body in bodies.items():
+        if body:
+            parts += f"## {usual_heading(key, chinese=chinese)}", body
+    text = "\n\n".join(parts) + "\n"
+    draft = parse.read(text.encode())
+    if isinstance(draft, Finding):
+        raise unreadable(draft)
+    wanted = {key: completed(key, value, chinese=chinese) for key, value in values.items()}
+    if wanted != values_of(draft.model):
+        # What spills over shows in other fields as well: each is looked at alone first.
+        for key, body in bodies.items():
+            if body and (alone := _alone(key, body, chinese)):
+                check_said({key: wanted[key]}, alone)
+        check_said(wanted, draft.model)
+    return text
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text has Han characters."""
+    return any("\u3400" <= sign <= "\u9fff" for sign in text)
+
+
+def heading(marks: str, text: str) -> str:
+    """A heading; where its text ends with ``#`` a further one keeps that from being a mark."""
+    return f"{marks}{text} #" if text.endswith("#") else f"{marks}{text}"
+
+
+def completed(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
+    """A field's value as the file says it.
+
+    A step's instruction gets a line for the tools and for the condition that it does not name, an
+    example without text is made of its input and output.
+    """
+    if key == "steps":
+        return tuple(_completed_step(step, chinese) for step in value)
+    if key == "examples":
+        return tuple(_completed_example(example, chinese) for example in value)
+    return value
+
+
+def _completed_step(step: Step, chinese: bool) -> Step:
+    tools, condition = named_in(step.instruction)
+    lines = [step.instruction] if step.instruction else []
+    if step.condition and condition is None:
+        lines.append(f"{'条件：' if chinese else 'Condition: '}{step.condition}")
+    missing = [tool for tool in dict.fromkeys(step.tools) if tool not in tools]
+    if missing:
+        codes = " ".join(f"`{tool}`" for tool in missing)
+        lines.append(f"{'使用工具：' if chinese else 'Tool: '}{codes}")
+    # In the order in which the text names them, which is that of reading.
+    named = (*(tool for tool in tools if tool in step.tools), *missing)
+    return dataclasses.replace(step, instruction="\n\n".join(lines), tools=named)
+
+
+def _completed_example(example: Example, chinese: bool) -> Example:
+    if not example.text:
+        words = ("输入：", "输出：") if chinese else ("Input: ", "Output: ")
+        told = zip(words, (example.input, example.output), strict=True)
+        text = "\n\n".join(f"{word}{side}" for word, side in told if side)
+        return dataclasses.replace(example, text=text)
+    if example.input is None and example.output is None:
+        return dataclasses.replace(example, **sides(example.text))
+    return example
+
+
+def body_of(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
+    """What stands below a section's heading: the plainest form that is read as the value.
+
+    Args:
+        key: the model's name of the section.
+        value: the model's value of that name.
+        chinese: whether the words around it are Chinese.
+
+    Returns:
+        Markdown without blank lines around; empty where there is nothing to say. Where no form is
+        read as the value, the plainest one.
+    """
+    wanted = completed(key, value, chinese=chinese)
+    forms = list(_WRITERS[key](wanted, chinese))
+    if len(forms) > 1:
+        fitting = (one for one in forms if _reads_back(key, one, wanted, chinese))
+        return next(fitting, forms[0])
+    return forms[0]
+
+
+def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
+    """Whether a section is read as its value, and the one behind it as it is."""
+    model = _alone(key, body, chinese)
+    read = {} if model is None else values_of(model)
+    return bool(read) and read[key] == value and read[_behind(key)] == ("x",)
+
+
+def _alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
+    """What is read of one section, with a short one behind it."""
+    sections = ((key, body), (_behind(key), "- x"))
+    parts = (f"## {usual_heading(one, chinese=chinese)}\n\n{text}" for one, text in sections)
+    draft = parse.read("\n\n".join(["# SKILL: x", *parts]).encode())
+    return None if isinstance(draft, Finding) else draft.model
+
+
+def _behind(key: str) -> str:
+    return "constraints" if key == "outputs" else "outputs"
+
+
+def _description(text: str, _chinese: bool) -> Iterator[str]:
+    yield text
+
+
+def _texts(texts: Sequence[str], _chinese: bool) -> Iterator[str]:
+    # "- ---" would be a rule, "* ---" is an item.
+    markers = ("* " if _DASHES.match(text) else "- " for text in texts)
+    yield "\n".join(map(_item, markers, texts))
+
+
+def _item(marker: str, text: str) -> str:
+    """A list item: later lines are indented so far that they belong to it."""
+    indent = " " * len(marker)
+    first, *rest = text.split("\n")
+    return "\n".join([f"{marker}{first}", *(f"{indent}{line}" if line else "" for line in rest)])
+
+
+def _tools(tools: Sequence[str] | None, chinese: bool) -> Iterator[str]:
+    if tools is not None and not tools:
+        yield "无" if chinese else "None"
+    else:
+        yield "\n".join(f"- `{tool}`" for tool in tools or ())
+
+
+def _metadata(pairs: Mapping[str, str], _chinese: bool) -> Iterator[str]:
+    yield "\n".join(_item("- ", f"{key}: {value}") for key, value in pairs.items())
+
+
+def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
+    yield "\n".join(_item("- ", written_param(param, chinese=chinese)) for param in params)
+
+
+def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
+    """A numbered list where each step fits on a line, else headings, else a list of longer items."""
+    lines = [
+        f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction
+        for step in steps
+    ]
+    if all(
+        line and "\n" not in line and split_title(line) == (step.title, step.instruction)
+        for step, line in zip(steps, lines, strict=True)
+    ):
+        yield "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+    yield "\n\n".join(_step_headings(steps, chinese))
+    # What would be a heading of its own is none within a list.
+    yield "\n".join(
+        _item(f"{number}. ", f"**{step.title}**:\n\n{step.instruction}" if step.title else line)
+        for number, (step, line) in enumerate(zip(steps, lines, strict=True), start=1)
+    )
+
+
+def _step_headings(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
+    word = "步骤" if chinese else "Step"
+    for number, step in enumerate(steps, start=1):
+        yield heading("### ", f"{number}. {step.title}" if step.title else f"{word} {number}")
+        if step.instruction:
+            yield step.instruction
+
+
+def _examples(examples: Sequence[Example], chinese: bool) -> Iterator[str]:
+    word, joint = ("示例", "：") if chinese else ("Example", ": ")
+    parts: list[str] = []
+    for number, example in enumerate(examples, start=1):
+        title = f"{joint}{example.title}" if example.title else ""
+        parts += heading("### ", f"{word} {number}{title}"), example.text
+    yield "\n\n".join(parts)
+
+
+_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = {
+    "description": _description,
+    "trigger_conditions": _texts,
+    "not_for": _texts,
+    "input_params": _params,
+    "steps": _steps,
+    "outputs": _texts,
+    "examples": _examples,
+    "constraints": _texts,
+    "tools": _tools,
+    "metadata": _metadata,
+}
+"""The forms of each section, the plainest first."""

@@ -1,0 +1,203 @@
+"""What a skill says, field by field, and whether a file that was written says it."""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from core.errors import SkillNotEditable, UnreadableSkill
+from skills.lint.codes import Finding
+from skills.lint.validate import told
+from skills.parser import parse
+from skills.parser.triggers import derive
+from skills.schema import Example, Param, ParsedSkill, Step
+
+ORDER = (
+    *("description", "trigger_conditions", "not_for", "input_params", "steps", "outputs"),
+    *("examples", "constraints", "tools", "metadata"),
+)
+"""The sections in the order in which they are written."""
+
+_HEADING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|(?:=+|-+)[ \t]*$)", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+Values = Mapping[str, Any]
+"""What a skill says, by the names of the model's fields."""
+
+
+def values_of(model: ParsedSkill) -> dict[str, Any]:
+    """What a model says by itself: without places, and without what follows from the rest.
+
+    Triggers that are only taken from the description are left out.
+    """
+    values = {key: plain(key, getattr(model, key)) for key in ("name", *ORDER)}
+    if model.triggers_derived and model.trigger_conditions == derive(model.description):
+        values["trigger_conditions"] = ()
+    return values
+
+
+def plain(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
+    """A field's value without the places that it has in a file."""
+    if key == "input_params":
+        return tuple(dataclasses.replace(one, line=0) for one in value)
+    if key == "steps":
+        return tuple(
+            dataclasses.replace(one, index=index, line=0, end_line=0)
+            for index, one in enumerate(value, start=1)
+        )
+    if key == "metadata":
+        return dict(value)
+    return value if value is None or isinstance(value, str) else tuple(value)
+
+
+def check_writable(wanted: Values) -> None:
+    """Pass where a file can have all characters of what is wanted.
+
+    Raises:
+        SkillNotEditable: one has a NUL, or half a character.
+    """
+    for key, value in wanted.items():
+        if any(_UNWRITABLE.search(text) for text in _texts(value)):
+            raise refusal(key, "character")
+
+
+def unreadable(finding: Finding) -> UnreadableSkill:
+    """The error that says why no skill can be read from some bytes."""
+    found = parse.report(finding).diagnostics
+    return UnreadableSkill(field="content", diagnostics=told(found))
+
+
+def check_said(wanted: Values, model: ParsedSkill) -> None:
+    """Pass where a model says all that is wanted.
+
+    Raises:
+        SkillNotEditable: it does not; the details name the first part that differs.
+    """
+    found = values_of(model)
+    for key, value in wanted.items():
+        if (difference := _difference(key, value, found[key])) is not None:
+            raise refusal(difference.path, _reason(difference))
+
+
+def check_kept(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
+    """Pass where two models say the same in all fields but the changed one.
+
+    Raises:
+        SkillNotEditable: they do not; the details name the changed field, and the other one.
+    """
+    old, new = values_of(before), values_of(after)
+    for key, value in old.items():
+        if key != changed and value != new[key]:
+            raise refusal(changed, "other", other=key)
+    if before.format is not after.format or _unknown(before) != _unknown(after):
+        raise refusal(changed, "other", other="sections")
+
+
+def _unknown(model: ParsedSkill) -> list[str]:
+    """The sections that no field is read from."""
+    return [one.title for one in model.sections if one.key not in {"title", *ORDER}]
+
+
+class _Difference(NamedTuple):
+    path: str
+    wanted: object
+    found: object
+
+
+def _difference(path: str, wanted: Any, found: Any) -> _Difference | None:  # noqa: ANN401 - of any field
+    """The first part in which two values differ."""
+    if wanted == found:
+        return None
+    if isinstance(wanted, tuple) and isinstance(found, tuple):
+        pairs = dict(enumerate(cast(tuple[object, ...], wanted)))
+        others = dict(enumerate(cast(tuple[object, ...], found)))
+        return _in_parts(path, pairs, others)
+    if isinstance(wanted, dict) and path == "metadata":
+        return _in_parts(path, cast(dict[str, object], wanted), found)
+    if isinstance(wanted, Param | Step | Example) and type(wanted) is type(found):
+        parts = {one.name: getattr(wanted, one.name) for one in dataclasses.fields(wanted)}
+        if isinstance(wanted, Param) and "\n" in wanted.description:
+            # Its further lines may be read as attributes.
+            parts = {"description": wanted.description} | parts
+        return _in_parts(path, parts, {name: getattr(found, name) for name in parts})
+    return _Difference(path, wanted, found)
+
+
+def _in_parts(
+    path: str, wanted: Mapping[Any, object], found: Mapping[Any, object]
+) -> _Difference | None:
+    for key in {**wanted, **found}:
+        if key not in wanted or key not in found:
+            return _Difference(f"{path}.{key}", wanted.get(key), found.get(key))
+        if difference := _difference(f"{path}.{key}", wanted[key], found[key]):
+            return difference
+    return None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in cast(Mapping[object, object], value).items():
+            yield from _texts(pair)
+    elif isinstance(value, list | tuple):
+        for one in cast(list[object] | tuple[object, ...], value):
+            yield from _texts(one)
+    elif isinstance(value, Param | Step | Example):
+        for one in dataclasses.fields(value):
+            yield from _texts(getattr(value, one.name))
+
+
+def _reason(difference: _Difference) -> str:
+    text = difference.wanted
+    if difference.path.endswith(".pattern"):
+        return "pattern"
+    if not isinstance(text, str):
+        return "heading" if any(map(_HEADING.search, _texts(text))) else "form"
+    if not text.strip():
+        return "empty"
+    if text != text.strip():
+        return "blanks"
+    if _HEADING.search(text):
+        return "heading"
+    return "fence" if len(_FENCE.findall(text)) % 2 else "form"
+
+
+_REASONS = {
+    "blanks": ("It begins or ends with blanks.", "开头或结尾有空白字符。"),
+    "character": (
+        "It holds a NUL or half a character, which no file can have.",
+        "含有 NUL 或不完整的字符，文件中不能出现。",
+    ),
+    "empty": ("It is empty: leave it out.", "内容为空：请去掉。"),
+    "fence": (
+        "A code block in it is not closed and would swallow what follows.",
+        "其中的代码块没有结束，会吞掉后面的内容。",
+    ),
+    "form": (
+        "Written into the file, it would be read as something else: word it otherwise.",
+        "写入文件后会被读成别的内容：请换一种写法。",
+    ),
+    "heading": (
+        "A line of it would be a heading of the file: indent it by four blanks or word it otherwise.",
+        "其中一行会成为文件的标题：请缩进四个空格，或换一种写法。",
+    ),
+    "other": (
+        "The change would also change {other}: mend that part of the file first.",
+        "该修改会同时改变 {other}：请先修正文件的这一部分。",
+    ),
+    "pattern": (
+        "It is no regular expression of at most 128 characters that a file can hold.",
+        "不是文件可以记录的、不超过 128 个字符的正则表达式。",
+    ),
+}
+
+
+def refusal(field: str, reason: str, other: str = "") -> SkillNotEditable:
+    """The error that says why a part can't be written; see ``_REASONS``."""
+    english, chinese = _REASONS[reason]
+    return SkillNotEditable(
+        field=field, error=english.format(other=other), error_zh=chinese.format(other=other)
+    )

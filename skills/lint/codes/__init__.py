@@ -1,0 +1,96 @@
+"""The table of diagnostics: all codes, and how a finding becomes one of them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from skills.lint.codes import portability, procedure, quality, security, structure
+from skills.lint.codes.rule import Rule
+from skills.lint.secret_patterns import hide_secrets
+from skills.schema import Diagnostic, Fix, SkillFormat, TextEdit
+
+RULES: Mapping[str, Rule] = {
+    rule.code: rule
+    for part in (structure, procedure, quality, portability, security)
+    for rule in part.RULES
+}
+
+MOST_OF_A_KIND = 50
+"""How many diagnostics of one code a report names; the last one counts the others."""
+
+_LONGEST_FACT = 80
+_MOST_LOOKED_AT = 4096
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff0-\uffff\U000e0000-\U000e0fff]+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check noticed, before the table gives it words and weight.
+
+    Args:
+        code: its key in ``RULES``.
+        line: where it begins in the stored file, from 1.
+        column: the character of that line, from 1.
+        end_line: the last line that it speaks of; 0 for ``line``.
+        facts: what fills the places of the message.
+        variant: which of the code's messages, if not the first.
+        edits: the mend: disjoint spans of stored bytes in ascending order; none: there is no mend.
+    """
+
+    code: str
+    line: int
+    column: int = 1
+    end_line: int = 0
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+    variant: str = ""
+    edits: tuple[TextEdit, ...] = ()
+
+
+def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagnostic, ...]:
+    """Findings as diagnostics in the order of the file.
+
+    At most ``MOST_OF_A_KIND`` of each code: the message of the last one says how many more.
+    """
+    counts: dict[str, int] = {}
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda one: (one.line, one.column, one.code)):
+        count = counts[finding.code] = counts.get(finding.code, 0) + 1
+        if count <= MOST_OF_A_KIND:
+            kept.append(finding)
+    return tuple(_worded(kept, counts, spelling))
+
+
+def _worded(
+    kept: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
+) -> Iterator[Diagnostic]:
+    seen: dict[str, int] = {}
+    for finding in kept:
+        rule = RULES[finding.code]
+        seen[finding.code] = seen.get(finding.code, 0) + 1
+        more = counts[finding.code] - MOST_OF_A_KIND
+        facts = {name: shown(value) for name, value in finding.facts.items()}
+        english, chinese = rule.variants.get(finding.variant, rule.said)
+        if seen[finding.code] == MOST_OF_A_KIND and more > 0:
+            english += f" ({more} more of this kind.)"
+            chinese += f"（还有 {more} 处同类问题。）"
+        yield Diagnostic(
+            code=finding.code,
+            severity=rule.severity_in(spelling),
+            line=finding.line,
+            column=finding.column,
+            end_line=max(finding.end_line, finding.line),
+            message=english.format_map(facts),
+            message_zh=chinese.format_map(facts),
+            fix=Fix(*rule.fix, finding.edits) if finding.edits and rule.fix else None,
+        )
+
+
+def shown(fact: object) -> str:
+    """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
+    # A secret that is cut is known no more, so that they are taken out before.
+    told = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
+    text = " ".join(_UNSEEN.sub(" ", told[: 4 * _LONGEST_FACT]).split())
+    return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}…"

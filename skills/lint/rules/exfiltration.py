@@ -1,0 +1,186 @@
+"""SEC904, SEC905 and SEC907: what carries data out, or brings in what is run unseen."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from skills.lint.anchors import find_anchored
+from skills.lint.codes import Finding
+from skills.lint.rules.destinations import HOST, is_local, stays_here
+from skills.lint.scanner import Scan, Span
+
+_ADDRESS = re.compile(r"https?://[^\s)\"'>]{1,2000}", re.IGNORECASE)
+_ADDRESSES = ("http://", "https://")
+# What stands before the address of a link, an image, a definition of a link, or in a tag.
+_BEFORE = re.compile(
+    r"(?P<link>\]\([ \t]{0,8}<?)$|(?P<defined>\]:[ \t]{1,8}<?)$"
+    r"|<(?P<tag>img|a|iframe|script|link|video|audio|source|form|embed)[ \t\n][^<>]{0,300}"
+    r"(?:src|href|action|data)[ ]{0,4}=[ ]{0,4}[\"']?$",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 330
+_LONGEST_LABEL = 300
+_TEMPLATE = re.compile(
+    r"\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\$\([^()]{1,200}\)|<%[^%]{1,200}%>"
+)
+_PLACE = re.compile(
+    r"\{[^{}/]{1,80}\}|%s|\[[A-Z][A-Z_ -]{2,60}\]|%7B[^%]{1,80}%7D|\$[A-Z_]{2,60}", re.IGNORECASE
+)
+_FETCHERS = (
+    "curl",
+    "wget",
+    "fetch",
+    "iwr",
+    "irm",
+    "invoke-webrequest",
+    "invoke-restmethod",
+    "aria2c",
+)
+_FETCH = re.compile(
+    r"\b(?:curl|wget|fetch|iwr|irm|Invoke-WebRequest|Invoke-RestMethod|aria2c)\b", re.IGNORECASE
+)
+# Interpreters run what they are piped only where they get neither a script nor a command.
+_SHELL = (
+    r"(?:sudo(?: +-\w{1,20}){0,4} +)?(?:/usr)?(?:/bin/)?(?:env +)?"
+    r"(?:(?:ba|z|da|k|fi|c)?sh\b(?!\.)|(?:python[\d.]{0,4}|node|perl|ruby|php)(?= *-? *(?:$|[;&|)\"'`]))"
+    r"|iex\b|Invoke-Expression\b|pwsh\b|powershell\b)"
+)
+_PIPED = re.compile(rf"(?<!\|)\|(?!\|) {{0,8}}{_SHELL}", re.IGNORECASE)
+_AROUND = re.compile(
+    rf"(?:{_SHELL}|\b(?:eval|source)\b|(?:^|[;&\s])\.)(?: +-\w{{1,20}}){{0,4}} {{0,4}}"
+    r"(?:<\(|[\"']?\$\(|[\"']?`|[\"']?\(+) {0,4}(?:sudo +)?$",
+    re.IGNORECASE,
+)
+_LONGEST_AROUND = 80
+_LONGEST_COMMAND = 2000
+_RUN_FETCHED = re.compile(
+    r"\b(?:exec|eval) {0,4}\( {0,4}(?:requests\.get|urllib\.request\.urlopen|urlopen) {0,4}\("
+    r"|\b(?:iex|Invoke-Expression) {0,4}[\"']?\(+ {0,4}New-Object",
+    re.IGNORECASE,
+)
+_CONTINUED = re.compile(r"\\\n")
+_CREDENTIALS = re.compile(
+    r"\.ssh[/\\](?:id_\w{1,20}|\*|authorized_keys|config)?|\.aws[/\\](?:credentials|config)"
+    r"|\.docker[/\\]config\.json|\.kube[/\\]config|\.config[/\\](?:gcloud|gh[/\\]hosts\.yml)"
+    r"|\.gnupg\b|\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials\b|\.azure[/\\]"
+    r"|id_(?:rsa|ed25519|ecdsa)\b(?!\.pub)|/etc/shadow\b|/proc/self/environ\b"
+    r"|security find-(?:generic|internet)-password\b",
+    re.IGNORECASE,
+)
+_CREDENTIAL_ANCHORS = (
+    *(".ssh", ".aws", ".docker", ".kube", ".config", ".gnupg", ".netrc", ".npmrc", ".pypirc"),
+    *(".git-credentials", ".azure", "id_", "/etc/shadow", "/proc/self/environ", "security find-"),
+)
+_DOTENV = re.compile(r"\.env(?:\.local|\.production)?\b(?!\.(?:example|sample|template))")
+_NETWORK = re.compile(
+    r"\b(?:curl|wget|ncat|netcat|scp|sftp|rsync|ftp|aria2c|Invoke-WebRequest|Invoke-RestMethod"
+    r"|requests\.(?:post|put|get|request)|httpx\.|urlopen|urllib|aiohttp|axios|socket\.)|\bnc -"
+    r"|\bfetch\(|\b(?:upload|POST|send|transmit)(?:s|ed|ing)?\b|上传|发送到|发到|外传",
+    re.IGNORECASE,
+)
+# Programs read .env files for good reasons; only what sends a body along is told of them.
+_SENDING = re.compile(
+    r"\bcurl\b[^\n]{0,300}(?: -[a-zA-Z]{0,8}[dFT]\b| --(?:data[\w-]{0,12}|form|upload-file)\b)"
+    r"|\bwget\b[^\n]{0,300}--post|\b(?:nc|ncat|scp|sftp)\b +-?\S|requests\.(?:post|put)",
+    re.IGNORECASE,
+)
+
+_TO = re.compile(
+    r"(?:\b(?:to|into|at|via|with|fetch|download|request|call|submit|forward|transfer|share)[ \t]{1,8}"
+    r"|[到至给向往用][ \t]{0,8})[\"'<(]?$",
+    re.IGNORECASE,
+)
+_LONGEST_TO = 24
+
+
+def check(scan: Scan) -> Iterator[Finding]:
+    """SEC904 in prose, SEC905 anywhere, SEC907 in each step and code block."""
+    yield from _addresses(scan)
+    yield from _fetched(scan)
+    yield from _credentials(scan)
+
+
+def _addresses(scan: Scan) -> Iterator[Finding]:
+    """External addresses that are filled from data; a rendered image is fetched unasked."""
+    prose = scan.prose
+    for found in find_anchored(_ADDRESS, prose, _ADDRESSES, scan.lower):
+        start, address = found.start(), found[0]
+        if "{" not in address and "$" not in address and not _PLACE.search(address):
+            continue
+        before = _BEFORE.search(prose, max(0, start - _LOOK_BACK), start)
+        if before is None:
+            continue
+        tag = (before["tag"] or "").lower()
+        is_loaded = tag not in ("", "a") or (before["link"] and _is_image(prose, before.start()))
+        rest = address.partition("://")[2].partition("/")[2]
+        # A link's path is often a template that authors fill; its query carries data.
+        where = rest if is_loaded else rest.partition("?")[2]
+        if carried := _TEMPLATE.search(address) or _PLACE.search(where):
+            yield scan.finding("SEC904", found.span(), {"text": carried[0]})
+
+
+def _is_image(prose: str, bracket: int) -> bool:
+    """Whether the label that ends here belongs to an image."""
+    label = prose.rfind("[", max(0, bracket - _LONGEST_LABEL), bracket)
+    return label > 0 and prose[label - 1] == "!"
+
+
+def _fetched(scan: Scan) -> Iterator[Finding]:
+    # Of the same length, so that places stay right.
+    text = _CONTINUED.sub("  ", scan.text)
+    told = 0
+    for found in find_anchored(_FETCH, text, _FETCHERS, scan.lower):
+        if found.start() < told:
+            continue
+        end = text.find("\n", found.end(), found.end() + _LONGEST_COMMAND)
+        end = min(found.end() + _LONGEST_COMMAND, len(text)) if end < 0 else end
+        around = _AROUND.search(text, max(0, found.start() - _LONGEST_AROUND), found.start())
+        # What follows is looked at once, whatever else of it could begin such a command.
+        told = end
+        if around or _PIPED.search(text, found.end(), end):
+            yield scan.finding("SEC905", (around.start() if around else found.start(), end))
+    for found in find_anchored(_RUN_FETCHED, text, ("exec", "eval", "iex", "invoke-"), scan.lower):
+        yield scan.finding("SEC905", found.span())
+
+
+def _credentials(scan: Scan) -> Iterator[Finding]:
+    secret = find_anchored(_CREDENTIALS, scan.text, _CREDENTIAL_ANCHORS, scan.lower)
+    files = find_anchored(_DOTENV, scan.text, (".env",), scan.text)
+    named = [(found.span(), _NETWORK) for found in secret]
+    named += [(found.span(), _SENDING) for found in files]
+    named.sort(key=lambda one: one[0])
+    told: set[Span] = set()
+    for start, end in _steps(scan) if named else ():
+        first = bisect_left(named, start, key=lambda one: one[0][0])
+        behind = bisect_left(named, end, key=lambda one: one[0][0])
+        inside = [one for one in named[first:behind] if one[0] not in told]
+        for asks in {one[1]: None for one in inside}:
+            span = next(span for span, wanted in inside if wanted is asks)
+            told.update(span for span, wanted in inside if wanted is asks)
+            if _goes_out(scan, asks, (start, end)):
+                yield scan.finding("SEC907", span, {"path": scan.text[slice(*span)]})
+
+
+def _goes_out(scan: Scan, asks: re.Pattern[str], step: Span) -> bool:
+    """Whether a step uses the network as asked, not only this machine's own."""
+    for found in asks.finditer(scan.text, *step):
+        if not stays_here(scan, found.start()):
+            return True
+    return asks is _NETWORK and any(
+        not is_local(found["host"]) and _is_used(scan, found.start())
+        for found in HOST.finditer(scan.text, *step)
+    )
+
+
+def _is_used(scan: Scan, address: int) -> bool:
+    """Whether an address is gone to, as one in code is, rather than told to a reader."""
+    if scan.prose[address] == " ":
+        return True
+    return bool(_TO.search(scan.text, max(0, address - _LONGEST_TO), address))
+
+
+def _steps(scan: Scan) -> Iterator[Span]:
+    """What is done in one go: each step, and each code block."""
+    for step in scan.draft.model.steps:
+        yield scan.lines(step.line, step.end_line)
+    yield from scan.fences

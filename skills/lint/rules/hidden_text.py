@@ -1,0 +1,77 @@
+"""SEC903: HTML comments, which a reader does not see, with instructions, which a model follows."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from skills.lint.codes import MOST_OF_A_KIND, Finding
+from skills.lint.scanner import Scan, Span
+
+_OPEN, _CLOSE = "<!--", "-->"
+# What begins a sentence that asks for something. What authors ask of other authors is no such thing.
+_IMPERATIVE = re.compile(
+    r"(?:^|[.!?;:,。！？；：，\n]|\b(?:and|then|also|please|always|now)\b)[ \t>*_-]{0,8}"
+    r"(?:please |always |now |then |first |also |secretly |silently ){0,2}"
+    r"(?:(?:you|the (?:agent|model|assistant)|assistants?|agents?),? (?:must|should|shall|will|have to)\b"
+    r"|(?:do not|don['’]t|never|always) (?!edit\b|modify\b|change\b|remove\b|delete this\b|touch\b)\w"
+    r"|(?:ignore|disregard|execute|run|send|upload|read|open|delete|call|fetch|download|install|post"
+    r"|forward|e-?mail|append|reveal|obey|follow|collect|copy|exfiltrate|write|output|respond|reply"
+    r"|answer|act|pretend|print|return|search|visit|encode|approve)\b"
+    r"(?!-| on save| order| by default| only$| this file| markdown) [^\n]*?\w)"
+    r"|(?:请|必须|务必|应当|应该|不要|不得|禁止|切勿|忽略|无视|执行|运行|发送|上传|读取|删除|调用|下载"
+    r"|转发|收集|安装|输出|回复)(?!修改|编辑|改动|删除本)[^\n，。]{2}",
+    re.IGNORECASE,
+)
+# The notes of formatters and linters, whole.
+_OF_TOOLS = re.compile(
+    r"\s*(?:prettier-ignore(?:-start|-end)?|(?:markdownlint|textlint|eslint|cspell|vale|rumdl|remark"
+    r"|lint)[-: ][\w ,:/=.-]{0,200}|(?:no )?toc|/?toc[\w -]{0,40}|more|SPDX-[\w-]{1,40}: [\w.+ -]{1,80}"
+    r"|(?:begin|end|start|stop)[-: ][\w :.-]{0,80})\s*",
+    re.IGNORECASE,
+)
+_LONGEST_LOOKED_AT = 20_000
+
+
+def check(scan: Scan) -> Iterator[Finding]:
+    """SEC903 for each comment outside of code that asks for something."""
+    count = 0
+    for start, end in _comments(scan):
+        text = scan.text[start + len(_OPEN) : end]
+        closed = text.endswith(_CLOSE)
+        text = text.removesuffix(_CLOSE)[:_LONGEST_LOOKED_AT]
+        if not _OF_TOOLS.fullmatch(text) and _IMPERATIVE.search(text):
+            count += 1
+            # Where nothing closes a comment, its author may not have meant all that follows.
+            mendable = closed and count <= MOST_OF_A_KIND
+            edits = (scan.edit((start, end), ""),) if mendable else ()
+            yield replace(scan.finding("SEC903", (start, end)), edits=edits)
+
+
+def _comments(scan: Scan) -> Iterator[Span]:
+    """The comments by CommonMark's rules: in a paragraph, heading or row of a table only those that end
+    in it; one of an HTML block that nothing closes hides all that follows."""
+    told = 0
+    for (start, behind), is_html in _blocks(scan):
+        # Within HTML there is no code that a backtick begins.
+        text, last = (scan.text, len(scan.text)) if is_html else (scan.prose, behind)
+        place = text.find(_OPEN, max(told, start), behind)
+        while place >= 0:
+            close = text.find(_CLOSE, place + len("<!"), last)
+            if close < 0 and not is_html:
+                break
+            told = last if close < 0 else close + len(_CLOSE)
+            yield place, told
+            place = text.find(_OPEN, told, behind)
+
+
+def _blocks(scan: Scan) -> Iterator[tuple[Span, bool]]:
+    """Where comments may stand, in order, and whether it is a block of HTML: the frontmatter, then the
+    blocks that hold text."""
+    outline = scan.draft.outline
+    first = outline.first_line
+    if first > 1:
+        yield scan.lines(1, first - 1), False
+    for token in outline.tokens:
+        if token.map and token.type in ("inline", "html_block"):
+            span = scan.lines(token.map[0] + first, max(token.map[1], token.map[0] + 1) + first - 1)
+            yield span, token.type == "html_block"

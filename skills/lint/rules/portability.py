@@ -1,0 +1,277 @@
+"""AS001 to AS013: what the open standard's reference validator and other readers refuse."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft
+from skills.parser.frontmatter import Frontmatter, flow_values
+from skills.parser.metadata import text_of
+from skills.parser.tools import split
+from skills.parser.yaml_reader import Entry, Value
+from skills.parser.yaml_writer import field, quoted
+from skills.schema import TextEdit
+from skills.slugs import RESERVED_WORDS, is_placeholder, is_slug, slug_of
+
+FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+"""The fields of the standard, in the order in which they are written."""
+
+LONGEST_DESCRIPTION = 1024
+LONGEST_COMPATIBILITY = 500
+_FENCE = "---"
+_SKILL_FILES = ("SKILL.md", "skill.md")
+_ANGLES = "<>"
+
+
+def check(draft: SkillDraft) -> Iterable[Finding]:
+    """Everything that keeps the file, as it is stored, from being a skill elsewhere."""
+    yield from _folder_files(draft)
+    frontmatter = draft.frontmatter
+    if frontmatter is None:
+        yield Finding("AS002", 1)
+        if not draft.model.slug or is_placeholder(draft.model.slug):
+            yield from _no_name(draft, draft.model.slug)
+        return
+    yield from _fences(draft, frontmatter)
+    if not frontmatter.entries or _has_unreadable(draft, frontmatter):
+        yield Finding("AS003", frontmatter.start_line, end_line=frontmatter.end_line)
+    if not frontmatter.readable:
+        return
+    yield from _unknown_fields(draft, frontmatter)
+    yield from _name(draft, frontmatter)
+    yield from _description(draft, frontmatter)
+    yield from _compatibility(frontmatter)
+    yield from _metadata(draft, frontmatter)
+    yield from _flow(draft, frontmatter)
+
+
+def _folder_files(draft: SkillDraft) -> Iterator[Finding]:
+    files = draft.surroundings.files or ()
+    named = [path for path in files if path.rsplit("/", 1)[-1].casefold() == "skill.md"]
+    if len(named) > 1 or any("/" in path for path in named):
+        count = len(named) + (not any(path in _SKILL_FILES for path in named))
+        yield Finding("AS009", 1, facts={"count": count}, variant="several")
+    elif named and named[0] not in _SKILL_FILES:
+        yield Finding("AS009", 1)
+
+
+def _no_name(draft: SkillDraft, slug: str) -> Iterator[Finding]:
+    if slug:
+        yield Finding("AS001", 1, facts={"name": slug}, variant="placeholder")
+    else:
+        title = next(iter(draft.of("title")), None)
+        yield Finding("AS001", title.section.start_line if title else 1)
+
+
+def _fences(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    source = draft.source
+    start, end = frontmatter.start_line, frontmatter.end_line
+    if start > 1 or source.has_mark:
+        before = TextEdit(0, source.offset(start), "")
+        yield Finding("AS002", 1, end_line=start, variant="first", edits=(before,))
+    closing = source.line(end)
+    if not frontmatter.closed:
+        edit = source.edit_lines(end + 1, end, f"{_FENCE}\n")
+        yield Finding("AS002", start, variant="closed", edits=(edit,))
+    elif not closing.startswith(_FENCE):
+        edit = source.edit(end, 1, len(closing), _FENCE)
+        yield Finding("AS002", end, variant="closed", edits=(edit,))
+    last = end - 1 if frontmatter.closed else end
+    for number in range(start + 1, last + 1):
+        if (at := source.line(number).find(_FENCE)) >= 0:
+            yield Finding("AS002", number, at + 1, variant="cut", edits=_uncut(draft, number))
+
+
+def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
+    """The mend for a value on which the validator would cut: the same text, quoted and escaped."""
+    frontmatter = draft.frontmatter
+    entries = frontmatter.entries if frontmatter and is_rewritable(frontmatter) else ()
+    for entry in entries:
+        if entry.line <= line <= entry.end_line and entry.value.kind == "scalar":
+            return (rewritten(draft, entry),)
+    return ()
+
+
+def _has_unreadable(draft: SkillDraft, frontmatter: Frontmatter) -> bool:
+    """Whether readers disagree about the mapping: a key twice or no text, or a tab between tokens."""
+    if any(finding.code == "SK016" for finding in draft.findings):
+        return True
+    nested = (entry for parent in frontmatter.entries for entry in parent.value.entries)
+    lines = draft.source.lines[frontmatter.start_line : frontmatter.end_line]
+    has_tab = any("\t" in line for line in lines)
+    return has_tab or any(not entry.key for entry in (*frontmatter.entries, *nested))
+
+
+def _unknown_fields(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    unknown = [entry for entry in frontmatter.entries if entry.key not in FIELDS]
+    # One mend moves all: two that each begin a mapping could not both be made.
+    edits = _moved(draft, frontmatter, unknown) if unknown else ()
+    for entry in unknown:
+        facts = {"field": entry.key}
+        yield Finding("AS004", entry.line, entry.column, entry.end_line, facts, edits=edits)
+
+
+def _moved(
+    draft: SkillDraft, frontmatter: Frontmatter, unknown: list[Entry]
+) -> tuple[TextEdit, ...]:
+    if not is_rewritable(frontmatter):
+        return ()
+    old = frontmatter.entry("metadata")
+    pairs = metadata_of(frontmatter)
+    edits = [draft.source.edit_lines(entry.line, entry.end_line, "") for entry in unknown]
+    if old is not None:
+        new = draft.source.edit_lines(old.line, old.end_line, field("metadata", pairs))
+        return tuple(sorted([*edits, new], key=lambda edit: edit.start))
+    last = unknown[-1]
+    edits[-1] = draft.source.edit_lines(last.line, last.end_line, field("metadata", pairs))
+    return tuple(edits)
+
+
+def metadata_of(frontmatter: Frontmatter) -> dict[str, str]:
+    """The metadata with all values as texts, and the fields that the standard does not know.
+
+    Where both have a key and differ, the field's gets a number behind its name.
+    """
+    old = frontmatter.entry("metadata")
+    pairs = {entry.key: text_of(entry.value) for entry in old.value.entries} if old else {}
+    if old is not None and old.value.kind != "map" and text_of(old.value):
+        pairs["value"] = text_of(old.value)
+    for entry in frontmatter.entries:
+        text = text_of(entry.value)
+        if entry.key in FIELDS or pairs.get(entry.key) == text:
+            continue
+        key, number = entry.key, 2
+        while key in pairs:
+            key, number = f"{entry.key}-{number}", number + 1
+        pairs[key] = text
+    return pairs
+
+
+def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    entry = frontmatter.entry("name")
+    name = unicodedata.normalize("NFKC", frontmatter.text("name"))
+    if entry is None or not name:
+        yield from _no_name(draft, "")
+        return
+    place = (entry.value.line, entry.value.column)
+    if not is_slug(name):
+        slug = slug_of(name)
+        facts = {"name": name, "slug": slug}
+        edits = _renamed(draft, entry, slug)
+        yield Finding("AS005", *place, facts=facts, variant="" if slug else "unknown", edits=edits)
+    if is_placeholder(name):
+        yield Finding("AS001", *place, facts={"name": name}, variant="placeholder")
+    folder = draft.surroundings.folder
+    if folder is not None and unicodedata.normalize("NFKC", folder) != name:
+        edits = _renamed(draft, entry, folder) if is_slug(folder) else ()
+        yield Finding("AS006", *place, facts={"name": name, "folder": folder}, edits=edits)
+    for word in RESERVED_WORDS:
+        if word in name.lower():
+            yield Finding("AS011", *place, facts={"name": name, "word": word})
+
+
+def _renamed(draft: SkillDraft, entry: Entry, name: str) -> tuple[TextEdit, ...]:
+    if not name or draft.frontmatter is None or not is_rewritable(draft.frontmatter):
+        return ()
+    return (rewritten(draft, entry, name),)
+
+
+def _description(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    entry = frontmatter.entry("description")
+    if entry is None or entry.value.kind != "scalar" or not entry.value.text.strip():
+        place = entry.line if entry else frontmatter.start_line
+        yield Finding("AS007", place)
+        return
+    place, text = (entry.value.line, entry.value.column), entry.value.text
+    if len(text) > LONGEST_DESCRIPTION:
+        facts = {"length": len(text), "limit": LONGEST_DESCRIPTION}
+        yield Finding("AS007", *place, facts=facts, variant="long")
+    if sign := next((sign for sign in text if sign in _ANGLES), ""):
+        edits = (rewritten(draft, entry, without_angles(text)),)
+        edits = edits if is_rewritable(frontmatter) else ()
+        yield Finding("AS010", *place, facts={"sign": sign}, edits=edits)
+
+
+def _compatibility(frontmatter: Frontmatter) -> Iterator[Finding]:
+    entry = frontmatter.entry("compatibility")
+    if entry is None:
+        return
+    if entry.value.kind != "scalar" or len(entry.value.text) > LONGEST_COMPATIBILITY:
+        facts = {"limit": LONGEST_COMPATIBILITY}
+        yield Finding("AS008", entry.line, end_line=entry.end_line, facts=facts)
+
+
+def _metadata(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    entry = frontmatter.entry("metadata")
+    if entry is None:
+        return
+    value = entry.value
+    rewritable = is_rewritable(frontmatter)
+    if value.kind != "map":
+        if value.text.strip() or value.items:
+            pairs = {"value": text_of(value)}
+            edit = draft.source.edit_lines(entry.line, entry.end_line, field("metadata", pairs))
+            facts, edits = {"key": "*"}, (edit,) if rewritable else ()
+            yield Finding("AS012", entry.line, end_line=entry.end_line, facts=facts, edits=edits)
+        return
+    for one in value.entries:
+        if not one.value.is_text:
+            edits = (_as_text(draft, one),) if rewritable and not value.flow else ()
+            place = (one.line, one.column, one.end_line)
+            yield Finding("AS012", *place, facts={"key": one.key}, edits=edits)
+
+
+def _as_text(draft: SkillDraft, entry: Entry) -> TextEdit:
+    written = " " * (entry.column - 1) + field(entry.key, text_of(entry.value))
+    return draft.source.edit_lines(entry.line, entry.end_line, written)
+
+
+def _flow(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+    if not is_rewritable(frontmatter) and frontmatter.entries:
+        first = frontmatter.entries[0]
+        yield Finding("AS013", first.line, first.column, facts={"key": first.key})
+        return
+    told: set[str] = set()
+    for key, value in flow_values(frontmatter.entries):
+        entry = frontmatter.entry(key)
+        if entry is not None and key not in told:
+            told.add(key)
+            edits = (_in_block_style(draft, entry),) if key in FIELDS else ()
+            yield Finding("AS013", value.line, value.column, facts={"key": key}, edits=edits)
+
+
+def _in_block_style(draft: SkillDraft, entry: Entry) -> TextEdit:
+    if entry.key == "metadata" and entry.value.kind == "map":
+        pairs = {one.key: text_of(one.value) for one in entry.value.entries}
+        written = field("metadata", pairs) if pairs else ""
+        return draft.source.edit_lines(entry.line, entry.end_line, written)
+    return rewritten(draft, entry)
+
+
+def is_rewritable(frontmatter: Frontmatter) -> bool:
+    """Whether each field has lines of its own, so that one can be replaced: no ``{…}`` around all."""
+    return all(entry.column == 1 for entry in frontmatter.entries)
+
+
+def field_text(entry: Entry) -> str:
+    """A field of the standard as one text: tools between blanks, other lists with commas."""
+    if entry.key == "allowed-tools":
+        return " ".join(tools_of(entry.value))
+    return text_of(entry.value)
+
+
+def tools_of(value: Value) -> list[str]:
+    """The tools that a value names, however it is written."""
+    texts = [item.text for item in value.items] if value.kind == "list" else [value.text]
+    return [name for text in texts for name in split(text)]
+
+
+def rewritten(draft: SkillDraft, entry: Entry, text: str | None = None) -> TextEdit:
+    """The replacement of a field's lines by one quoted line."""
+    written = f"{entry.key}: {quoted(field_text(entry) if text is None else text)}\n"
+    return draft.source.edit_lines(entry.line, entry.end_line, written)
+
+
+def without_angles(text: str) -> str:
+    """A text without the signs ``<`` and ``>``, blanks collapsed."""
+    return " ".join("".join(sign for sign in text if sign not in _ANGLES).split())

@@ -1,0 +1,73 @@
+"""The steps' form, numbers and references to each other: SK040, SK045, SK046."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft
+from skills.parser.steps import Numbered, to_number
+from skills.schema import TextEdit
+
+# Each gap is mended by numbering all steps anew; of many steps the first finding says it for all.
+_MOST_EDITS_EACH = 100
+_HAN_NUMBER = "[一二三四五六七八九十]{1,3}"
+_REFERENCE = re.compile(
+    rf"步骤\s?(\d{{1,4}}|{_HAN_NUMBER})|第\s?(\d{{1,4}}|{_HAN_NUMBER})\s?步|\bstep\s(\d{{1,4}})\b",
+    re.IGNORECASE,
+)
+
+
+def check(draft: SkillDraft) -> Iterable[Finding]:
+    """Running text, gaps in the numbers, references to steps that are not there."""
+    if draft.prose:
+        yield Finding("SK040", draft.of("steps")[0].section.start_line)
+    yield from _gaps(draft)
+    yield from _references(draft)
+
+
+def _gaps(draft: SkillDraft) -> Iterator[Finding]:
+    numbered = [one for one in draft.steps if one.length]
+    # "1." before every item is a way of writing, not a gap.
+    if not numbered or len({one.number for one in numbered}) == 1 == numbered[0].number:
+        return
+    edits = _renumber(draft, numbered)
+    before: int | None = None
+    for one in numbered:
+        wrong = one.number not in (0, 1) if before is None else one.number not in (before + 1, 1)
+        if wrong:
+            facts = {"number": one.number, "before": before}
+            variant = "start" if before is None else ""
+            yield Finding("SK045", one.line, one.column, facts=facts, variant=variant, edits=edits)
+            edits = edits if len(edits) <= _MOST_EDITS_EACH else ()
+        before = one.number
+
+
+def _renumber(draft: SkillDraft, numbered: list[Numbered]) -> tuple[TextEdit, ...]:
+    """The right number for each step; none where they are written in words."""
+    edits: list[TextEdit] = []
+    right = 0
+    for at, one in enumerate(numbered):
+        right = one.number if one.number in (0, 1) and (at == 0 or one.number == 1) else right + 1
+        column = one.column - 1
+        if not draft.source.line(one.line)[column : column + one.length].isdecimal():
+            return ()
+        if one.number != right:
+            edits.append(draft.source.edit(one.line, one.column, one.length, str(right)))
+    return tuple(edits)
+
+
+def _references(draft: SkillDraft) -> Iterator[Finding]:
+    count = len(draft.steps)
+    if count < 2:
+        return
+    most = max(count, *(one.number for one in draft.steps))
+    for one in draft.steps:
+        for line in range(one.step.line, one.step.end_line + 1):
+            text = draft.source.line(line)
+            if text.startswith("#"):
+                continue
+            for match in _REFERENCE.finditer(text):
+                number = to_number(next(filter(None, match.groups())))
+                if number > most:
+                    facts = {"step": one.step.index, "number": number, "count": count}
+                    yield Finding("SK046", line, match.start() + 1, facts=facts)

@@ -1,0 +1,114 @@
+"""REF001 to REF004: links of a skill against the files that lie beside it."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from urllib.parse import unquote
+
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft
+from skills.lint.scanner import Scan, Span, scan
+
+_LINK = re.compile(
+    r"\]\([ \t]{0,8}(?:<(?P<angled>[^<>\n]{1,500})>|(?P<plain>[^\s()<>]{1,500}))"
+    r"|^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]{0,8}<?(?P<defined>[^\s<>]{1,500})"
+    r"|<(?:img|a|source|video|audio)\s[^<>]{0,300}?(?:src|href)[ ]{0,4}=[ ]{0,4}[\"']?"
+    r"(?P<attribute>[^\s\"'<>]{1,500})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_LIKENESS = 0.7
+# Each one is compared with all files.
+_MOST_SUGGESTIONS = 10
+_SKILL_FILES = frozenset({"SKILL.md", "skill.md"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A relative link: its target's span, the path that it names, the parts that stay inside."""
+
+    span: Span
+    path: str
+    is_inside: bool
+
+
+def check(draft: SkillDraft) -> Iterable[Finding]:
+    """Links that lead nowhere, outside or too deep, and files that nothing names.
+
+    Nothing is judged where the files are not known.
+    """
+    files = draft.surroundings.files
+    if files is None:
+        return
+    scanned = scan(draft)
+    known = {path: path for path in files}
+    folders = {path[:at] for path in files for at, sign in enumerate(path) if sign == "/"}
+    missing = 0
+    for link in _links(scanned):
+        if not link.is_inside:
+            yield scanned.finding("REF002", link.span, {"path": link.path})
+        elif link.path not in known and link.path not in folders:
+            missing += 1
+            yield _broken(scanned, link, known if missing <= _MOST_SUGGESTIONS else {})
+        elif link.path.count("/") > 1:
+            yield scanned.finding("REF003", link.span, {"path": link.path})
+    yield from _unused(scanned, files)
+
+
+def _links(scanned: Scan) -> Iterator[_Link]:
+    for found in _LINK.finditer(scanned.prose):
+        name = found.lastgroup or "plain"
+        target = found[name]
+        if target.startswith(("#", "//")) or "{{" in target:
+            continue
+        if _SCHEME.match(target) and not target.lower().startswith("file:"):
+            continue
+        path, is_inside = _resolve(target)
+        if path or not is_inside:
+            yield _Link(found.span(name), path, is_inside)
+
+
+def _resolve(target: str) -> tuple[str, bool]:
+    """The path that a link names within the skill's folder, and whether it stays there."""
+    path = unquote(re.split(r"[#?]", target, maxsplit=1)[0]).replace("\\", "/")
+    if path.startswith("/") or _SCHEME.match(path):
+        return path, False
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            if not parts:
+                return path, False
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts), True
+
+
+def _broken(scanned: Scan, link: _Link, known: Mapping[str, str]) -> Finding:
+    """REF001, with the file that was probably meant where there is one."""
+    by_name = [path for path in known if path.rsplit("/", 1)[-1] == link.path.rsplit("/", 1)[-1]]
+    folded = [path for path in known if path.casefold() == link.path.casefold()]
+    close = get_close_matches(link.path, known, n=1, cutoff=_LIKENESS)
+    meant = next(iter([*folded, *by_name, *close]), None)
+    if meant is None:
+        return scanned.finding("REF001", link.span, {"path": link.path})
+    facts = {"path": link.path, "meant": meant}
+    edit = scanned.edit(link.span, meant.replace(" ", "%20"))
+    return replace(scanned.finding("REF001", link.span, facts, "meant"), edits=(edit,))
+
+
+def _unused(scanned: Scan, files: Collection[str]) -> Iterator[Finding]:
+    """REF004 for each file that neither its path nor its name stands anywhere for.
+
+    A folder that is named stands for its files.
+    """
+    text = unquote(scanned.text)
+    # Whoever names a folder names the one at the top as well, so that no other is looked for.
+    tops = {path.partition("/")[0] for path in files if "/" in path}
+    named_tops = {top for top in tops if f"{top}/" in text}
+    for path in files:
+        name = path.rpartition("/")[2]
+        named = path.partition("/")[0] in named_tops or name in text
+        if path not in _SKILL_FILES and not named and not name.upper().startswith("LICENSE"):
+            yield Finding("REF004", 1, facts={"path": path})

@@ -1,0 +1,57 @@
+"""SEC906 and SEC908: secrets, and encoded data that nobody can review."""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from skills.lint.codes import Finding
+from skills.lint.scanner import Scan, Span
+from skills.lint.secret_patterns import entropy, find_secrets
+
+LONGEST_ENCODED = 255
+"""Characters of base64 or hexadecimal digits that are no key, hash or name any more."""
+
+_RUN = re.compile(r"(?<![0-9A-Za-z+/_-])[0-9A-Za-z+/_-]{256,}={0,2}")
+_WRAPPED_LINE = re.compile(r"[ \t>]{0,12}(?P<code>[0-9A-Za-z+/]{32,128}={0,2})[ \t]{0,8}")
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_LEAST_ENTROPY_BASE64 = 4.2
+_LEAST_ENTROPY_HEX = 2.5
+
+
+def check(scan: Scan) -> Iterator[Finding]:
+    """SEC906 and SEC908 anywhere. What was found stands in no message."""
+    told: set[int] = set()
+    for secret in find_secrets(scan.text):
+        if secret.start not in told:
+            told.add(secret.start)
+            yield scan.finding("SEC906", (secret.start, secret.end), {"kind": secret.kind})
+    for span, length in (*_runs(scan.text), *_wrapped(scan)):
+        yield scan.finding("SEC908", span, {"length": length})
+
+
+def _runs(text: str) -> Iterator[tuple[Span, int]]:
+    for found in _RUN.finditer(text):
+        if _is_encoded(found[0]):
+            yield found.span(), len(found[0])
+
+
+def _wrapped(scan: Scan) -> Iterator[tuple[Span, int]]:
+    """Encoded data over several lines, as ``base64`` and mail programs write it."""
+    lines = scan.draft.source.lines
+    codes = [found["code"] if (found := _WRAPPED_LINE.fullmatch(line)) else "" for line in lines]
+    for is_code, group in groupby(range(len(lines)), key=lambda at: bool(codes[at])):
+        at = list(group)
+        code = "".join(codes[line] for line in at) if is_code else ""
+        if len(code) > LONGEST_ENCODED and _is_encoded(code):
+            yield scan.lines(at[0] + 1, at[-1] + 1), len(code)
+
+
+def _is_encoded(text: str) -> bool:
+    """Whether a run of letters and digits is encoded data rather than a path or a line of signs."""
+    text = text.rstrip("=")
+    if _HEX.fullmatch(text):
+        return entropy(text) >= _LEAST_ENTROPY_HEX and any(sign.isdigit() for sign in text)
+    kinds = (str.islower, str.isupper, str.isdigit)
+    if not all(any(map(kind, text)) for kind in kinds):
+        return False
+    return entropy(text) >= _LEAST_ENTROPY_BASE64

@@ -1,0 +1,30 @@
+"""SEC901 to SEC910: what could deceive the agent, the reader or the machine."""
+
+from collections.abc import Iterable
+
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft
+from skills.lint.rules import (
+    exfiltration,
+    hidden_characters,
+    hidden_text,
+    prompt_injection,
+    secrets,
+)
+from skills.lint.scanner import scan
+
+SCANS = (
+    hidden_characters.check,
+    prompt_injection.check,
+    hidden_text.check,
+    exfiltration.check,
+    secrets.check,
+)
+"""What searches a text; adding one is a module and a line here."""
+
+
+def check(draft: SkillDraft) -> Iterable[Finding]:
+    """Everything dangerous in the file, frontmatter included."""
+    scanned = scan(draft)
+    for search in SCANS:
+        yield from search(scanned)

@@ -1,0 +1,102 @@
+"""Content and files of a skill, read and judged before they are written down."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.errors import SkillFilesRefused, UnreadableSkill
+from skills import snapshots
+from skills.packages.errors import PackageProblem
+from skills.packages.file_rules import check_files
+from skills.parser.parse import parse
+from skills.schema import Diagnostic, ParsedSkill, SkillFile, SkillReport
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a version is to hold, and what was found in it.
+
+    Args:
+        content: the bytes of SKILL.md.
+        files: what lies beside it, in the order of paths.
+        report: the verdict.
+        parsed: what the content says.
+        sha256: of the content, hexadecimal.
+        manifest: the files as a version lists them.
+        snapshot: what the content says, as a version keeps it.
+        row_bytes: about what the row of such a version takes.
+    """
+
+    content: bytes
+    files: tuple[SkillFile, ...]
+    report: SkillReport
+    parsed: ParsedSkill
+    sha256: str
+    manifest: list[dict[str, object]]
+    snapshot: dict[str, Any]
+    row_bytes: int
+
+
+async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
+    """Read a skill; on a thread, because large ones take longer than an event loop may stand still.
+
+    Raises:
+        SkillFilesRefused: a file is not taken in.
+        UnreadableSkill: no skill can be read from the content.
+    """
+    listed = tuple(sorted(files, key=lambda file: file.path))
+    return await asyncio.to_thread(_judge, content, listed)
+
+
+def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
+    if problems := check_files(files):
+        raise refused(problems)
+    report = parse(content, files=["SKILL.md", *(file.path for file in files)])
+    if report.parsed is None:
+        raise UnreadableSkill(field="content", diagnostics=told(report.diagnostics))
+    manifest: list[dict[str, object]] = [
+        {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
+        for file in files
+    ]
+    snapshot = snapshots.to_json(report.parsed)
+    return Judged(
+        content=content,
+        files=files,
+        report=report,
+        parsed=report.parsed,
+        sha256=digest(content),
+        manifest=manifest,
+        snapshot=snapshot,
+        row_bytes=len(json.dumps([snapshot, manifest])),
+    )
+
+
+def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
+    """The error that says why files are not taken in."""
+    return SkillFilesRefused(
+        field="files",
+        problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],
+    )
+
+
+def told(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    """Diagnostics for the details of an error, without their fixes."""
+    return [
+        {
+            "code": one.code,
+            "severity": one.severity.value,
+            "line": one.line,
+            "column": one.column,
+            "message": one.message,
+            "message_zh": one.message_zh,
+        }
+        for one in diagnostics
+    ]
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,106 @@
+"""Export of skills as folders of the open standard (agentskills.io)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from core.errors import SkillNotExportable
+from skills.models import Skill, SkillVersion
+from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.frontmatter import CatalogueFields
+from skills.packages.writer import (
+    MOST_BYTES,
+    ExportedPackage,
+    ExportProfile,
+    ExportSource,
+    export_package,
+    export_packages,
+)
+from skills.store import access as skill_access
+from skills.store.access import Seen
+from skills.store.catalog import files_of
+
+
+async def source_of(session: AsyncSession, seen: Seen, version: SkillVersion) -> ExportSource:
+    """What an export of a version needs: its bytes, and what the catalogue says."""
+    skill = seen.skill
+    owner = await session.get(User, skill.owner_id)
+    known = known_of(skill, version.version, owner.username if owner else "")
+    content = await skill_access.content_of(session, version)
+    files = tuple(await skill_access.read_files(session, version))
+    return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
+
+
+def known_of(skill: Skill, version: int, owner: str) -> CatalogueFields:
+    """What the catalogue says of a version: ``owner`` is the owner's user name."""
+    return CatalogueFields(
+        title=skill.name,
+        version=version,
+        category=skill.category,
+        tags=tuple(skill.tags),
+        owner=owner,
+    )
+
+
+async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
+    """One skill as an archive; equal input gives equal bytes.
+
+    Raises:
+        SkillNotExportable: it has errors, or its files are not taken in.
+    """
+    # Packing takes longer than an event loop may stand still.
+    made = await asyncio.to_thread(export_package, source, profile)
+    if isinstance(made, PackageProblem):
+        raise SkillNotExportable(problems=[_told(made)])
+    return made
+
+
+def check_size(versions: Mapping[str, SkillVersion]) -> None:
+    """Pass when one archive has room for all of some versions, whose bytes were not read yet.
+
+    Args:
+        versions: by the ids of their skills.
+
+    Raises:
+        SkillNotExportable: it has not; the details name those for which nothing is left.
+    """
+    problems: list[dict[str, object]] = []
+    size = 0
+    for skill_id, version in versions.items():
+        size += version.size + sum(file.size for file in files_of(version))
+        if size > MOST_BYTES:
+            fault = problem(PackageFault.TOO_LARGE, limit=MOST_BYTES)
+            problems.append(_told(fault) | {"skill_id": skill_id})
+    if problems:
+        raise SkillNotExportable(problems=problems)
+
+
+async def many(
+    ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
+) -> bytes:
+    """Several skills as one archive, each in a folder of its own.
+
+    Args:
+        ids: of the skills, for the error.
+        sources: the skills, in the same order.
+        profile: for whom.
+
+    Raises:
+        SkillNotExportable: of one of them no folder can be made; then there is no archive.
+    """
+    made = await asyncio.to_thread(export_packages, sources, profile)
+    problems = [
+        _told(outcome) | {"skill_id": skill_id}
+        for skill_id, outcome in zip(ids, made.outcomes, strict=True)
+        if isinstance(outcome, PackageProblem)
+    ]
+    if problems:
+        raise SkillNotExportable(problems=problems)
+    return made.content
+
+
+def _told(problem: PackageProblem) -> dict[str, object]:
+    return {**asdict(problem), "code": problem.code.value}

@@ -1,0 +1,312 @@
+"""Skills as folders of the open standard, for programs of readers that take them file by file."""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+from sqlalchemy import tuple_
+from sqlalchemy.orm import defer
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.errors import DatabaseUnavailable, SkillFileNotFound, SkillNotFound
+from core.logging import get_logger
+from core.text.confusables import name_key
+from kb_service.documents.visibility import Reader
+from skills.models import Skill, SkillBlob, SkillVersion
+from skills.packages.errors import PackageProblem
+from skills.packages.export_service import known_of
+from skills.packages.file_rules import SKILL_FILE
+from skills.packages.frontmatter import as_json
+from skills.packages.writer import ExportSource, export_folder
+from skills.slugs import is_slug
+from skills.store import catalog
+from skills.store.catalog import CatalogueCard, FileEntry, bytes_of, files_of
+from skills.store.usage import Use, count_uses
+
+MOST_FILES = 512
+MOST_BYTES = 16 * 2**20
+"""Of one folder: what every program takes that reads skills over MCP (SEP-2640, "Limits")."""
+
+MOST_FILE_BYTES = 4 * 2**20
+"""Of one file, which is sent in one piece."""
+
+_KEPT = 1000
+_LONGEST_OWNER = 64
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder that the export of a skill has.
+
+    Args:
+        card: the skill, in the version that its reader is served.
+        name: of the folder, and in its SKILL.md.
+        frontmatter: of its SKILL.md, as JSON.
+        files: all its files by their paths within it, SKILL.md first.
+    """
+
+    card: CatalogueCard
+    name: str
+    frontmatter: Mapping[str, JsonValue]
+    files: tuple[FileEntry, ...]
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where it is among all folders: owner, slug, and the name where that is another one."""
+        above = (self.card.owner, self.card.slug)
+        return above if self.name == self.card.slug else (*above, self.name)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Behind which skill a list goes on; it need not be there any more."""
+
+    slug: str
+    owner: str
+    id: str
+
+
+@dataclass(frozen=True)
+class FolderPage:
+    """Some folders, and where the next page begins; None at the end."""
+
+    folders: tuple[Folder, ...]
+    following: Position | None
+
+
+@dataclass(frozen=True)
+class FolderFile:
+    """A file of a folder with its bytes."""
+
+    folder: Folder
+    path: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What an exported SKILL.md says of its folder."""
+
+    name: str
+    frontmatter: Mapping[str, JsonValue]
+    entry: FileEntry
+
+
+_Key = tuple[str, int, int, str]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a folder is made of; ``head`` counts where there is no ``export`` to make it from."""
+
+    card: CatalogueCard
+    key: _Key
+    files: tuple[FileEntry, ...]
+    export: ExportSource | None = None
+    head: _Head | None = None
+
+
+class SkillFolders:
+    """The folders of the skills that a reader's agents may use, and of no others.
+
+    Who may use what is ``skills.catalogue``'s to say, anew with each call.
+
+    Args:
+        database: where skills are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        # Follows from stored bytes and one revision of a row, so that it is never outdated.
+        self._heads: OrderedDict[_Key, _Head | None] = OrderedDict()
+
+    async def page(self, reader: Reader, after: Position | None, most: int) -> FolderPage:
+        """Some of a reader's folders, in the order of slugs.
+
+        What can't be a folder of the open standard, or is over its limits, is left out.
+
+        Args:
+            reader: for whom.
+            after: where to go on; None: from the first one.
+            most: how many skills are looked at.
+        """
+        async with self._database.reading() as session:
+            cards = await catalog.readable(session, reader)
+            if after is not None:
+                behind = (after.slug, after.owner, after.id)
+                cards = [card for card in cards if (card.slug, card.owner, card.id) > behind]
+            sources = await self._sources(session, cards[:most])
+        folders = await self._folders(sources)
+        last = cards[most - 1] if len(cards) > most else None
+        following = Position(last.slug, last.owner, last.id) if last else None
+        return FolderPage(tuple(filter(None, folders)), following)
+
+    async def find(self, reader: Reader, segments: Sequence[str]) -> tuple[Folder, str]:
+        """The folder in which a path lies, and the rest of the path.
+
+        Args:
+            reader: for whom.
+            segments: owner, slug, the folder's name where that is another one, and what follows.
+
+        Raises:
+            SkillNotFound: there is no such folder for this reader.
+        """
+        source = await self._source(reader, segments)
+        (folder,) = await self._folders([source])
+        return _within(folder, segments)
+
+    async def read(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
+        """A file of a folder. To read its SKILL.md counts as loading the skill.
+
+        Args:
+            reader: for whom.
+            segments: as for :meth:`find`; nothing but what the folder lists is looked up.
+
+        Raises:
+            SkillNotFound: there is no such folder for this reader.
+            SkillFileNotFound: the folder lists no such file.
+        """
+        if list(segments[-1:]) == [SKILL_FILE]:
+            return await self._read_skill(reader, segments)
+        folder, path = await self.find(reader, segments)
+        entry = next((file for file in folder.files if file.path == path), None)
+        if entry is None:
+            raise SkillFileNotFound(field="path")
+        async with self._database.reading() as session:
+            content = await bytes_of(session, folder.card.id, entry.sha256)
+        return FolderFile(folder, path, content)
+
+    async def _read_skill(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
+        source = await self._source(reader, segments, is_whole=True)
+        made = await asyncio.to_thread(_made, source.export)
+        folder, path = _within(_folder(source, made[0] if made else None), segments)
+        # No other file may have the name.
+        if path != SKILL_FILE or made is None:
+            raise SkillFileNotFound(field="path")
+        await self._count(folder.card)
+        return FolderFile(folder, path, made[1])
+
+    async def _source(
+        self, reader: Reader, segments: Sequence[str], *, is_whole: bool = False
+    ) -> _Source:
+        owner, slug = [*segments[:2], "", ""][:2]
+        if not is_slug(slug) or not owner or len(owner) > _LONGEST_OWNER or "\0" in owner:
+            raise SkillNotFound
+        by_name = select(User.id).where(User.username_key == name_key(owner))
+        query = select(Skill.id).where(Skill.slug == slug, col(Skill.owner_id).in_(by_name))
+        async with self._database.reading() as session:
+            skill_id = (await session.exec(query)).first()
+            if skill_id is None:
+                raise SkillNotFound
+            opened = await catalog.open(session, reader, skill_id)
+            sources = await self._sources(session, [opened.card], is_whole=is_whole)
+        if not sources:
+            raise SkillNotFound
+        return sources[0]
+
+    async def _sources(
+        self, session: AsyncSession, cards: Sequence[CatalogueCard], *, is_whole: bool = False
+    ) -> list[_Source]:
+        """What the folders of these are made of; one that was deleted meanwhile is left out."""
+        if not cards:
+            return []
+        served = [(card.id, card.version) for card in cards]
+        numbered = tuple_(col(SkillVersion.skill_id), col(SkillVersion.version))
+        query = (
+            select(Skill, SkillVersion)
+            .join(SkillVersion, col(SkillVersion.skill_id) == col(Skill.id))
+            .where(numbered.in_(served))
+            .options(defer(SkillVersion.parsed))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+        )
+        sources: list[_Source] = []
+        makings: list[tuple[_Source, Skill]] = []
+        cards_by_id = {card.id: card for card in cards}
+        for skill, version in (await session.exec(query)).all():
+            card = cards_by_id[skill.id]
+            key = (card.id, card.version, skill.revision, card.owner)
+            source = _Source(card, key, tuple(files_of(version)))
+            if key in self._heads and not is_whole:
+                self._heads.move_to_end(key)
+                sources.append(replace(source, head=self._heads[key]))
+            else:
+                makings.append((source, skill))
+        contents = await _contents(session, [source.card for source, _ in makings])
+        sources += [
+            replace(source, export=_export_of(source.card, skill, contents[skill.id]))
+            for source, skill in makings
+            if skill.id in contents
+        ]
+        return sorted(sources, key=lambda source: cards.index(source.card))
+
+    async def _folders(self, sources: Sequence[_Source]) -> list[Folder | None]:
+        fresh = [source for source in sources if source.export is not None]
+        if fresh:
+            # Parsing takes longer than an event loop may stand still.
+            made = await asyncio.to_thread(lambda: [_made(source.export) for source in fresh])
+            for source, one in zip(fresh, made, strict=True):
+                self._heads[source.key] = one[0] if one else None
+        heads = {source.key: self._heads[source.key] for source in fresh}
+        while len(self._heads) > _KEPT:
+            self._heads.popitem(last=False)
+        return [_folder(source, heads.get(source.key, source.head)) for source in sources]
+
+    async def _count(self, card: CatalogueCard) -> None:
+        """A note, not a condition: a skill is read from a database that can't be written, too."""
+        try:
+            async with unit_of_work(self._database) as work:
+                await count_uses(work, Use.LOADED, {(card.id, card.version): 1})
+        except DatabaseUnavailable as error:
+            log.info("skill.not_counted", skill_id=card.id, cause=type(error).__name__)
+
+
+async def _contents(session: AsyncSession, cards: Sequence[CatalogueCard]) -> dict[str, bytes]:
+    hashed = tuple_(col(SkillBlob.skill_id), col(SkillBlob.sha256))
+    wanted = [(card.id, card.sha) for card in cards]
+    query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(wanted))
+    return dict((await session.exec(query)).all()) if cards else {}
+
+
+def _export_of(card: CatalogueCard, skill: Skill, content: bytes) -> ExportSource:
+    """The same as for a download; files need not be at hand, only SKILL.md is made anew."""
+    known = known_of(skill, card.version, card.owner)
+    return ExportSource(content, skill.slug, (), known, is_offered=skill.enabled)
+
+
+def _made(source: ExportSource | None) -> tuple[_Head, bytes] | None:
+    """The exported SKILL.md; None where there is none."""
+    folder = export_folder(source) if source else None
+    if folder is None or isinstance(folder, PackageProblem):
+        return None
+    content = folder.files[0].content
+    entry = FileEntry(SKILL_FILE, hashlib.sha256(content).hexdigest(), len(content))
+    return _Head(folder.name, as_json(content), entry), content
+
+
+def _folder(source: _Source, head: _Head | None) -> Folder | None:
+    if head is None:
+        return None
+    files = (head.entry, *source.files)
+    sizes = [file.size for file in files]
+    if len(sizes) > MOST_FILES or sum(sizes) > MOST_BYTES or max(sizes) > MOST_FILE_BYTES:
+        return None
+    return Folder(source.card, head.name, head.frontmatter, files)
+
+
+def _within(folder: Folder | None, segments: Sequence[str]) -> tuple[Folder, str]:
+    """A folder and the path in it, if that is where the segments lead."""
+    if folder is None:
+        raise SkillNotFound
+    place = folder.place
+    # The owner is the one that was looked up, however the name is written.
+    if tuple(segments[1 : len(place)]) != place[1:]:
+        raise SkillNotFound
+    return folder, "/".join(segments[len(place) :])

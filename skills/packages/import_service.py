@@ -1,0 +1,195 @@
+"""Import of skills: what becomes of each one that some uploaded files hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from core.audit import AuditAction, note
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.errors import AgentexError, DatabaseUnavailable
+from kb_service.documents.quota import take_turn
+from skills.lint.validate import Judged, judge
+from skills.models import Skill, SkillOrigin
+from skills.packages.reader import PackagedSkill
+from skills.schema import Diagnostic
+from skills.slugs import slug_of
+from skills.store import access as skill_access
+from skills.store import service as skill_service
+from skills.store.revisions import with_all_of
+from skills.store.service import Desk, Provenance, Update, Wanted
+from skills.store.versions import Change, Limits
+
+_AT_ONCE = 20
+"""Skills that are taken in in one transaction; between two of them others write."""
+
+
+class ConflictPolicy(StrEnum):
+    """What is done where the caller has a skill of the slug already.
+
+    ``new``: a second one with a number behind its slug; ``new_version``: the next version of that
+    one; ``skip``: nothing.
+    """
+
+    NEW = "new"
+    NEW_VERSION = "new_version"
+    SKIP = "skip"
+
+
+class Outcome(StrEnum):
+    """What became of one skill; ``unchanged``: its newest version has these bytes already."""
+
+    CREATED = "created"
+    NEW_VERSION = "new_version"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A skill of an uploaded file, judged.
+
+    Args:
+        file: name of the uploaded file.
+        packaged: what stands in it.
+        judged: the verdict; None where it is refused.
+        error: why it is refused.
+    """
+
+    file: str
+    packaged: PackagedSkill
+    judged: Judged | None = None
+    error: AgentexError | None = None
+
+    @property
+    def slug(self) -> str:
+        """The slug that it likes; empty where neither content nor folder give one."""
+        said = "" if self.judged is None else self.judged.parsed.slug
+        return said or slug_of(self.packaged.folder_name or "")
+
+
+@dataclass(frozen=True)
+class ImportedSkill:
+    """A skill of the caller's as it is when it was taken in; what only would be there has no id."""
+
+    id: str | None
+    slug: str
+    name: str
+    version: int
+
+    @classmethod
+    def of(cls, skill: Skill, *, is_stored: bool = True) -> Self:
+        """What a row says at this moment: later files of one import may change it again."""
+        return cls(skill.id if is_stored else None, skill.slug, skill.name, skill.version)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of one skill.
+
+    Args:
+        incoming: the skill.
+        outcome: see :class:`Outcome`.
+        skill: the caller's skill that it is now, or that was in its way.
+        error: why it was refused.
+    """
+
+    incoming: Incoming
+    outcome: Outcome
+    skill: ImportedSkill | None = None
+    error: AgentexError | None = None
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was noticed in its content."""
+        judged = self.incoming.judged
+        return () if judged is None else judged.report.diagnostics
+
+
+async def prepare(file: str, packaged: PackagedSkill) -> Incoming:
+    """Judge one skill of an uploaded file; what is wrong with it is told, not raised."""
+    if packaged.problems:
+        return Incoming(file, packaged)
+    try:
+        return Incoming(file, packaged, await judge(packaged.content, packaged.files))
+    except AgentexError as error:
+        return Incoming(file, packaged, error=error)
+
+
+async def take_all(
+    database: Database,
+    principal: Principal,
+    limits: Limits,
+    incoming: Sequence[Incoming],
+    policy: ConflictPolicy,
+) -> list[Imported]:
+    """Take in skills one by one; one that is refused leaves nothing, and the others go on.
+
+    New ones are private, and agents are not offered them until their owner has reviewed them.
+
+    Args:
+        database: where to write, a few skills at a time.
+        principal: who brings them.
+        limits: how much they may keep.
+        incoming: the skills, in the order of the answer.
+        policy: what is done where a slug is taken.
+
+    Raises:
+        DatabaseUnavailable: nothing was written; what comes later is told as refused.
+    """
+    results: list[Imported] = []
+    for start in range(0, len(incoming), _AT_ONCE):
+        try:
+            async with unit_of_work(database) as work:
+                desk = Desk(work, principal, limits)
+                taken = await _take_some(desk, incoming[start : start + _AT_ONCE], policy)
+        except DatabaseUnavailable as error:
+            if not results:
+                raise
+            return results + [
+                Imported(one, Outcome.REFUSED, error=error) for one in incoming[start:]
+            ]
+        results += taken
+    return results
+
+
+async def _take_some(
+    desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
+) -> list[Imported]:
+    # Before slugs are looked up: of two imports at once the second finds what the first has made.
+    await take_turn(desk.work.session, desk.principal.user_id)
+    results: list[Imported] = []
+    for one in incoming:
+        try:
+            async with desk.work.session.begin_nested():
+                results.append(await _take(desk, one, policy))
+        except AgentexError as error:
+            results.append(Imported(one, Outcome.REFUSED, error=error))
+    taken = sum(one.outcome in {Outcome.CREATED, Outcome.NEW_VERSION} for one in results)
+    if taken:
+        details = {"skills": taken, "policy": policy.value}
+        note(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
+    return results
+
+
+async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
+    if one.judged is None:
+        return Imported(one, Outcome.REFUSED, error=one.error)
+    slug = one.slug
+    session, principal = desk.work.session, desk.principal
+    present = await skill_service.of_slug(session, principal.user_id, slug) if slug else None
+    if present is None or policy is ConflictPolicy.NEW:
+        origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
+        made = await skill_service.create(desk, Wanted(one.judged, provenance=origin))
+        return Imported(one, Outcome.CREATED, ImportedSkill.of(made.skill))
+    if policy is ConflictPolicy.SKIP:
+        there = await skill_access.get(session, principal, present)
+        return Imported(one, Outcome.SKIPPED, ImportedSkill.of(there.skill))
+    change = Change(is_unread=True)
+    update = Update(with_all_of(one.judged), change=change)
+    seen, is_new = await skill_service.update(desk, present, update)
+    outcome = Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED
+    return Imported(one, outcome, ImportedSkill.of(seen.skill))

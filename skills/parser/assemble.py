@@ -1,0 +1,152 @@
+"""Puts together what the parts of a file say: the draft of a skill."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from skills.lint.codes import Finding
+from skills.lint.context import SkillDraft, Surroundings
+from skills.parser import examples, frontmatter, inputs, metadata, outline, sections, steps
+from skills.parser import tools as allowed_tools
+from skills.parser import triggers as when
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.outline import DraftSection, Outline
+from skills.parser.sections import Divided, name_behind_prefix
+from skills.parser.source import Source
+from skills.parser.text_blocks import read_texts, section_text, tokens_in
+from skills.schema import ParsedSkill, SkillFormat
+from skills.slugs import slug_of
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A file divided, before its sections are read."""
+
+    source: Source
+    frontmatter: Frontmatter | None
+    body: Outline
+    divided: Divided
+    sections: tuple[DraftSection, ...]
+    spelling: SkillFormat
+
+    def of(self, key: str) -> list[DraftSection]:
+        return [one for one in self.sections if one.key == key]
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return read_texts(self.of(key), self.source, self.body)
+
+
+def assemble(source: Source, surroundings: Surroundings) -> SkillDraft:
+    """Read a file's text; never raises.
+
+    Args:
+        source: the text.
+        surroundings: what is known around the file.
+
+    Returns:
+        The draft, with what was noticed while it was read.
+    """
+    findings: list[Finding] = []
+    head = frontmatter.read(source, findings)
+    body = outline.read(source, head.end_line + 1 if head else 1)
+    divided = sections.divide(body, source)
+    titled = divided.title and name_behind_prefix(divided.title.section.title) is not None
+    if head:
+        spelling = SkillFormat.HYBRID if titled else SkillFormat.AGENT_SKILLS
+    else:
+        spelling = SkillFormat.NATIVE
+    keyed = sections.assign(divided, source, findings)
+    if spelling is SkillFormat.AGENT_SKILLS:
+        findings = [*_of_free_headings(findings)]
+    parts = _Parts(source, head, body, divided, keyed, spelling)
+    numbered, prose = steps.read(parts.of("steps"), source, body)
+    description, line = _description(parts)
+    return SkillDraft(
+        source=source,
+        frontmatter=head,
+        outline=body,
+        sections=keyed,
+        model=_model(parts, description, numbered, findings),
+        surroundings=surroundings,
+        steps=numbered,
+        prose=prose,
+        description_line=line,
+        findings=findings,
+    )
+
+
+def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings without advice on headings, which the open standard leaves to the author.
+
+    A slip of the pen is told, but for the author to mend.
+    """
+    for one in findings:
+        if one.code == "SK020" and one.variant:
+            yield replace(one, edits=())
+        elif one.code not in {"SK020", "SK023"}:
+            yield one
+
+
+def _model(
+    parts: _Parts, description: str, numbered: Sequence[steps.Numbered], findings: list[Finding]
+) -> ParsedSkill:
+    source, body = parts.source, parts.body
+    params = inputs.read(parts.of("input_params"), source, body, findings)
+    about = metadata.read(parts.frontmatter, parts.of("metadata"), source, body)
+    name = _name(parts, about)
+    conditions = parts.texts("trigger_conditions")
+    derived = () if conditions else when.derive(description)
+    text = "\n".join(source.lines[body.first_line - 1 :])
+    return ParsedSkill(
+        name=name,
+        description=description,
+        format=parts.spelling,
+        slug=_slug(parts.frontmatter, about, name),
+        body=text,
+        content_sha256=hashlib.sha256(source.content).hexdigest(),
+        token_estimate=tokens_in(text),
+        trigger_conditions=conditions or derived,
+        trigger_kinds={one: when.kind_of(one) for one in conditions or derived},
+        triggers_derived=bool(derived),
+        input_params=params,
+        steps=tuple(one.step for one in numbered),
+        outputs=parts.texts("outputs"),
+        examples=examples.read(parts.of("examples"), source),
+        constraints=parts.texts("constraints"),
+        not_for=parts.texts("not_for"),
+        tools=allowed_tools.read(parts.frontmatter, parts.of("tools"), source, body),
+        metadata=about,
+        sections=tuple(one.section for one in parts.sections),
+        input_schema=inputs.schema_of(params),
+    )
+
+
+def _name(parts: _Parts, about: dict[str, str]) -> str:
+    title = parts.divided.title
+    heading = title.section.title if title else ""
+    named = name_behind_prefix(heading)
+    own = parts.frontmatter.text("name") if parts.frontmatter else ""
+    shown = next((about[key] for key in _DISPLAY_NAMES if about.get(key)), "")
+    return (named if named is not None else heading) or shown or own
+
+
+_DISPLAY_NAMES = ("title", "display-name", "display_name", "displayName")
+
+
+def _slug(head: Frontmatter | None, about: dict[str, str], name: str) -> str:
+    own = head.text("name") if head else ""
+    return slug_of(about.get("slug", "")) or slug_of(own) or slug_of(name)
+
+
+def _description(parts: _Parts) -> tuple[str, int]:
+    """The description and its line: in a free document the frontmatter's comes first, else the
+    section's, which an export has only joined with the triggers."""
+    told = parts.of("description")
+    text = "\n\n".join(filter(None, (section_text(one, parts.source) for one in told)))
+    section = (text, told[0].section.start_line if told else 0)
+    entry = parts.frontmatter.entry("description") if parts.frontmatter else None
+    written = parts.frontmatter.text("description") if parts.frontmatter else ""
+    field = (written, entry.line if entry else 0)
+    free = parts.spelling is SkillFormat.AGENT_SKILLS
+    order = (field, section) if free else (section, field)
+    return next((one for one in order if one[0]), ("", 0))

@@ -1,0 +1,302 @@
+"""Declared inputs: from what a list item or table row says to a parameter."""
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+from skills.lint.codes import Finding
+from skills.parser import param_types
+from skills.parser.fuzzy import Vocabulary
+from skills.parser.param_types import Mismatch, Type
+from skills.parser.source import Source
+from skills.parser.text_blocks import NAME
+from skills.schema import Param, TextEdit
+
+_LONGEST_PATTERN = 128
+_BETWEEN_SIGNS = re.compile(r"(?:`[^`]*`|[^|,，、;；/])+")
+_BETWEEN_BARS = re.compile(r"(?:`[^`]*`|[^|])+")
+# Not "默认为空", which says that there is none.
+_JOINED_DEFAULT = re.compile(r"(?:默认|缺省)值?+(?:为|是)?+(?!空$)(?P<value>[^\s:：=].{0,99})")
+_BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
+
+
+@dataclass(slots=True)
+class Written:
+    """A parameter as a list item or a table row says it; empty texts say nothing.
+
+    Args:
+        name: as written, marks removed.
+        line: where it stands.
+        column: the first character of its name.
+        name_length: how many characters the name takes in the file; 0 where it can't be replaced.
+        texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
+        required: whether the file says that a run needs it.
+        required_place: column and length of the word that says so in its line, for the mend.
+        description: what it is for.
+        unknown: attributes that are none, with their columns.
+    """
+
+    name: str
+    line: int
+    column: int
+    name_length: int = 0
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    required: bool | None = None
+    required_place: tuple[int, int] | None = None
+    description: str = ""
+    unknown: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    def says(self, attribute: str) -> str | None:
+        """An attribute's text, ``None`` where nothing or "none" is said."""
+        text = self.texts.get(attribute, "").strip()
+        return None if not text or param_types.is_null(text) else text
+
+
+def build(written: Sequence[Written], source: Source, findings: list[Finding]) -> tuple[Param, ...]:
+    """Parameters in order, the first of each name kept; notes SK032 to SK038."""
+    params: dict[str, Param] = {}
+    for one in written:
+        if one.name in params:
+            facts = {"name": one.name, "first": params[one.name].line}
+            findings.append(Finding("SK034", one.line, one.column, facts=facts))
+        else:
+            params[one.name] = _Builder(one, source, findings).build()
+    return tuple(params.values())
+
+
+class _Builder:
+    """Reads one parameter's attributes, noting what can't be read."""
+
+    def __init__(self, written: Written, source: Source, findings: list[Finding]) -> None:
+        self._written = written
+        self._source = source
+        self._findings = findings
+
+    def build(self) -> Param:
+        """The parameter."""
+        written = self._written
+        self._check_name()
+        of = self._type()
+        enum = self._enum(of)
+        for text, column in written.unknown:
+            if not self._takes_default(text, of, enum):
+                self._note_unknown(text, column)
+        default = self._default(of, enum)
+        required = written.required if written.required is not None else default is None
+        if required and default is not None:
+            self._note("SK037", edits=self._make_optional())
+        if not written.description:
+            self._note("SK038")
+        bounds = {name: self._bound(name) for name in ("min", "max")}
+        return Param(
+            name=written.name,
+            type=of.name,
+            required=required,
+            line=written.line,
+            default=default,
+            description=written.description,
+            enum=enum,
+            items=of.items,
+            example=self._example(of),
+            pattern=self._pattern(),
+            **bounds,
+        )
+
+    def _note(
+        self, code: str, *, variant: str = "", edits: tuple[TextEdit, ...] = (), **more: object
+    ) -> None:
+        """Note something at the parameter's name."""
+        facts: Mapping[str, object] = {"name": self._written.name, **more}
+        line, column = self._written.line, self._written.column
+        self._findings.append(
+            Finding(code, line, column, facts=facts, variant=variant, edits=edits)
+        )
+
+    def _check_name(self) -> None:
+        written = self._written
+        if NAME.fullmatch(written.name):
+            return
+        better = _BAD_SIGNS.sub("_", written.name).strip("_.-")[:64]
+        edits = ()
+        if written.name_length and NAME.fullmatch(better):
+            edit = self._source.edit(written.line, written.column, written.name_length, better)
+            edits = (edit,)
+        self._note("SK033", edits=edits)
+
+    def _note_unknown(self, text: str, column: int) -> None:
+        near = _KNOWN_WORDS.nearest(text.lower())
+        facts: dict[str, object] = {"text": text, "name": self._written.name}
+        edits = ()
+        if near:
+            facts["meant"] = near
+            if self._source.line(self._written.line)[column - 1 :].startswith(text):
+                edits = (self._source.edit(self._written.line, column, len(text), near),)
+        variant = "meant" if near else ""
+        self._findings.append(
+            Finding("SK032", self._written.line, column, facts=facts, variant=variant, edits=edits)
+        )
+
+    def _note_value(self, attribute: str, text: str, expected: str, expected_zh: str) -> None:
+        self._note(
+            "SK032",
+            variant="value",
+            attribute=attribute,
+            text=text,
+            expected=expected,
+            expected_zh=expected_zh,
+        )
+
+    def _type(self) -> Type:
+        text = self._written.says("type")
+        if text is None:
+            return Type("string")
+        if of := param_types.read_type(text):
+            return of
+        if "|" in text or self._is_values(text):
+            self._written.texts.setdefault("enum", text)
+            return Type("string")
+        place = self._source.line(self._written.line).find(text)
+        self._note_unknown(text, place + 1 if place >= 0 else self._written.column)
+        return Type("string")
+
+    @staticmethod
+    def _is_values(text: str) -> bool:
+        return bool(re.fullmatch(r"[`\"'\w.-]+(?:\s*/\s*[`\"'\w.-]+)+", text))
+
+    def _enum(self, of: Type) -> tuple[Any, ...] | None:
+        text = self._written.says("enum")
+        if text is None:
+            if of.name == "enum":
+                self._note("SK032", variant="no values")
+            return None
+        between = _BETWEEN_BARS if "|" in text else _BETWEEN_SIGNS
+        words = [word for one in between.findall(text.strip("[]")) if (word := one.strip())]
+        member = Type(of.items or "string") if of.name == "array" else of
+        values: list[Any] = []
+        for word in words:
+            try:
+                values.append(param_types.coerce(word, member))
+            except Mismatch:
+                self._note_value(
+                    "enum", word, f"a value of type {member.name}", f"{member.name} 类型的值"
+                )
+        return tuple(values) or None
+
+    def _takes_default(self, text: str, of: Type, enum: tuple[Any, ...] | None) -> bool:
+        """Take an unknown attribute as the default that stands behind the word, as in 默认正式.
+
+        Only where it is a value of the parameter: otherwise it says something else.
+        """
+        match = _JOINED_DEFAULT.fullmatch(text)
+        if match is None or "default" in self._written.texts:
+            return False
+        try:
+            is_value = _is_among(param_types.coerce(match["value"], of), enum)
+        except Mismatch:
+            return False
+        if is_value:
+            self._written.texts["default"] = match["value"]
+        return is_value
+
+    def _default(self, of: Type, enum: tuple[Any, ...] | None) -> object:
+        text = self._written.says("default")
+        if text is None:
+            return None
+        try:
+            default = param_types.coerce(text, of)
+        except Mismatch:
+            self._note("SK035", default=text, type=of.name)
+            return None
+        if enum and not _is_among(default, enum):
+            values = ", ".join(f"`{value}`" for value in enum[:10])
+            self._note("SK036", default=text, values=values)
+        return default
+
+    def _example(self, of: Type) -> object:
+        text = self._written.says("example")
+        if text is None:
+            return None
+        try:
+            return param_types.coerce(text, of)
+        except Mismatch:
+            return param_types.bare(text)
+
+    def _bound(self, attribute: str) -> float | None:
+        text = self._written.says(attribute)
+        if text is None:
+            return None
+        try:
+            return param_types.read_number(text)
+        except Mismatch:
+            self._note_value(attribute, text, "a number", "数字")
+            return None
+
+    def _pattern(self) -> str | None:
+        text = self._written.says("pattern")
+        if text is None:
+            return None
+        pattern = param_types.bare(text)
+        try:
+            if len(pattern) > _LONGEST_PATTERN:
+                raise ValueError
+            re.compile(pattern)
+        except (re.error, ValueError, RecursionError, OverflowError, Warning):
+            expected = f"a regular expression of at most {_LONGEST_PATTERN} characters"
+            self._note_value(
+                "pattern", text, expected, f"不超过 {_LONGEST_PATTERN} 个字符的正则表达式"
+            )
+            return None
+        return pattern
+
+    def _make_optional(self) -> tuple[TextEdit, ...]:
+        place = self._written.required_place
+        if place is None:
+            return ()
+        line = self._written.line
+        column, length = place
+        word = self._source.line(line)[column - 1 : column - 1 + length]
+        better = {"必填": "可选", "是": "否", "必须": "可选", "必需": "可选", "✓": "✗"}.get(
+            word,
+            "no" if word.lower() == "yes" else "false" if word.lower() == "true" else "optional",
+        )
+        return (self._source.edit(line, column, length, better),)
+
+
+def _is_among(default: object, enum: tuple[Any, ...] | None) -> bool:
+    """Whether a default, or each member of an array, is one of the allowed values."""
+    members = cast("list[object]", default) if isinstance(default, list) else [default]
+    return not enum or set(map(_comparable, members)) <= set(map(_comparable, enum))
+
+
+def _comparable(value: object) -> Hashable:
+    """A value, or the JSON of an object, as a member of a set."""
+    return (
+        value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    )
+
+
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "type": ("type", "类型", "数据类型"),
+    "default": ("default", "默认", "默认值", "缺省", "缺省值"),
+    "enum": (
+        *("enum", "枚举", "枚举值", "可选值", "取值", "取值范围", "values", "options"),
+        *("allowed values", "choices", "one of"),
+    ),
+    "example": ("example", "示例", "例子", "样例", "示例值", "e.g.", "例如"),
+    "min": ("min", "minimum", "最小", "最小值"),
+    "max": ("max", "maximum", "最大", "最大值"),
+    "pattern": ("pattern", "regex", "正则", "格式", "正则表达式"),
+}
+"""Attributes with a value, and how they are written; in a table also the heads of columns."""
+
+ATTRIBUTE_NAMES: Mapping[str, str] = {
+    name: key for key, names in ATTRIBUTES.items() for name in names
+}
+REQUIRED_WORDS = frozenset({"required", "必填", "必需", "必须", "mandatory"})
+OPTIONAL_WORDS = frozenset({"optional", "可选", "选填", "非必填"})
+_KNOWN_WORDS = Vocabulary(
+    {*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"}
+)

@@ -1,0 +1,166 @@
+"""Divides a body into its top-level sections and finds out what each is."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from skills.lint.codes import Finding
+from skills.parser import headings
+from skills.parser.headings import Known
+from skills.parser.outline import Block, DraftSection, Outline
+from skills.parser.source import Source
+from skills.parser.synonyms import usual_heading
+from skills.schema import Section, TextEdit
+
+_PREFIXES = frozenset({"skill", "技能"})
+_MARKS = "*_`~"
+
+
+def name_behind_prefix(heading: str) -> str | None:
+    """The name in ``SKILL: name`` or ``技能：name``; ``None`` for any other heading.
+
+    Marks of emphasis or code that begin before the prefix are no part of the name.
+    """
+    at = min((place for sign in ":：" if (place := heading.find(sign)) >= 0), default=-1)
+    prefix = heading[: max(at, 0)].strip()
+    word = prefix.strip(_MARKS)
+    if unicodedata.normalize("NFKC", word).strip().lower() not in _PREFIXES:
+        return None
+    marks = prefix[: prefix.find(word)]
+    name = heading[at + 1 :]
+    return (name.replace(marks[::-1], "", 1) if marks and prefix.endswith(word) else name).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """The sections in order, and the one that bears the title, if any."""
+
+    sections: tuple[DraftSection, ...]
+    title: DraftSection | None
+
+
+def divide(outline: Outline, source: Source) -> Divided:
+    """The top-level sections: each H1 or H2 with all blocks up to the next; keys are not set yet."""
+    sections = tuple(_sections(outline, source))
+    firsts = [one for one in sections if one.section.level == 1]
+    named = [one for one in firsts if name_behind_prefix(one.section.title) is not None]
+    title = next(iter([*named, *firsts]), None)
+    return Divided(sections, title)
+
+
+def _sections(outline: Outline, source: Source) -> Iterator[DraftSection]:
+    blocks = outline.blocks
+    heads = [at for at, block in enumerate(blocks) if block.level in (1, 2)]
+    for at, following in pairwise([*heads, len(blocks)]):
+        head = blocks[at]
+        end_line = blocks[following].start - 1 if following < len(blocks) else len(source.lines)
+        section = Section(
+            key=None,
+            title=head.text.strip(),
+            level=head.level,
+            start_line=head.start,
+            end_line=_last_line(source, end_line),
+            start=source.line_start(head.start),
+            end=source.line_start(end_line + 1),
+        )
+        yield DraftSection(section, head, blocks[at + 1 : following])
+
+
+def _last_line(source: Source, line: int) -> int:
+    """The last line as people count: what follows the file's last line end is none."""
+    return line - 1 if line == len(source.lines) > 1 and not source.line(line) else line
+
+
+def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[DraftSection, ...]:
+    """The sections with their keys; notes SK020, SK021 and SK023."""
+    known = {
+        at: found
+        for at, one in enumerate(divided.sections)
+        if one.section.level == 2 and (found := headings.resolve(one.section.title))
+    }
+    best = _best_strengths(known.values())
+    weak = Counter(one.key for one in known.values() if one.strength == "weak")
+    notes = _Notes(source, findings, _is_chinese(divided.sections), weak)
+    firsts: dict[str, Section] = {}
+    keyed: list[DraftSection] = []
+    for at, one in enumerate(divided.sections):
+        found = known.get(at)
+        key = found.key if found and found.strength == best[found.key] else None
+        if one is divided.title:
+            key = "title"
+        elif one.section.level == 2:
+            _note(one, found if key else None, firsts, notes)
+        if key:
+            firsts.setdefault(key, one.section)
+            keyed.append(replace(one, section=replace(one.section, key=key)))
+        else:
+            keyed.append(one)
+    return tuple(keyed)
+
+
+_ORDER = ("weak", "prefix", "strong")
+
+
+def _best_strengths(found: Iterable[Known]) -> dict[str, str]:
+    """Per key the surest way in which a heading names it: lesser ones then name nothing."""
+    best: dict[str, str] = {}
+    for one in found:
+        if one.key not in best or _ORDER.index(one.strength) > _ORDER.index(best[one.key]):
+            best[one.key] = one.strength
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """Where findings go, and what they depend on: how many headings name each key weakly."""
+
+    source: Source
+    findings: list[Finding]
+    chinese: bool
+    weak: Counter[str]
+
+
+def _note(
+    one: DraftSection,
+    found: Known | None,
+    firsts: dict[str, Section],
+    notes: _Notes,
+) -> None:
+    source, findings = notes.source, notes.findings
+    line, title = one.section.start_line, one.section.title
+    facts: dict[str, object] = {"title": title}
+    if found is None:
+        meant = headings.suggest(title)
+        edits = ()
+        if meant:
+            facts["meant"] = meant = meant.capitalize()
+            edits = rename(one.heading, source, meant)
+        findings.append(
+            Finding("SK020", line, facts=facts, variant="meant" if meant else "", edits=edits)
+        )
+        return
+    if found.strength == "weak":
+        facts["meant"] = meant = usual_heading(found.key, chinese=notes.chinese)
+        # With one of several renamed, the others would name nothing any more.
+        alone = notes.weak[found.key] == 1
+        edits = rename(one.heading, source, meant) if alone else ()
+        findings.append(Finding("SK023", line, facts=facts, edits=edits))
+    if (first := firsts.get(found.key)) and found.key != "metadata":
+        facts = {"title": title, "first": first.title, "line": first.start_line}
+        findings.append(Finding("SK021", line, facts=facts))
+
+
+def rename(heading: Block, source: Source, title: str) -> tuple[TextEdit, ...]:
+    """The mend that gives a heading another text; none where it spans several lines oddly."""
+    line = source.line(heading.start)
+    at = line.find(heading.text)
+    if not heading.text or at < 0:
+        return ()
+    return (source.edit(heading.start, at + 1, len(heading.text), title),)
+
+
+def _is_chinese(sections: Sequence[DraftSection]) -> bool:
+    titles = "".join(one.section.title for one in sections)
+    return any("\u3400" <= sign <= "\u9fff" for sign in titles)

@@ -1,0 +1,120 @@
+"""A skill's stored bytes as text, with the way back from a line and column to its bytes."""
+
+import re
+from dataclasses import dataclass
+
+from skills.lint.codes import Finding
+from skills.schema import TextEdit
+
+LARGEST = 256 * 1024
+"""Bytes that a skill may have."""
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n?|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The stored bytes and their normalised text: without mark, each line ended by ``\\n``.
+
+    Lines are those of the stored file, so a line number needs no mapping; only offsets do.
+
+    Args:
+        content: the stored bytes.
+        text: what they say.
+        lines: the text's lines without their ends; the last one is empty where the text ends a line.
+        starts: the offset in ``content`` at which each line begins.
+        newline: how the first line ends.
+    """
+
+    content: bytes
+    text: str
+    lines: list[str]
+    starts: list[int]
+    newline: str
+
+    @property
+    def has_mark(self) -> bool:
+        """Whether the file begins with a byte order mark."""
+        return self.content.startswith(_BOM)
+
+    def line(self, number: int) -> str:
+        """A line by its number from 1; empty behind the last one."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def offset(self, line: int, column: int = 1) -> int:
+        """The byte at which a character stands, both counted from 1; the end behind the last line."""
+        if line > len(self.starts):
+            return len(self.content)
+        return self.starts[line - 1] + len(self.lines[line - 1][: column - 1].encode())
+
+    def line_start(self, line: int) -> int:
+        """The offset of a line's first byte, the mark counted with the first line."""
+        return 0 if line <= 1 else self.offset(line)
+
+    def edit(self, line: int, column: int, length: int, replacement: str) -> TextEdit:
+        """The replacement of some characters of one line."""
+        end = self.offset(line, column + length)
+        return TextEdit(self.offset(line, column), end, replacement)
+
+    def edit_lines(self, first: int, last: int, replacement: str) -> TextEdit:
+        """The replacement of whole lines, their ends included.
+
+        ``replacement`` has ``\\n`` at its line ends; the file's own kind is written. Behind a last
+        line without an end, one is written first.
+        """
+        start = self.offset(first)
+        unended = start == len(self.content) and bool(self.lines[-1])
+        text = f"\n{replacement}" if unended and replacement else replacement
+        return TextEdit(start, self.offset(last + 1), text.replace("\n", self.newline))
+
+
+def read(content: bytes) -> Source | Finding:
+    """Decode a skill's bytes.
+
+    Returns:
+        The source, or why it is none: too large (SK052), not UTF-8 or with a NUL (SK015).
+    """
+    if len(content) > LARGEST:
+        return Finding("SK052", 1, facts={"size": len(content), "limit": LARGEST})
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # "utf-8-sig" counts from behind the mark.
+        skipped = len(_BOM) if content.startswith(_BOM) else 0
+        return _unreadable(content, skipped + error.start)
+    if (nul := content.find(b"\0")) >= 0:
+        return _unreadable(content, nul, variant="nul")
+    starts, newline = [0], "\n"
+    if b"\r" in content:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    starts.extend(end.end() for end in _LINE_END.finditer(content))
+    if first := _LINE_END.search(content):
+        newline = first[0].decode()
+    if content.startswith(_BOM):
+        starts[0] = len(_BOM)
+    return Source(content, text, text.split("\n"), starts, newline)
+
+
+def _unreadable(content: bytes, place: int, *, variant: str = "") -> Finding:
+    before = content[:place].removeprefix(_BOM)
+    ends = list(_LINE_END.finditer(before))
+    line = before[ends[-1].end() :] if ends else before
+    column = len(line.decode("utf-8", "replace")) + 1
+    return Finding("SK015", len(ends) + 1, column, facts={"byte": place + 1}, variant=variant)
+
+
+def apply(content: bytes, edits: tuple[TextEdit, ...]) -> bytes:
+    """The bytes with some spans replaced.
+
+    Raises:
+        ValueError: spans overlap, are not in order or leave the file.
+    """
+    parts: list[bytes] = []
+    place = 0
+    for edit in edits:
+        if not place <= edit.start <= edit.end <= len(content):
+            raise ValueError("The edits overlap or leave the file.")
+        parts += content[place : edit.start], edit.replacement.encode()
+        place = edit.end
+    return b"".join([*parts, content[place:]])

@@ -1,0 +1,86 @@
+"""The allowed tools: ``allowed-tools`` of the frontmatter, else the section of tools."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.outline import DraftSection, Outline
+from skills.parser.source import Source
+from skills.parser.text_blocks import read_texts, says_nothing, section_text
+
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+_WORD = re.compile(r"[^,，、]+")
+_NAME = re.compile(r"[A-Za-z_\u3400-\u9fff*][^\s,，、;；:：(（`]{0,127}(?:\([^()]{0,200}\))?")
+
+
+def read(
+    frontmatter: Frontmatter | None,
+    sections: Sequence[DraftSection],
+    source: Source,
+    body: Outline,
+) -> tuple[str, ...] | None:
+    """The allowed tools as named; ``None`` where none are declared, empty where none are allowed."""
+    entry = frontmatter.entry("allowed-tools") if frontmatter else None
+    if entry is not None:
+        value = entry.value
+        written = [one.text for one in value.items] if value.kind == "list" else [value.text]
+        return tuple(dict.fromkeys(name for text in written for name in split(text)))
+    told = [section for section in sections if section_text(section, source)]
+    if not told:
+        return None
+    texts = read_texts(told, source, body)
+    return tuple(dict.fromkeys(name for text in texts for name, _ in named_in(text)))
+
+
+def split(text: str) -> Iterator[str]:
+    """Names between blanks and commas; what stands in parentheses is kept whole."""
+    depth, begin = 0, 0
+    for at, sign in enumerate(f"{text} "):
+        if sign == "(":
+            depth += 1
+        elif sign == ")":
+            depth = max(depth - 1, 0)
+        elif sign in " ,，、\t\n" and (depth == 0 or at == len(text)):
+            if name := text[begin:at].strip(" ,，、\t\n`"):
+                yield name
+            begin = at + 1
+
+
+def base_name(tool: str) -> str:
+    """A tool's name without what restricts it: ``Bash`` of ``Bash(git:*)``."""
+    return tool.partition("(")[0].strip()
+
+
+class AllowedTools:
+    """The tools that a skill allows; one that ends with ``*`` allows all that begin so.
+
+    Args:
+        tools: as named in the file, ``Tool(pattern)`` among them.
+    """
+
+    def __init__(self, tools: Sequence[str]) -> None:
+        names = {base_name(tool) for tool in tools}
+        self._names = frozenset(name for name in names if not name.endswith("*"))
+        self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+
+    def allow(self, tool: str) -> bool:
+        """Whether a tool is among them, whatever restricts its arguments."""
+        name = base_name(tool)
+        return name in self._names or name.startswith(self._prefixes)
+
+
+def named_in(text: str) -> Iterator[tuple[str, int]]:
+    """The tools that a list item or paragraph names, with their offsets: those in code marks, else its
+    first word."""
+    first, _, _ = text.partition("\n")
+    if says_nothing(first):
+        return
+    head = re.split(r"[:：]|\s[-–—]+\s", first, maxsplit=1)[0]
+    if codes := list(_CODE.finditer(head)) or list(_CODE.finditer(first))[:1]:
+        for code in codes:
+            name = code[1].strip()
+            yield name, code.start(1) + code[1].find(name)
+        return
+    for word in _WORD.finditer(head.replace("**", "  ")):
+        if match := _NAME.match(word[0].strip()):
+            yield match[0], word.start() + word[0].find(match[0])

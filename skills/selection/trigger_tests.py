@@ -1,0 +1,224 @@
+"""Trigger tests: which requests would choose a skill among those that stand beside it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from kb_service.documents.visibility import Reader
+from kb_service.embeddings.protocol import Encoder
+from skills.models import SkillVersion
+from skills.selection.selector import prepare_selector
+from skills.store import catalog
+from skills.store.access import Seen
+from skills.store.cards import SkillCard
+from skills.store.catalog import CatalogueCard
+
+# Encoding takes long: only what shares words with the requests can be mistaken for the skill.
+_MOST_NEIGHBOURS = 40
+_LIKELIEST = 5
+_VALIDATION_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Query:
+    """A request, and whether it should choose the skill."""
+
+    query: str
+    should_trigger: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one request chose.
+
+    Args:
+        query: the request.
+        should_trigger: whether it should choose the skill.
+        triggered: whether it does: without a model, when it is the best one; with one, when it is
+            loaded in at least half of the trials.
+        score: how well the skill fits, from 0 to 1; with a model, in how many of the trials it was
+            loaded.
+        chosen: slug of what it chooses, as ``owner/slug`` for others' skills; None for nothing.
+        split: ``train``, to write the description by, or ``validation``, to judge it by.
+    """
+
+    query: str
+    should_trigger: bool
+    triggered: bool
+    score: float
+    chosen: str | None
+    split: str
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often the choice was right; None where there is nothing to judge by.
+
+    Args:
+        queries: how many there were.
+        recall: of those that should choose the skill, how many do.
+        precision: of those that do, how many should.
+    """
+
+    queries: int
+    recall: float | None
+    precision: float | None
+
+
+@dataclass(frozen=True)
+class TriggerReport:
+    """The outcome for one version of a skill.
+
+    Args:
+        version: of the skill.
+        model: that chose, by its name; None for the offline selector.
+        runs: how often each request was asked.
+        neighbours: how many other skills it was tested among.
+        all: over all requests.
+        train: over three fifths of them.
+        validation: over the others.
+        confusion: how many requests that should choose the skill chose another one, by that one.
+        answers: request by request.
+    """
+
+    version: int
+    model: str | None
+    runs: int
+    neighbours: int
+    all: Rates
+    train: Rates
+    validation: Rates
+    confusion: dict[str, int]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The skill under test and what stands beside it.
+
+    Args:
+        tested: the skill in the version under test, as a reader's agents would be shown it.
+        beside: the others that these agents choose among.
+        reader_id: whose agents.
+    """
+
+    tested: CatalogueCard
+    beside: tuple[CatalogueCard, ...]
+    reader_id: str
+
+    def name_of(self, card: CatalogueCard) -> str:
+        """What people call a skill: its slug, ``owner/slug`` for others'."""
+        is_own = card.owner_id == self.reader_id
+        return card.slug if is_own else f"{card.owner}/{card.slug}"
+
+
+async def read_field(
+    session: AsyncSession, reader: Reader, seen: Seen, version: SkillVersion
+) -> Field:
+    """The skills that a reader's agents choose among, the tested one in the given version."""
+    found = await session.get(User, seen.skill.owner_id)
+    tested = CatalogueCard.of(seen.skill, version, "" if found is None else found.username)
+    readable = await catalog.readable(session, reader)
+    beside = tuple(card for card in readable if card.id != tested.id)
+    return Field(tested, beside, reader.user_id)
+
+
+async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -> TriggerReport:
+    """Ask the selector that agents' requests go through.
+
+    Without a model it always chooses the same, so that each request is asked once.
+
+    Args:
+        field: the skills.
+        queries: requests.
+        encoder: the platform's; None lets words alone decide.
+
+    Raises:
+        EngineUnavailable: the encoder gave no answer.
+    """
+    tested = field.tested
+    # By place in memory: choices give the very cards back.
+    names = {id(card): field.name_of(card) for card in (tested, *field.beside)}
+    selector = await prepare_selector([tested, *await _narrowed(field.beside, queries)], encoder)
+    answers: list[Answer] = []
+    for query, split in zip(queries, splits(queries), strict=True):
+        ranked = await selector.rank(query.query)
+        best = ranked[0]
+        answers.append(
+            Answer(
+                query=query.query,
+                should_trigger=query.should_trigger,
+                triggered=best.is_chosen and best.card is tested,
+                score=next(choice.score for choice in ranked if choice.card is tested),
+                chosen=names[id(best.card)] if best.is_chosen else None,
+                split=split,
+            )
+        )
+    return report(field, answers)
+
+
+def report(
+    field: Field, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+) -> TriggerReport:
+    """Put answers together.
+
+    Args:
+        field: the skills that were chosen among.
+        answers: one for each request.
+        model: that chose, by its name; None for the offline selector.
+        runs: how often each request was asked.
+    """
+    missed = (one for one in answers if one.should_trigger and not one.triggered)
+    confusion = Counter(one.chosen for one in missed if one.chosen is not None)
+    return TriggerReport(
+        version=field.tested.version,
+        model=model,
+        runs=runs,
+        neighbours=len(field.beside),
+        all=rates(answers),
+        train=rates([one for one in answers if one.split == "train"]),
+        validation=rates([one for one in answers if one.split == "validation"]),
+        confusion=dict(confusion.most_common()),
+        answers=tuple(answers),
+    )
+
+
+async def _narrowed(beside: Sequence[SkillCard], queries: Sequence[Query]) -> Sequence[SkillCard]:
+    """The neighbours that share most words with a request."""
+    if len(beside) <= _MOST_NEIGHBOURS:
+        return beside
+    selector = await prepare_selector(beside)
+    found: Counter[int] = Counter()
+    for query in queries:
+        for choice in (await selector.rank(query.query))[:_LIKELIEST]:
+            key = id(choice.card)
+            found[key] = max(found[key], round(choice.score * 1000) + 1)
+    likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
+    return [card for card in beside if id(card) in likely]
+
+
+def splits(queries: Sequence[Query]) -> list[str]:
+    """Train or validation, both kinds of requests in both, the same ones each time."""
+    splits = ["train"] * len(queries)
+    for kind in (True, False):
+        places = [at for at, query in enumerate(queries) if query.should_trigger is kind]
+        places.sort(key=lambda at: hashlib.sha256(queries[at].query.encode()).digest())
+        for at in places[: round(len(places) * _VALIDATION_SHARE)]:
+            splits[at] = "validation"
+    return splits
+
+
+def rates(answers: Sequence[Answer]) -> Rates:
+    """How often the choice was right."""
+    right = sum(one.triggered and one.should_trigger for one in answers)
+    wanted = sum(one.should_trigger for one in answers)
+    chosen = sum(one.triggered for one in answers)
+    return Rates(
+        len(answers),
+        right / wanted if wanted else None,
+        right / chosen if chosen else None,
+    )

@@ -1,0 +1,221 @@
+"""Skills as their readers see them: the gate, the version that is served, versions and bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import func, or_
+from sqlalchemy.orm import defer
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Action, Principal
+from core.auth.sharing import accesses, admit
+from core.db.pagination import Page, paged
+from core.errors import SkillChanged, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from kb_service.documents.quota import take_turn
+from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
+from skills.schema import SkillFile
+from skills.store import states as skill_versions
+from skills.store.catalog import FileEntry, bytes_of, files_of
+
+VERSION_SORT_FIELDS = ("version", "created_at")
+"""What a list of versions may be sorted by, the default first."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A skill in the eyes of a caller.
+
+    Args:
+        skill: the row.
+        access: how far it is open to them.
+        is_reviewer: whether they decide about the version that waits to be served to everybody.
+    """
+
+    skill: Skill
+    access: Access
+    is_reviewer: bool
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether they see versions that others are not served."""
+        return self.access.allows(Action.WRITE)
+
+    @property
+    def version(self) -> int:
+        """The version that is theirs."""
+        if self.sees_all or self.skill.served_version is None:
+            return self.skill.version
+        return self.skill.served_version
+
+
+async def get(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
+) -> Seen:
+    """Load a skill through the gate.
+
+    Raises:
+        SkillNotFound: there is none, or not for this caller.
+        ReadOnly: the caller may see it but not change it.
+        OwnerOnly: the caller may change it, but not share or delete it.
+    """
+    found = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
+    return await _seen(session, principal, found, action)
+
+
+async def hold(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+    """The same, and keep it as it is until the transaction ends.
+
+    Who waits for the lock is judged by what the row is then: another owner's, or gone. What only
+    refers to the skill, such as a counter of its use, does not wait.
+    """
+    query = (
+        select(Skill)
+        .where(Skill.id == skill_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+    return await _seen(session, principal, (await session.exec(query)).first(), action)
+
+
+async def take(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+    """The same, after its owner's turn.
+
+    What refers to accounts while it holds a skill waits for who deletes its owner, and they wait for
+    the skill: the account comes first wherever both are taken.
+
+    Raises:
+        SkillChanged: it has got another owner meanwhile.
+        AgentexError: as :func:`hold`.
+    """
+    owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
+    await take_turn(session, owner_id)
+    seen = await hold(session, principal, skill_id, action)
+    if seen.skill.owner_id != owner_id:
+        raise SkillChanged(version=seen.version)
+    return seen
+
+
+async def _seen(
+    session: AsyncSession, principal: Principal, found: Skill | None, action: Action
+) -> Seen:
+    skill = await admit(session, principal, action, found, SkillNotFound)
+    access = (await accesses(session, principal, [skill]))[skill.id] or Access.READ
+    return Seen(skill, access, is_reviewer(principal, skill))
+
+
+def is_reviewer(principal: Principal, skill: Skill) -> bool:
+    """Whether the caller decides what others are served of a public skill."""
+    return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
+
+
+async def version_of(session: AsyncSession, seen: Seen, number: int | None = None) -> SkillVersion:
+    """A version of a skill that its caller may read.
+
+    Args:
+        session: to read from.
+        seen: the skill.
+        number: which one; None for theirs.
+
+    Raises:
+        SkillVersionNotFound: there is none of this number for the caller.
+    """
+    wanted = seen.version if number is None else number
+    query = _readable(seen).where(SkillVersion.version == wanted)
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise SkillVersionNotFound(field="version")
+    return found
+
+
+def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
+    """The versions of a skill that its caller may read."""
+    query = skill_versions.versions().where(SkillVersion.skill_id == seen.skill.id)
+    if seen.sees_all:
+        return query
+    if seen.is_reviewer:
+        waits = col(SkillVersion.review) == ReviewState.PENDING.value
+        return query.where(or_(skill_versions.is_for_readers(), waits))
+    return query.where(skill_versions.is_for_readers())
+
+
+@dataclass(frozen=True)
+class VersionListing:
+    """A page of versions, and how many there are in all."""
+
+    items: Sequence[SkillVersion]
+    total: int
+
+
+async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> VersionListing:
+    """One page of the versions that the caller may read, without what they say.
+
+    Args:
+        session: to read from.
+        seen: the skill.
+        page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
+    """
+    readable = _readable(seen)
+    count = select(func.count()).select_from(readable.subquery())
+    query = paged(
+        readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+        page,
+        columns={name: col(getattr(SkillVersion, name)) for name in VERSION_SORT_FIELDS},
+        tie=col(SkillVersion.version),
+    )
+    return VersionListing((await session.exec(query)).all(), (await session.exec(count)).one())
+
+
+async def version_numbers(session: AsyncSession, seen: Seen) -> list[int]:
+    """The numbers of all versions that the caller may read, ascending."""
+    # A statement keeps its class when its columns change, which its type does not say.
+    numbers = cast(
+        SelectOfScalar[int], _readable(seen).with_only_columns(col(SkillVersion.version))
+    )
+    return sorted((await session.exec(numbers)).all())
+
+
+async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:
+    """The bytes of a version's SKILL.md.
+
+    Raises:
+        SkillNotFound: the skill was deleted since the version was read.
+    """
+    return await bytes_of(session, version.skill_id, version.content_sha256)
+
+
+async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
+    """All that lies beside a version's content, in the order of paths.
+
+    Raises:
+        SkillNotFound: the skill was deleted since the version was read.
+    """
+    entries = files_of(version)
+    query = select(SkillBlob.sha256, SkillBlob.content).where(
+        SkillBlob.skill_id == version.skill_id,
+        col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
+    )
+    found = dict((await session.exec(query)).all()) if entries else {}
+    if any(entry.sha256 not in found for entry in entries):
+        raise SkillNotFound
+    return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
+
+
+async def held(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
+    """All bytes of a version: its SKILL.md, and what lies beside it."""
+    return await content_of(session, version), await read_files(session, version)
+
+
+def file_entry(version: SkillVersion, path: str) -> FileEntry:
+    """A file beside a version's content; paths are compared as they are.
+
+    Raises:
+        SkillFileNotFound: the version lists no such file.
+    """
+    for entry in files_of(version):
+        if entry.path == path:
+            return entry
+    raise SkillFileNotFound(field="path")

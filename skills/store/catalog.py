@@ -1,0 +1,266 @@
+"""The skills that somebody's agents may use: cards for an index, and one skill opened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy import ColumnElement, Integer, and_, case, literal, or_, true
+from sqlalchemy.orm import defer
+from sqlalchemy.sql.base import ExecutableOption
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from core.auth.sharing import shared_with
+from core.db.types import is_id
+from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from kb_service.documents.visibility import Reader
+from skills import snapshots
+from skills.models import Skill, SkillBlob, SkillVersion
+from skills.schema import ParsedSkill
+from skills.store import states as skill_versions
+from skills.store.cards import SkillCard
+
+_LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueCard(SkillCard):
+    """A card, and of which version of whose skill it is; the slug is unique among the owner's.
+
+    Args:
+        id: of the skill.
+        owner: user name of the owner.
+        owner_id: of the owner.
+        version: the one that this reader is served.
+        sha: SHA-256 of that version's content, hexadecimal.
+    """
+
+    id: str
+    owner: str
+    owner_id: str
+    version: int
+    sha: str
+
+    @classmethod
+    def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
+        """The card of a version.
+
+        Args:
+            skill: in the catalogue.
+            version: of it.
+            owner: user name of its owner.
+        """
+        return cls(
+            slug=skill.slug,
+            name=version.name,
+            description=version.description,
+            triggers=tuple(version.triggers),
+            not_for=tuple(version.not_for),
+            id=skill.id,
+            owner=owner,
+            owner_id=skill.owner_id,
+            version=version.version,
+            sha=version.content_sha256,
+        )
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file beside the content: its path, the SHA-256 of its bytes, and how many they are."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class OpenedSkill:
+    """A skill as it is loaded.
+
+    Args:
+        card: of the version that was opened.
+        parsed: its model.
+        body: the markdown without frontmatter.
+        files: what lies beside it, in the order of paths.
+    """
+
+    card: CatalogueCard
+    parsed: ParsedSkill
+    body: str
+    files: tuple[FileEntry, ...]
+
+
+async def readable(session: AsyncSession, reader: Reader) -> list[CatalogueCard]:
+    """All skills that a reader's agents may use, without loading what they say.
+
+    They are the reader's own, those shared with them and the public ones, each in the version that
+    is served to this reader, and only those that are enabled, read and without errors.
+
+    Args:
+        session: to read from.
+        reader: for whom.
+
+    Returns:
+        The cards, always in the same order: by slug, then by owner.
+    """
+    rows = await _usable(session, reader, true(), without=_LARGE)
+    return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
+
+
+async def open(
+    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None = None
+) -> OpenedSkill:
+    """Load a skill for an agent.
+
+    Args:
+        session: to read from.
+        reader: for whom.
+        id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
+        version: a pinned version; None for the one that the reader is served.
+
+    Raises:
+        SkillNotFound: there is none that this reader's agents may use.
+        SkillVersionNotFound: it has no such version for this reader.
+    """
+    row = await _found(session, reader, id_or_slug, version)
+    parsed = await snapshots.from_json(row.version.parsed)
+    return OpenedSkill(_card(row), parsed, parsed.body, tuple(files_of(row.version)))
+
+
+async def read_file(
+    session: AsyncSession,
+    reader: Reader,
+    id_or_slug: str,
+    path: str,
+    version: int | None = None,
+) -> bytes:
+    """The bytes of a file beside a skill's content.
+
+    Args:
+        session: to read from.
+        reader: for whom.
+        id_or_slug: as for :func:`open`.
+        path: as the version lists it; nothing else is looked up.
+        version: as for :func:`open`.
+
+    Raises:
+        SkillNotFound: there is none that this reader's agents may use.
+        SkillVersionNotFound: it has no such version for this reader.
+        SkillFileNotFound: the version lists no such file.
+    """
+    row = await _found(session, reader, id_or_slug, version)
+    for file in files_of(row.version):
+        if file.path == path:
+            return await bytes_of(session, row.skill.id, file.sha256)
+    raise SkillFileNotFound(field="path")
+
+
+def files_of(version: SkillVersion) -> list[FileEntry]:
+    """What lies beside a version's content, in the order of paths."""
+    return [FileEntry(**file) for file in version.files]
+
+
+@dataclass(frozen=True)
+class _Row:
+    skill: Skill
+    version: SkillVersion
+    owner: str
+
+
+def _card(row: _Row) -> CatalogueCard:
+    return CatalogueCard.of(row.skill, row.version, row.owner)
+
+
+def _sees_newest(reader: Reader) -> ColumnElement[bool]:
+    """Who sees a version before others are served it: the owner, and who may change it."""
+    mine = shared_with(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
+    return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
+
+
+def _seen(reader: Reader) -> ColumnElement[bool]:
+    shared = shared_with(reader.user_id, Skill.SHARE_KIND)
+    served = col(Skill.served_version).is_not(None)
+    return or_(
+        and_(col(Skill.owner_id) == reader.user_id, skill_versions.newest_read().is_not(None)),
+        and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
+    )
+
+
+async def _usable(
+    session: AsyncSession,
+    reader: Reader,
+    condition: ColumnElement[bool],
+    version: int | None = None,
+    without: Sequence[ExecutableOption] = (),
+) -> Sequence[_Row]:
+    """The skills that a reader's agents may use, each in one version of it.
+
+    Args:
+        session: to read from.
+        reader: for whom.
+        condition: on the skill.
+        version: which one; None for the one that is served.
+        without: columns that are not loaded.
+    """
+    sees_newest = _sees_newest(reader)
+    chosen = case((sees_newest, skill_versions.newest_read()), else_=col(Skill.served_version))
+    if version is not None:
+        chosen = literal(version)
+    is_read = col(SkillVersion.unread).is_(False)
+    query = (
+        select(Skill, SkillVersion, User.username)
+        .join(SkillVersion, col(SkillVersion.skill_id) == col(Skill.id))
+        .join(User, col(User.id) == col(Skill.owner_id))
+        .where(
+            condition,
+            col(SkillVersion.version) == chosen.cast(Integer),
+            or_(and_(sees_newest, is_read), skill_versions.is_for_readers()),
+            _seen(reader),
+            col(Skill.enabled).is_(True),
+            col(SkillVersion.valid).is_(True),
+        )
+        .options(*without)
+    )
+    rows = (await session.exec(query)).all()
+    return [_Row(skill, found, owner) for skill, found, owner in rows]
+
+
+async def _found(
+    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None
+) -> _Row:
+    query = select(Skill).where(_named(id_or_slug), _seen(reader), col(Skill.enabled).is_(True))
+    seen = (await session.exec(query)).all()
+    if not seen:
+        raise SkillNotFound
+    # Of several of one slug: one's own, then the one that was there first.
+    chosen = min(seen, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
+    rows = await _usable(session, reader, col(Skill.id) == chosen.id, version)
+    if not rows:
+        raise SkillNotFound if version is None else SkillVersionNotFound(field="version")
+    return rows[0]
+
+
+def _named(id_or_slug: str) -> ColumnElement[bool]:
+    if is_id(id_or_slug):
+        return col(Skill.id) == id_or_slug
+    owner, _, slug = id_or_slug.rpartition("/")
+    by_slug = col(Skill.slug) == slug
+    if not owner:
+        return by_slug
+    return and_(by_slug, col(Skill.owner_id).in_(select(User.id).where(User.username == owner)))
+
+
+async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+    """What a skill holds under a hash that one of its versions names.
+
+    Raises:
+        SkillNotFound: it was deleted since the version was read.
+    """
+    query = select(SkillBlob.content).where(
+        SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise SkillNotFound
+    return found

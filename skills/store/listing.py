@@ -1,0 +1,184 @@
+"""Lists of skills: what somebody sees, narrowed by category, tag and words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Principal
+from core.auth.sharing import accesses, shared_with
+from core.db.pagination import Page, paged
+from core.db.unit_of_work import UnitOfWork
+from core.text.confusables import folded
+from kb_service.text.tokenizer import runs, tokenize
+from skills.models import (
+    LABEL_KEY_LENGTH,
+    TERM_LENGTH,
+    ReviewState,
+    Skill,
+    SkillTag,
+    SkillTerm,
+    SkillVersion,
+)
+from skills.store import states as skill_versions
+from skills.store.access import Seen, is_reviewer
+
+SORT_FIELDS = ("updated_at", "created_at", "name")
+_MOST_TERMS = 400
+_MOST_ASKED = 16
+# Beginnings of a name's words, so that a search finds while somebody types.
+_BEGINNINGS = range(2, 17)
+
+
+@dataclass(frozen=True)
+class SkillFilter:
+    """Which skills are wanted; what is left out does not narrow.
+
+    Args:
+        include_public: also those that everybody sees.
+        category: the whole of it, case and width of letters apart.
+        tag: the same of one tag.
+        text: words that all must be found in the catalogue's fields or the triggers.
+        pending: only those of which a version waits for a review: one's own and, for who reviews
+            them, public ones.
+    """
+
+    include_public: bool = False
+    category: str | None = None
+    tag: str | None = None
+    text: str | None = None
+    pending: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A skill of a list, its owner's name, and what the caller may do with it."""
+
+    seen: Seen
+    owner: str
+
+
+@dataclass(frozen=True)
+class SkillListing:
+    """One page of skills, and how many there are in all."""
+
+    items: Sequence[Listed]
+    total: int
+
+
+async def list_visible(
+    session: AsyncSession, principal: Principal, page: Page, wanted: SkillFilter
+) -> SkillListing:
+    """One page of what the caller sees; no content is loaded."""
+    conditions = [_visible(principal, wanted), *_narrowed(wanted)]
+    query = paged(
+        select(Skill, User.username)
+        .join(User, col(User.id) == col(Skill.owner_id))
+        .where(*conditions),
+        page,
+        columns={
+            "created_at": col(Skill.created_at),
+            "updated_at": col(Skill.updated_at),
+            "name": col(Skill.name_key),
+        },
+        tie=col(Skill.id),
+    )
+    rows = (await session.exec(query)).all()
+    counted = select(func.count()).select_from(Skill).where(*conditions)
+    total = (await session.exec(counted)).one()
+    access = await accesses(session, principal, [skill for skill, _ in rows])
+    items = [
+        Listed(Seen(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner)
+        for skill, owner in rows
+    ]
+    return SkillListing(items, total)
+
+
+def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
+    mine = col(Skill.owner_id) == principal.user_id
+    if wanted.pending:
+        return _awaited(principal, mine)
+    shared = col(Skill.id).in_(shared_with(principal.user_id, Skill.SHARE_KIND))
+    open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
+    return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
+
+
+def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
+    """What waits for a decision: all of one's own, and what the caller decides about."""
+    version = select(SkillVersion.skill_id)
+    own = version.where(
+        SkillVersion.skill_id == Skill.id,
+        SkillVersion.review != ReviewState.REJECTED.value,
+        skill_versions.is_decidable(),
+    )
+    conditions = [and_(mine, own.correlate(Skill).exists())]
+    if Permission.SYSTEM_MANAGE in principal.permissions:
+        riskier = version.where(SkillVersion.review == ReviewState.PENDING.value)
+        conditions.append(and_(col(Skill.is_public).is_(True), col(Skill.id).in_(riskier)))
+    return or_(*conditions)
+
+
+def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.category is not None:
+        conditions.append(col(Skill.category_key) == label_key(wanted.category))
+    if wanted.tag is not None:
+        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
+        conditions.append(col(Skill.id).in_(tagged))
+    if wanted.text is not None:
+        conditions += _found_by(wanted.text)
+    return conditions
+
+
+def _found_by(text: str) -> list[ColumnElement[bool]]:
+    """Every word must be there: as it is or as its stem, a Chinese one in pairs of characters."""
+    asked: list[set[str]] = []
+    for word, is_cjk in runs(text):
+        forms = tokenize(word)
+        asked += [{form} for form in forms] if is_cjk else [{word, *forms}]
+    found: list[ColumnElement[bool]] = [
+        col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
+        for forms in asked[:_MOST_ASKED]
+    ]
+    # Without a word there is nothing that it could be found by.
+    return found or [col(Skill.id).is_(None)]
+
+
+def label_key(label: str) -> str:
+    """A category or tag in the form that is compared."""
+    return folded(" ".join(label.split()))[:LABEL_KEY_LENGTH]
+
+
+async def index(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
+    """Make a skill be found by its catalogue's fields as they are now.
+
+    Args:
+        work: the transaction, in which the skill's row is locked.
+        skill: the row.
+        triggers: of the version that its readers get.
+    """
+    session = work.session
+    await session.flush()
+    await session.exec(delete(SkillTag).where(col(SkillTag.skill_id) == skill.id))
+    await session.exec(delete(SkillTerm).where(col(SkillTerm.skill_id) == skill.id))
+    tags = dict.fromkeys(key for tag in skill.tags if (key := label_key(tag)))
+    session.add_all(SkillTag(skill_id=skill.id, tag_key=key) for key in tags)
+    terms = dict.fromkeys(_terms(skill, triggers))
+    kept = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
+    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept)
+    await session.flush()
+
+
+def _terms(skill: Skill, triggers: Sequence[str]) -> Iterator[str]:
+    names = (skill.name, skill.slug, skill.category, *skill.tags)
+    for word, is_cjk in chain.from_iterable(map(runs, names)):
+        # Of a Chinese word any character may be what somebody looks for.
+        yield from word if is_cjk else ()
+        yield from () if is_cjk else (word[:length] for length in _BEGINNINGS)
+    for text in (*names, skill.description, *triggers):
+        yield from tokenize(text)

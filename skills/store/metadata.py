@@ -1,0 +1,158 @@
+"""A skill's entry in the catalogue: what a request says of it, and what follows its content."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest
+from core.text.confusables import folded
+from skills.models import LABEL_LENGTH, NAME_KEY_LENGTH, NAME_LENGTH, Skill, SkillVersion
+from skills.schema import Diagnostic, ParsedSkill, Severity
+from skills.store import listing
+
+MOST_TAGS = 20
+_BETWEEN_TAGS = re.compile(r"[,，、;；|\n]+")
+_BRACKETS = "[](){}\"'“”"
+
+FieldName = Literal["name", "description", "category", "tags"]
+FIELDS: tuple[FieldName, ...] = ("name", "description", "category", "tags")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a request sets; None leaves a field as it is, an empty one lets it follow the content."""
+
+    name: str | None = None
+    description: str | None = None
+    category: str | None = None
+    tags: list[str] | None = None
+    slug: str | None = None
+    is_public: bool | None = None
+    enabled: bool | None = None
+
+
+def category_of(parsed: ParsedSkill) -> str:
+    """The category that a content names; empty without one."""
+    return _clean(parsed.metadata.get("category", ""))[:LABEL_LENGTH]
+
+
+def tags_of(parsed: ParsedSkill) -> list[str]:
+    """The tags that a content names."""
+    named = _tags(_BETWEEN_TAGS.split(parsed.metadata.get("tags", "").strip(_BRACKETS)))
+    return [tag[:LABEL_LENGTH] for tag in named][:MOST_TAGS]
+
+
+def name_of(said: str, slug: str) -> str:
+    """The catalogue's name for what a content says that its name is."""
+    return _shortened(_clean(said)) or slug
+
+
+async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, entry: Entry) -> None:
+    """Put what a request says into the catalogue; the rest follows the content.
+
+    Args:
+        work: the transaction, in which the skill's row is locked or new.
+        skill: the row.
+        basis: the version whose words the catalogue shows.
+        entry: what the request says.
+
+    Raises:
+        InvalidRequest: a name or label that is too long, or too many tags.
+    """
+    own = set(skill.own_fields)
+    for field in FIELDS:
+        value = getattr(entry, field)
+        if value is None:
+            continue
+        chosen = _checked(field, value)
+        setattr(skill, field, chosen)
+        # What says the same as the content goes on doing so.
+        own = own | {field} if chosen and chosen != getattr(basis, field) else own - {field}
+    skill.own_fields = sorted(own)
+    await follow(work, skill, basis)
+
+
+async def follow(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
+    """Let the fields that no request has set say what a version says, and index the skill anew."""
+    own = skill.own_fields
+    if "name" not in own:
+        skill.name = name_of(basis.name, skill.slug)
+    if "description" not in own:
+        skill.description = basis.description
+    if "category" not in own:
+        skill.category = basis.category
+    if "tags" not in own:
+        skill.tags = list(basis.tags)
+    skill.name_key, skill.category_key = folded(skill.name), listing.label_key(skill.category)
+    skill.updated_at = utc_now()
+    skill.revision += 1
+    work.session.add(skill)
+    await listing.index(work, skill, basis.triggers)
+
+
+_DIFFERENT = {
+    "name": ("name", "名称"),
+    "description": ("description", "描述"),
+    "category": ("category", "分类"),
+    "tags": ("tags", "标签"),
+}
+DIFFERS = "CAT001"
+DIFFERS_SAID = (
+    "The catalogue's {field} is not the content's; agents read the content's.",
+    "目录中的{field}与内容不同；智能体以内容为准。",
+)
+"""What is said of it, in English and in Chinese."""
+
+
+def differences(skill: Skill) -> list[Diagnostic]:
+    """Where the catalogue says something else than the content; that is no error."""
+    return [
+        Diagnostic(
+            code=DIFFERS,
+            severity=Severity.INFO,
+            line=1,
+            column=1,
+            end_line=1,
+            message=DIFFERS_SAID[0].format(field=english),
+            message_zh=DIFFERS_SAID[1].format(field=chinese),
+        )
+        for field, (english, chinese) in _DIFFERENT.items()
+        if field in skill.own_fields
+    ]
+
+
+def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
+    if isinstance(value, list):
+        tags = _tags(value)
+        if len(tags) > MOST_TAGS or any(len(tag) > LABEL_LENGTH for tag in tags):
+            raise InvalidRequest(
+                "tags", f"Use {MOST_TAGS} tags at most, of {LABEL_LENGTH} characters at most"
+            )
+        return tags
+    if field == "description":
+        return value.strip()
+    cleaned = _clean(value)
+    longest = NAME_LENGTH if field == "name" else LABEL_LENGTH
+    # One letter can become eighteen when it is folded.
+    if len(cleaned) > longest or len(folded(cleaned)) > 3 * longest:
+        raise InvalidRequest(field, f"Use {longest} characters at most")
+    return cleaned
+
+
+def _tags(texts: Iterable[str]) -> list[str]:
+    cleaned = (_clean(text.strip(_BRACKETS + " ")) for text in texts)
+    return list({listing.label_key(tag): tag for tag in cleaned if tag}.values())
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shortened(name: str) -> str:
+    kept = name[:NAME_LENGTH]
+    while len(folded(kept)) > NAME_KEY_LENGTH:
+        kept = kept[:-1]
+    return kept

@@ -1,0 +1,284 @@
+"""Which version others are served: publishing, and the review of what became more dangerous."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.models import Share
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal, check_access
+from core.auth.share_lists import SharingActs
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import (
+    InvalidRequest,
+    SkillChanged,
+    SkillNotFound,
+    SkillNotPending,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    SkillVersionNotFound,
+)
+from skills.diff.semantic import widens
+from skills.models import ReviewState, Skill, SkillVersion
+from skills.store import (
+    access as skill_access,
+)
+from skills.store import (
+    metadata as skill_metadata,
+)
+from skills.store import (
+    states as skill_versions,
+)
+from skills.store.access import Seen
+from skills.store.states import HELD_BACK
+
+ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
+_SECURITY = "SEC"
+
+
+class Decision(StrEnum):
+    """What a review came to."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+async def is_open(session: AsyncSession, skill: Skill) -> bool:
+    """Whether anybody but its owner may see a skill."""
+    if skill.is_public:
+        return True
+    shares = select(func.count()).where(
+        Share.kind == Skill.SHARE_KIND, Share.resource_id == skill.id
+    )
+    return (await session.exec(shares)).one() > 0
+
+
+async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
+    """The version whose words the catalogue shows: the one that others are served, if they are."""
+    shown = skill.version
+    if skill.served_version is not None and await is_open(session, skill):
+        shown = skill.served_version
+    return await version_at(session, skill, shown)
+
+
+async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
+    """The newest version, if it may be shown to others.
+
+    Raises:
+        SkillReviewNeeded: it was imported, and its owner did not review it.
+        SkillNotPublishable: it has errors, named in the details.
+    """
+    if not skill.trusted:
+        raise SkillReviewNeeded
+    newest = await _version(session, skill, skill.version)
+    if newest is None or not newest.publishable:
+        codes = [] if newest is None else sorted(set(newest.findings))
+        raise SkillNotPublishable(version=skill.version, codes=codes)
+    return newest
+
+
+async def open_up(work: UnitOfWork, skill: Skill) -> None:
+    """Let others see a skill, or everybody; the caller has made it shared or public.
+
+    The catalogue follows by the caller's hand, as after :func:`settle`.
+
+    Raises:
+        SkillReviewNeeded: its newest version was imported, and its owner did not review it.
+        SkillNotPublishable: the newest version has errors.
+    """
+    newest = await _require_publishable(work.session, skill)
+    await _offer(work, skill, newest)
+
+
+async def settle(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+    """Decide what others are served now that there is a new version.
+
+    One that nobody has read yet or that has errors is not served; one that widens tools or adds
+    findings of security to a public skill waits for a review. Others keep what they had.
+    """
+    if newest.publishable and not newest.unread and await is_open(work.session, skill):
+        await _offer(work, skill, newest)
+
+
+async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+    """Serve a version, or what was served before while something is held against it."""
+    session = work.session
+    await _withdraw_pending(session, skill)
+    known = await _last_public(session, skill) if skill.is_public else None
+    is_held = newest.review in HELD_BACK
+    if not is_held and known is not None and is_riskier(known, newest):
+        newest.review, newest.review_note = ReviewState.PENDING.value, ""
+        newest.reviewed_by = newest.reviewed_at = None
+        session.add(newest)
+        is_held = True
+    if not is_held:
+        _serve(work, skill, newest)
+        return
+    if known is None and skill.served_version is not None:
+        known = await _version(session, skill, skill.served_version)
+    if known is None:
+        raise SkillReviewNeeded
+    # Not what only some were served meanwhile: nobody has compared that.
+    _serve(work, skill, known)
+
+
+def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
+    now = utc_now()
+    skill.served_version = version.version
+    version.published_at = version.published_at or now
+    if skill.is_public:
+        version.public_at = version.public_at or now
+    work.session.add_all((skill, version))
+
+
+async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | None:
+    """The version that everybody was served last; None if none ever was."""
+    query = select(SkillVersion).where(
+        SkillVersion.skill_id == skill.id,
+        col(SkillVersion.public_at).is_not(None),
+        col(SkillVersion.review).not_in(HELD_BACK),
+    )
+    return (await session.exec(query.order_by(col(SkillVersion.version).desc()))).first()
+
+
+async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
+    """A version that waits while a newer one comes is not looked at any more."""
+    waiting = update(SkillVersion).where(
+        col(SkillVersion.skill_id) == skill.id,
+        col(SkillVersion.review) == ReviewState.PENDING.value,
+        col(SkillVersion.version) < skill.version,
+    )
+    await session.exec(waiting.values(review=ReviewState.NONE.value))
+
+
+def is_riskier(served: SkillVersion, new: SkillVersion) -> bool:
+    """Whether a version may use tools, or has findings of security, that the served one has not."""
+    return widens(served.tools, new.tools) or bool(_security(new) - _security(served))
+
+
+def _security(version: SkillVersion) -> Counter[str]:
+    return Counter(code for code in version.findings if code.startswith(_SECURITY))
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What somebody decided about a version.
+
+    Args:
+        decision: whether it may be used, or served.
+        version: the version that was read; None for the one that waits, whatever it is.
+        remark: why, for the skill's owner.
+    """
+
+    decision: Decision
+    version: int | None = None
+    remark: str = ""
+
+
+async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: Ruling) -> Seen:
+    """Decide about the version that waits.
+
+    What was imported is read by the skill's owner. What others are to be served is decided by an
+    administrator while the skill is public, else by its owner.
+
+    Raises:
+        InvalidRequest: an approval that names no version.
+        SkillNotFound: there is none, or not for this caller.
+        ReadOnly: it is the owner's to decide, and the caller only reads the skill.
+        OwnerOnly: the same, and the caller may change the skill.
+        PermissionDenied: the caller is no administrator.
+        SkillNotPending: nothing waits.
+        SkillChanged: another version waits than the one that was read; the details name it. Or it has
+            got another owner meanwhile.
+    """
+    approved = ruling.decision is Decision.APPROVE
+    if approved and ruling.version is None:
+        raise InvalidRequest("version", "Name the version that you have read")
+    session = work.session
+    seen = await skill_access.take(session, principal, skill_id, Action.READ)
+    skill = seen.skill
+    version = await _decided(session, principal, seen, ruling.version)
+    is_for_all = skill.is_public and not version.unread
+    version.unread = version.unread and not approved
+    version.review = (ReviewState.APPROVED if approved else ReviewState.REJECTED).value
+    version.review_note, version.reviewed_at = ruling.remark, utc_now()
+    version.reviewed_by = principal.user_id
+    skill.trusted = skill.trusted or (approved and version.version == skill.version)
+    session.add_all((skill, version))
+    if approved and version.publishable and await is_open(session, skill):
+        if is_for_all:
+            _serve(work, skill, version)
+        else:
+            await _offer(work, skill, version)
+    await skill_metadata.follow(work, skill, await basis_of(session, skill))
+    details = {"version": version.version, "decision": ruling.decision.value}
+    note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
+    return seen
+
+
+async def _decided(
+    session: AsyncSession, principal: Principal, seen: Seen, number: int | None
+) -> SkillVersion:
+    """The version that is decided about, if it is the caller's to decide."""
+    if not seen.sees_all:
+        if not seen.skill.is_public:
+            check_access(seen.access, Action.MANAGE, SkillNotFound)
+        principal.require(Permission.SYSTEM_MANAGE)
+    waiting = await _waiting(session, seen)
+    if not waiting:
+        raise SkillNotPending
+    found = next((one for one in waiting if number in {None, one.version}), None)
+    if found is None:
+        raise SkillChanged(version=waiting[0].version)
+    if seen.skill.is_public and not found.unread:
+        principal.require(Permission.SYSTEM_MANAGE)
+    else:
+        check_access(seen.access, Action.MANAGE, SkillNotFound)
+    return found
+
+
+async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
+    """The versions that may be decided about and that the caller may know of, the newest first."""
+    query = (
+        skill_versions.versions()
+        .where(SkillVersion.skill_id == seen.skill.id, skill_versions.is_decidable())
+        .order_by(col(SkillVersion.version).desc())
+    )
+    if not seen.sees_all:
+        if not seen.is_reviewer:
+            return ()
+        query = query.where(SkillVersion.review == ReviewState.PENDING.value)
+    return (await session.exec(query)).all()
+
+
+async def pending_version(session: AsyncSession, seen: Seen) -> int | None:
+    """The newest version that waits for a review, where the caller may know of it."""
+    waiting = await _waiting(session, seen)
+    rejected = ReviewState.REJECTED.value
+    return next((one.version for one in waiting if one.review != rejected), None)
+
+
+async def _version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
+    query = select(SkillVersion).where(
+        SkillVersion.skill_id == skill.id, SkillVersion.version == number
+    )
+    return (await session.exec(query)).first()
+
+
+async def version_at(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
+    """A version by its number, whoever asks.
+
+    Raises:
+        SkillVersionNotFound: there is none.
+    """
+    found = await _version(session, skill, number)
+    if found is None:
+        raise SkillVersionNotFound(field="version")
+    return found

@@ -1,0 +1,343 @@
+"""The library of skills: made, changed, restored, forked and deleted."""
+
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.audit import AuditAction, Target, note
+from core.auth.principal import Access, Action, Principal, check_access
+from core.auth.share_lists import note_public
+from core.auth.sharing import forget_shares
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, SkillNotFound, SkillsFull, SkillSlugTaken
+from kb_service.documents.quota import take_turn
+from skills.lint.validate import Judged, judge
+from skills.models import Skill, SkillOrigin, SkillVersion
+from skills.schema import SkillFormat
+from skills.slugs import beginning_of, free_slug, is_slug, placeholder_slug, slug_of
+from skills.store import (
+    access as skill_access,
+)
+from skills.store import (
+    metadata as skill_metadata,
+)
+from skills.store import (
+    publishing,
+)
+from skills.store import (
+    versions as skill_versions,
+)
+from skills.store.access import Seen
+from skills.store.metadata import Entry
+from skills.store.revisions import Revision
+from skills.store.versions import Change, Limits
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a caller works on skills.
+
+    Args:
+        work: the transaction.
+        principal: who asks.
+        limits: how much the owner of a skill may keep.
+    """
+
+    work: UnitOfWork
+    principal: Principal
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a new skill comes from.
+
+    Args:
+        origin: how it came here.
+        trusted: whether it has been read, so that its owner's agents may use it at once.
+        forked_from: the id of the skill that it is a copy of.
+        forked_version: the version of that one.
+        likes_slug: the slug that it gets if it is free, else with a number behind it.
+    """
+
+    origin: SkillOrigin = SkillOrigin.WRITTEN
+    trusted: bool = True
+    forked_from: str | None = None
+    forked_version: int | None = None
+    likes_slug: str = ""
+
+
+_NO_ENTRY, _NO_WORDS, _WRITTEN = Entry(), Change(), Provenance()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A skill to be made.
+
+    Args:
+        judged: its content and files.
+        entry: what the request says for the catalogue.
+        change: the note of its first version.
+        provenance: where it comes from.
+    """
+
+    judged: Judged
+    entry: Entry = _NO_ENTRY
+    change: Change = _NO_WORDS
+    provenance: Provenance = _WRITTEN
+
+
+async def create(desk: Desk, wanted: Wanted) -> Seen:
+    """Add a skill of the caller's.
+
+    Raises:
+        InvalidRequest: a field that can't be used.
+        QuotaExceeded: the caller's skills would take more bytes than are allowed.
+        SkillNotPublishable: it is to be public and has errors.
+        SkillReviewNeeded: it is to be public and was imported.
+        SkillSlugTaken: the caller has one of the slug that was asked for.
+        SkillsFull: the caller has as many as are allowed.
+    """
+    work, principal, limits = desk.work, desk.principal, desk.limits
+    session, owner_id = work.session, principal.user_id
+    # Two at once must neither find the last room, nor the same slug free.
+    await take_turn(session, owner_id)
+    counted = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
+    if (await session.exec(counted)).one() >= limits.skills:
+        raise SkillsFull(limit=limits.skills)
+    origin = wanted.provenance
+    skill = Skill(
+        owner_id=owner_id,
+        slug="",
+        name="",
+        name_key="",
+        enabled=wanted.entry.enabled is not False,
+        origin=origin.origin.value,
+        trusted=origin.trusted,
+        forked_from=origin.forked_from,
+        forked_version=origin.forked_version,
+    )
+    skill.slug = await _slug_for(session, skill, wanted)
+    session.add(skill)
+    await session.flush()
+    version = await skill_versions.append(work, principal, skill, wanted.judged, wanted.change)
+    if wanted.entry.is_public:
+        await _set_public(work, skill, is_public=True)
+    await skill_metadata.set_fields(work, skill, version, wanted.entry)
+    await skill_versions.check_room(session, principal, skill, limits)
+    return Seen(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
+
+
+async def _slug_for(session: AsyncSession, skill: Skill, wanted: Wanted) -> str:
+    """The slug that was asked for, by the request or the content, else a free one like the name."""
+    parsed = wanted.judged.parsed
+    if wanted.entry.slug is not None:
+        return await _free_slug(session, skill, wanted.entry.slug)
+    says_so = parsed.format is not SkillFormat.NATIVE or "slug" in parsed.metadata
+    origin = wanted.provenance
+    if parsed.slug and says_so and origin.origin is SkillOrigin.WRITTEN:
+        return await _free_slug(session, skill, parsed.slug)
+    first = (
+        origin.likes_slug
+        or parsed.slug
+        or slug_of(wanted.entry.name or "")
+        or placeholder_slug(skill.id)
+    )
+    # In one look: of very many of one name each would look for all those before it.
+    taken = select(Skill.slug).where(
+        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(beginning_of(first))
+    )
+    return free_slug(first, set((await session.exec(taken)).all()))
+
+
+async def _free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
+    if not is_slug(slug):
+        raise InvalidRequest(
+            "slug", "Use lower-case letters, digits and single hyphens between them, 64 at most"
+        )
+    taken_by = await of_slug(session, skill.owner_id, slug)
+    if taken_by is not None and taken_by != skill.id:
+        raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)
+    return slug
+
+
+async def of_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
+    """The id of somebody's skill of a slug; None without one."""
+    query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
+    return (await session.exec(query)).first()
+
+
+@dataclass(frozen=True)
+class Update:
+    """What is to become of a skill.
+
+    Args:
+        revise: makes its next version; None leaves content and files as they are.
+        entry: the catalogue's fields.
+        change: what is told of the new version.
+    """
+
+    revise: Revision | None = None
+    entry: Entry = _NO_ENTRY
+    change: Change = _NO_WORDS
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A next version, judged before the transaction that writes it.
+
+    Args:
+        version: the newest version, which it was made from.
+        judged: what it is to hold; None where that would be the same.
+    """
+
+    version: int
+    judged: Judged | None
+
+
+async def draft(
+    session: AsyncSession, principal: Principal, skill_id: str, wanted: Update
+) -> Draft:
+    """Judge what an update is to write; it takes longer than others may be kept from writing.
+
+    Raises:
+        ReadOnly: the caller may see the skill but not change it.
+        SkillChanged: it was changed since it was read.
+        SkillNotFound: there is none, or not for this caller.
+        AgentexError: what the update's revision raises.
+    """
+    seen = await skill_access.get(session, principal, skill_id, Action.WRITE)
+    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
+    skill_versions.check_base(seen.skill, wanted.change.base)
+    return await _drafted(session, seen, newest, wanted)
+
+
+async def update(
+    desk: Desk, skill_id: str, wanted: Update, prepared: Draft | None = None
+) -> tuple[Seen, Judged | None]:
+    """Change a skill; the same bytes again make no new version.
+
+    Args:
+        desk: where the caller works.
+        skill_id: which one.
+        wanted: what is to become of it.
+        prepared: see :func:`draft`; where the skill has a newer version by now, or without it, the
+            next one is judged here.
+
+    Returns:
+        The skill, and what its new version holds; None without one.
+
+    Raises:
+        InvalidRequest: a field that can't be used.
+        OwnerOnly: slug, publication and use are the owner's to decide.
+        QuotaExceeded: the owner's skills would take more bytes than are allowed.
+        ReadOnly: the caller may see it but not change it.
+        SkillChanged: it was changed since it was read.
+        SkillNotFound: there is none, or not for this caller.
+        SkillNotPublishable: it is to be public and has errors.
+        SkillReviewNeeded: it is to be public and was imported.
+        SkillSlugTaken: the owner has another one of this slug.
+        AgentexError: what the update's revision raises.
+    """
+    work, principal, limits = desk.work, desk.principal, desk.limits
+    session, entry = work.session, wanted.entry
+    seen = await skill_access.take(session, principal, skill_id, Action.WRITE)
+    skill = seen.skill
+    if _decides(skill, entry):
+        check_access(seen.access, Action.MANAGE, SkillNotFound)
+    skill_versions.check_base(skill, wanted.change.base)
+    newest = await publishing.version_at(session, skill, skill.version)
+    if prepared is None or prepared.version != newest.version:
+        prepared = await _drafted(session, seen, newest, wanted)
+    if (judged := prepared.judged) is not None:
+        newest = await skill_versions.append(work, principal, skill, judged, wanted.change)
+        await publishing.settle(work, skill, newest)
+    if entry.slug not in {None, skill.slug}:
+        skill.slug = await _free_slug(session, skill, entry.slug or "")
+    skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
+    if entry.is_public not in {None, skill.is_public}:
+        await _set_public(work, skill, is_public=bool(entry.is_public))
+    # Once, when it is known whose words the catalogue shows.
+    await skill_metadata.set_fields(work, skill, await publishing.basis_of(session, skill), entry)
+    if judged is not None:
+        await skill_versions.check_room(session, principal, skill, limits)
+    return replace(seen, is_reviewer=skill_access.is_reviewer(principal, skill)), judged
+
+
+async def _drafted(
+    session: AsyncSession, seen: Seen, newest: SkillVersion, wanted: Update
+) -> Draft:
+    judged = None
+    if wanted.revise is not None:
+        judged = await wanted.revise(session, seen, newest)
+    is_other = judged is not None and not skill_versions.is_same(newest, judged)
+    return Draft(newest.version, judged if is_other else None)
+
+
+def _decides(skill: Skill, entry: Entry) -> bool:
+    """Whether a request decides what only the owner decides."""
+    return (
+        entry.is_public not in {None, skill.is_public}
+        or entry.slug not in {None, skill.slug}
+        or entry.enabled not in {None, skill.enabled}
+    )
+
+
+async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> None:
+    skill.is_public = is_public
+    if is_public:
+        await publishing.open_up(work, skill)
+    work.session.add(skill)
+    note_public(work, skill, publishing.ACTS)
+
+
+async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
+    """Delete a skill with all its versions.
+
+    Raises:
+        OwnerOnly: it is somebody else's.
+        ReadOnly: the caller may only read it.
+        SkillNotFound: there is none, or not for this caller.
+    """
+    seen = await skill_access.hold(work.session, principal, skill_id, Action.MANAGE)
+    await erase(work, seen.skill)
+
+
+async def erase(work: UnitOfWork, skill: Skill) -> None:
+    """Take a skill away with all that belongs to it."""
+    await forget_shares(work, Skill.SHARE_KIND, [skill.id])
+    note(work.session, AuditAction.SKILL_DELETED, Target(Skill.SHARE_KIND, skill.id))
+    await work.session.delete(skill)
+    await work.session.flush()
+
+
+async def copy_of(
+    session: AsyncSession, principal: Principal, skill_id: str, number: int | None, entry: Entry
+) -> Wanted:
+    """A skill of the caller's own, to be made from one that they may read.
+
+    Args:
+        session: to read from.
+        principal: who asks.
+        skill_id: of which one.
+        number: of which version; None for the caller's.
+        entry: what is to be different in the catalogue.
+
+    Raises:
+        SkillNotFound: there is none, or not for this caller.
+        SkillVersionNotFound: there is none of this number for the caller.
+    """
+    seen = await skill_access.get(session, principal, skill_id)
+    version = await skill_access.version_of(session, seen, number)
+    judged = await judge(*await skill_access.held(session, version))
+    source = seen.skill
+    provenance = Provenance(
+        SkillOrigin.FORKED,
+        not version.unread,
+        forked_from=source.id,
+        forked_version=version.version,
+        likes_slug=source.slug,
+    )
+    return Wanted(judged, entry, provenance=provenance)

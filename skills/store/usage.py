@@ -1,0 +1,92 @@
+"""How often agents used a skill, by version."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from skills.models import Skill, SkillUsage
+
+_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+
+class Use(StrEnum):
+    """What is counted; see ``SkillUsage``."""
+
+    OFFERED = "offered"
+    LOADED = "loaded"
+    COMPLETED = "completed"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How often a skill or one version of it was used, and when last."""
+
+    offered: int = 0
+    loaded: int = 0
+    completed: int = 0
+    denied: int = 0
+    last_used_at: datetime | None = None
+
+
+async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int], int]) -> None:
+    """Add to the counters of one kind.
+
+    Skills that are gone are left out, and stay until the transaction's end where they are there.
+
+    Args:
+        work: the transaction.
+        use: which counter.
+        counts: how much to add, by id of the skill and version.
+    """
+    session = work.session
+    ids = sorted({skill_id for skill_id, _ in counts})
+    # In one order everywhere: two transactions must not wait for each other's rows.
+    there = select(Skill.id).where(col(Skill.id).in_(ids)).order_by(col(Skill.id))
+    kept = set(await session.exec(there.with_for_update(read=True, key_share=True)))
+    none = dict.fromkeys((kind.value for kind in Use), 0)
+    rows = [
+        {**none, "skill_id": skill_id, "version": version, use.value: number}
+        for (skill_id, version), number in sorted(counts.items())
+        if skill_id in kept
+    ]
+    if not rows:
+        return
+    insert = _INSERTS[session.get_bind().dialect.name](SkillUsage)
+    now, column = utc_now(), col(getattr(SkillUsage, use.value))
+    more = insert.excluded[use.value]
+    await session.exec(
+        insert.values([{**row, "last_used_at": now} for row in rows]).on_conflict_do_update(
+            index_elements=["skill_id", "version"],
+            set_={use.value: column + more, "last_used_at": now},
+        )
+    )
+
+
+async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
+    """How often each version was used; one that never was is absent."""
+    rows = await session.exec(select(SkillUsage).where(SkillUsage.skill_id == skill_id))
+    return {
+        row.version: Usage(row.offered, row.loaded, row.completed, row.denied, row.last_used_at)
+        for row in rows.all()
+    }
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """How often all of these were used together."""
+    listed = list(usages)
+    moments = [one.last_used_at for one in listed if one.last_used_at is not None]
+    return Usage(
+        sum(one.offered for one in listed),
+        sum(one.loaded for one in listed),
+        sum(one.completed for one in listed),
+        sum(one.denied for one in listed),
+        max(moments, default=None),
+    )

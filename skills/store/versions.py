@@ -1,0 +1,195 @@
+"""Versions written down: immutable, each under the hashes of what it holds."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, QuotaExceeded, SkillChanged
+from skills.lint.validate import Judged
+from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
+from skills.parser.parse import PARSER_VERSION
+from skills.schema import Severity
+from skills.store import metadata as skill_metadata
+from skills.store.cards import card_of
+
+LONGEST_NOTE = 2000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one user may keep.
+
+    Args:
+        skills: how many.
+        bytes: of all their versions and files.
+    """
+
+    skills: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a change was made from; None does not say.
+
+    Args:
+        version: the number that was read.
+        revision: the state of the catalogue's entry that was read.
+        file_sha256: the hash of the file that was read, where one file is changed.
+    """
+
+    version: int | None = None
+    revision: int | None = None
+    file_sha256: str | None = None
+
+
+_ANY = Base()
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is told of a new version beside what it holds.
+
+    Args:
+        note: what was changed, in its author's words.
+        base: what it was made from.
+        restored_from: the older version that it is the same as.
+        is_unread: whether its bytes came with a file that nobody has read yet; None: as the version
+            before it.
+    """
+
+    note: str = ""
+    base: Base = _ANY
+    restored_from: int | None = None
+    is_unread: bool | None = None
+
+
+def check_base(skill: Skill, base: Base) -> None:
+    """Pass when a change was made from a skill as it is, or does not say from what.
+
+    Raises:
+        SkillChanged: it was made from another state; the details name the newest version.
+    """
+    is_version = base.version in {None, skill.version}
+    if not is_version or base.revision not in {None, skill.revision}:
+        raise SkillChanged(version=skill.version)
+
+
+async def append(
+    work: UnitOfWork, principal: Principal, skill: Skill, judged: Judged, change: Change
+) -> SkillVersion:
+    """Write the next version of a skill, whose row is locked or new.
+
+    Raises:
+        InvalidRequest: the note is too long.
+    """
+    if len(change.note) > LONGEST_NOTE:
+        raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
+    session = work.session
+    await _keep_bytes(session, skill.id, judged)
+    card, report = card_of(judged.parsed, skill.slug), judged.report
+    is_unread = await _is_unread(session, skill, change)
+    skill.version += 1
+    skill.loads, skill.trusted = report.valid, not is_unread
+    version = SkillVersion(
+        skill_id=skill.id,
+        version=skill.version,
+        content_sha256=judged.sha256,
+        size=len(judged.content),
+        row_bytes=judged.row_bytes,
+        files=judged.manifest,
+        name=card.name,
+        description=card.description,
+        category=skill_metadata.category_of(judged.parsed),
+        tags=skill_metadata.tags_of(judged.parsed),
+        triggers=list(card.triggers),
+        not_for=list(card.not_for),
+        tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
+        parsed=judged.snapshot,
+        findings=[one.code for one in report.diagnostics if one.severity is not Severity.INFO],
+        valid=report.valid,
+        publishable=report.publishable,
+        portable=report.portable,
+        parser_version=str(PARSER_VERSION),
+        change_note=change.note,
+        author_id=principal.user_id,
+        restored_from=change.restored_from,
+        unread=is_unread,
+        review=ReviewState.NONE.value,
+    )
+    session.add_all((skill, version))
+    await session.flush()
+    return version
+
+
+async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> bool:
+    """What a change says of itself, else as what it was made from was."""
+    if change.is_unread is not None:
+        return change.is_unread
+    if change.restored_from is None:
+        return not skill.trusted
+    key = {"skill_id": skill.id, "version": change.restored_from}
+    return (await session.get_one(SkillVersion, key)).unread
+
+
+def blobs_of(judged: Judged) -> dict[str, bytes]:
+    """The bytes that a version needs, by their hashes."""
+    hashes = (str(one["sha256"]) for one in judged.manifest)
+    blobs = dict(zip(hashes, (file.content for file in judged.files), strict=True))
+    return blobs | {judged.sha256: judged.content}
+
+
+def is_same(version: SkillVersion, judged: Judged) -> bool:
+    """Whether a version holds just these bytes already."""
+    return version.content_sha256 == judged.sha256 and version.files == judged.manifest
+
+
+async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> None:
+    wanted = blobs_of(judged)
+    there = select(SkillBlob.sha256).where(
+        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(wanted)
+    )
+    present = set((await session.exec(there)).all())
+    session.add_all(
+        SkillBlob(skill_id=skill_id, sha256=sha256, size=len(content), content=content)
+        for sha256, content in wanted.items()
+        if sha256 not in present
+    )
+
+
+async def check_room(
+    session: AsyncSession, principal: Principal, skill: Skill, limits: Limits
+) -> None:
+    """Pass when what was written of a skill keeps its owner's limit; the owner's turn is taken.
+
+    Raises:
+        QuotaExceeded: it does not; the transaction must not be committed. How much there is of
+            other skills is the owner's alone to know.
+    """
+    await session.flush()
+    used = await used_bytes(session, skill.owner_id)
+    if used > limits.bytes and principal.user_id != skill.owner_id:
+        raise QuotaExceeded
+    if used > limits.bytes:
+        raise QuotaExceeded(used_bytes=used, limit_bytes=limits.bytes)
+
+
+async def used_bytes(session: AsyncSession, owner_id: str) -> int:
+    """What somebody's skills take, with all versions and files."""
+    used = 0
+    # The same bytes again are kept once, but each version has a row of its own.
+    for size, skill_id in (
+        (col(SkillBlob.size), col(SkillBlob.skill_id)),
+        (col(SkillVersion.row_bytes), col(SkillVersion.skill_id)),
+    ):
+        query = (
+            select(func.coalesce(func.sum(size), 0))
+            .join(Skill, col(Skill.id) == skill_id)
+            .where(col(Skill.owner_id) == owner_id)
+        )
+        used += int((await session.exec(query)).one())
+    return used
