@@ -21,11 +21,11 @@ from core.errors import (
     NotFound,
     ReadOnly,
 )
-from ingestion.parser_pool import limits_of
 from ingestion.parsers import PARSERS
-from ingestion.parsers.archive_bounds import check_container
-from ingestion.parsers.detect import detect
+from ingestion.parsers.file_type import detect
 from ingestion.parsers.picture_bounds import check_picture
+from ingestion.parsers.preflight import check_container
+from ingestion.parsers.sandbox.pool import limits_of
 from ingestion.parsers.text_bounds import check_text
 from kb_service import documents
 from kb_service.documents import FileType, OnConflict, StoredFile, Upload

@@ -16,8 +16,8 @@ from core.db.database import Database, open_database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
-from ingestion.points import Origin, points_of
-from ingestion.splitters.protocol import Piece
+from ingestion.splitters.base import Piece
+from ingestion.vectorize import Origin, points_of
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.protocol import Vectors

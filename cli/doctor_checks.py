@@ -20,7 +20,7 @@ from cli.process import module_command
 from cli.records import Readiness
 from cli.supervisor.redis_server import RedisServerMissing, find_program
 from core.settings import Settings
-from ingestion.parsers.recognition import Recognition, is_installed, languages_found
+from ingestion.parsers.image.ocr import Recognition, is_installed, languages_found
 
 _PYTHONS = ((3, 11), (3, 14))
 _GIB = 2**30

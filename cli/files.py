@@ -14,8 +14,8 @@ from pathlib import Path
 from cli.messages import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
 from cli.problems import CommandFailed
 from core.errors import AgentexError, InvalidRequest, TextRecognitionMissing
-from ingestion.archives import document_name as joined_name
-from ingestion.parsers.detect import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.zip_upload import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

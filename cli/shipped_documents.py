@@ -8,7 +8,7 @@ import anyio
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
-from ingestion.parsers.detect import detect
+from ingestion.parsers.file_type import detect
 from kb_service import documents
 from kb_service.documents import FileType
 from kb_service.knowledge_bases import service as knowledge_bases

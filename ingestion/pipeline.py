@@ -16,19 +16,19 @@ from anyio import to_thread
 from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError
 from core.logging import get_logger
+from core.threads import Stop, on_stoppable_thread
 from ingestion import reindex
-from ingestion.endings import LeaseLost, end_badly, fail_untried, is_outage
-from ingestion.holding import hold
-from ingestion.parser_pool import limits_of
-from ingestion.parsers.elements import Parsed
-from ingestion.parsers.encodings import nothing_read
-from ingestion.parsers.messages import Request
-from ingestion.points import Origin, points_of
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.sandbox.pool import limits_of
+from ingestion.parsers.sandbox.protocol import Request
+from ingestion.parsers.text.charset import nothing_read
 from ingestion.splitters import SPLITTERS
-from ingestion.splitters.protocol import Piece, SplitSizes
-from ingestion.stoppable import Stop, on_stoppable_thread
-from ingestion.taking import Taken, take
-from ingestion.workbench import Workbench
+from ingestion.splitters.base import Piece, SplitSizes
+from ingestion.vectorize import Origin, points_of
+from ingestion.worker.claim import Taken, take
+from ingestion.worker.context import Workbench
+from ingestion.worker.failures import LeaseLost, end_badly, fail_untried, is_outage
+from ingestion.worker.lease_heartbeat import hold
 from kb_service import documents
 from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from core.errors import PreviewBusy, UnreadableFile
 from core.settings import Settings
-from ingestion.parser_pool import ParserPool, limits_of
-from ingestion.parsers.elements import Parsed
-from ingestion.parsers.encodings import nothing_read
-from ingestion.parsers.failure import FailureReason, ParseFailure
-from ingestion.parsers.messages import Request
-from ingestion.parsers.recognition import Recognition
+from core.threads import Stop, on_stoppable_thread
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.image.ocr import Recognition
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.sandbox.pool import ParserPool, limits_of
+from ingestion.parsers.sandbox.protocol import Request
+from ingestion.parsers.text.charset import nothing_read
 from ingestion.splitters import SPLITTERS
-from ingestion.splitters.protocol import Piece, SplitSizes
-from ingestion.stoppable import Stop, on_stoppable_thread
+from ingestion.splitters.base import Piece, SplitSizes
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter
 

@@ -10,7 +10,7 @@ from sqlmodel import col, or_, select
 from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, EmbeddingModelUnusable
 from core.logging import get_logger
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service import reindex
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.evaluation import questions

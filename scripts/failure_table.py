@@ -5,7 +5,7 @@
 
 import sys
 
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.errors import FailureReason, ParseFailure
 
 _HEAD = "| reason | what it says | what to do |\n|---|---|---|\n"
 

@@ -17,11 +17,11 @@ from api.app import create_app
 from cli.main import build
 from core.errors import ErrorCode
 from core.settings import Settings
-from ingestion.parsers import markdown
-from ingestion.parsers.failure import FailureReason
+from ingestion.parsers.errors import FailureReason
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.text import markdown
 from ingestion.splitters import SPLITTERS
-from ingestion.splitters.protocol import Piece, SplitSizes, indexed_text
+from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from kb_service.knowledge_bases.service import DEFAULT_SPLITTER
 from kb_service.text.token_counter import token_counter
 from kb_service.vector_index.bm25 import encode_document, encode_query

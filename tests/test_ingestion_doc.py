@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.settings import Settings
-from ingestion.parsers.failure import FailureReason
+from ingestion.parsers.errors import FailureReason
 from kb_service.models import DocumentStage, DocumentStatus
 from scripts import failure_table
 from tests.test_docs import PIPELINE_REASONS

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from PIL import Image, ImageOps
 
-from ingestion.parsers import jail
+from ingestion.parsers.sandbox import limits as sandbox_limits
 
 MOST_PIXELS = 50_000_000
 LONGEST_SIDE = 4096
@@ -114,7 +114,7 @@ if __name__ == "__main__":
     # All that is imported later would have to be read inside the jail.
     Image.preinit()
     Image.init()
-    jail.enter()
-    jail.limit_processor_time(SECONDS)
-    jail.limit_memory(_MEMORY_BYTES)
+    sandbox_limits.enter()
+    sandbox_limits.limit_processor_time(SECONDS)
+    sandbox_limits.limit_memory(_MEMORY_BYTES)
     _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)

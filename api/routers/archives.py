@@ -14,8 +14,8 @@ from api.services import Services
 from api.uploads import one_file
 from core.auth.permissions import Permission
 from core.errors import AgentexError, ErrorCode
-from ingestion.archives import Archive, Member, open_archive
 from ingestion.parsers.limits import Limits
+from ingestion.zip_upload import Archive, Member, open_archive
 from kb_service import documents
 from kb_service.documents import FileType, OnConflict, Upload
 

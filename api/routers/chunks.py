@@ -20,7 +20,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.errors import ErrorCode
-from ingestion.editing import MOST_CHARACTERS, Edit, edit_chunk
+from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service import documents
 from kb_service.documents import chunks
 from kb_service.knowledge_bases import service as knowledge_bases

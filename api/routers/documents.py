@@ -25,7 +25,7 @@ from core.auth.principal import Action
 from core.db.pagination import Page
 from core.errors import AgentexError, ErrorCode, InvalidRequest
 from ingestion.parsers import is_plain_text
-from ingestion.parsers.encodings import choosable, chosen_codec
+from ingestion.parsers.text.charset import choosable, chosen_codec
 from kb_service import documents
 from kb_service.documents import ActionName, DocumentFilter, OnConflict
 from kb_service.documents import update as document_update

@@ -19,7 +19,7 @@ from api.uploads import one_file, read_blocks, read_head
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors import ErrorCode, StorageFull, UnreadableFile
-from ingestion.parsers.detect import detect
+from ingestion.parsers.file_type import detect
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import documents
 from kb_service.knowledge_bases import service as knowledge_bases

@@ -4,8 +4,8 @@ import codecs
 from typing import IO
 
 from core.errors import TextTooLarge
-from ingestion.parsers.clean import clean
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.text_cleanup import clean
 
 # Its characters are gone through in about a millisecond, while nobody else is served.
 _BLOCK_BYTES = 2**16

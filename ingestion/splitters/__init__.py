@@ -7,7 +7,7 @@ from ingestion.splitters import (
     parent_child,
     sentence,
 )
-from ingestion.splitters.protocol import Splitter
+from ingestion.splitters.base import Splitter
 from kb_service.text.token_counter import TokenCounter
 
 SPLITTERS: dict[str, Splitter] = {

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from ingestion.splitters.outline import Path, common, sections
+from ingestion.splitters.base import ParsedText, Piece, SplitSizes
 from ingestion.splitters.packing import pack, piece_of, units_of
-from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.sections import Path, common, sections
 from ingestion.splitters.units import Unit, most_characters
 from kb_service.text.token_counter import TokenCounter
 

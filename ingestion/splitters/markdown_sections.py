@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import count
 
-from ingestion.splitters.outline import sections
+from ingestion.splitters.base import ParsedText, Piece, SplitSizes
 from ingestion.splitters.packing import pack, piece_of, units_of
-from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.sections import sections
 from kb_service.text.token_counter import TokenCounter
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ingestion.splitters.protocol import Piece, SplitSizes
+from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.units import Block, Unit, cut, most_characters
 from kb_service.text.token_counter import TokenCounter
 

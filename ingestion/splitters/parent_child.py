@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from ingestion.splitters import heading_recursive
-from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.base import ParsedText, Piece, SplitSizes
 from kb_service.text.token_counter import TokenCounter, Word, characters
 
 WINDOW_TOKENS = 128

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
-from ingestion.splitters.outline import Outline
+from ingestion.splitters.base import ParsedText, Piece, SplitSizes
 from ingestion.splitters.packing import pack, piece_of
-from ingestion.splitters.protocol import ParsedText, Piece, SplitSizes
+from ingestion.splitters.sections import Outline
 from ingestion.splitters.units import Block, Unit, cut, ends_sentence, most_characters
 from kb_service.text.token_counter import TokenCounter
 

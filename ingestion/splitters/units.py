@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
-from ingestion.splitters.protocol import CHARACTERS_PER_TOKEN, SplitSizes
+from ingestion.splitters.base import CHARACTERS_PER_TOKEN, SplitSizes
 from kb_service.text.token_counter import TokenCounter, Word, characters
 
 _SENTENCE_ENDS = frozenset(".!?;。！？；…｡")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cli.files import document_name, find_files, sha256
 from cli.ingest_batch import grouped
 from cli.ingest_run import State
-from ingestion.parsers import detect as detection
+from ingestion.parsers import file_type as detection
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
 from tests.fixtures.processes import wait_until

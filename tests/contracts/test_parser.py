@@ -11,12 +11,12 @@ from PIL import Image
 
 import ingestion.parsers
 from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, PARSERS
-from ingestion.parsers.detect import HEAD_BYTES, detect
-from ingestion.parsers.elements import SEPARATOR
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.parser import parser_for
-from ingestion.parsers.recognition import is_ready
+from ingestion.parsers.loader import parser_for
+from ingestion.parsers.model import SEPARATOR
 from tests.fixtures import made_files
 from tests.fixtures.made_files import sample
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingestion.parsers.recognition import is_ready
+from ingestion.parsers.image.ocr import is_ready
 from tests.fixtures.client import TERMINAL, Api, eventually
 from tests.fixtures.made_files import scanned_pdf
 from tests.fixtures.server import one_shape

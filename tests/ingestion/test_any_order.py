@@ -32,14 +32,14 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import Conflict
 from core.redis.jobs import JobQueue
 from core.settings import Settings
-from ingestion.endings import clear_document
-from ingestion.erasure import erase_document
-from ingestion.parser_pool import ParserPool
-from ingestion.parsers.detect import detect
+from ingestion.parsers.file_type import detect
+from ingestion.parsers.sandbox.pool import ParserPool
 from ingestion.pipeline import ingest, work_on
-from ingestion.reconciler import OrphanSweep
-from ingestion.taking import take
-from ingestion.workbench import Workbench
+from ingestion.worker.claim import take
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_document
+from ingestion.worker.failures import clear_document
+from ingestion.worker.reconciler import OrphanSweep
 from kb_service import documents
 from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
 from kb_service.documents.visibility import EVERYTHING

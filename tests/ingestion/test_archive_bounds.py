@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from core.errors import ArchiveLimits
-from ingestion.parsers.archive_bounds import check_container
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.preflight import check_container
 from tests.fixtures.hostile import TABLE, ok, zipped
 
 END = b"PK\x05\x06"

@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from core.errors import ArchiveMemberRefused
-from ingestion.archives import Archive, open_archive
 from ingestion.parsers.limits import Limits
+from ingestion.zip_upload import Archive, open_archive
 
 pytestmark = pytest.mark.anyio
 TEXT = b"# Zebra\n\n" + b"A zebra sleeps at noon. " * 40_000

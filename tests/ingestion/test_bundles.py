@@ -9,10 +9,10 @@ from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
 from core.errors import EmbeddingsRefused, EngineUnavailable
-from ingestion.erasure import erase_document
 from ingestion.pipeline import ingest, work_on
-from ingestion.taking import Taken, take
-from ingestion.workbench import Workbench
+from ingestion.worker.claim import Taken, take
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_document
 from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.documents.visibility import EVERYTHING

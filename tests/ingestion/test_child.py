@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from core.errors import UnsupportedFileType
-from ingestion.parsers.child import ParserChild
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.messages import HEADER, Request, pack_reply, unpack_reply
-from ingestion.parsers.parser import parser_for
+from ingestion.parsers.loader import parser_for
+from ingestion.parsers.sandbox.client import ParserChild
+from ingestion.parsers.sandbox.protocol import HEADER, Request, pack_reply, unpack_reply
 
 pytestmark = pytest.mark.anyio
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"

@@ -11,7 +11,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service import documents, reindex
 from kb_service.documents import ActionName
 from kb_service.documents import update as document_update

@@ -10,9 +10,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.unit_of_work import unit_of_work
 from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
-from ingestion.editing import Edit, edit_chunk
+from ingestion.chunk_edit import Edit, edit_chunk
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
 from kb_service.documents.visibility import EVERYTHING, Reader

@@ -14,9 +14,9 @@ from sqlmodel import select
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors import VectorIndexUnavailable
-from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.documents.visibility import EVERYTHING
@@ -69,7 +69,7 @@ async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(bench: Wo
 async def test_small_documents_that_were_deleted_too_go_along(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("ingestion.erasure._MOST_CHUNKS_BESIDE", 1)
+    monkeypatch.setattr("ingestion.worker.deletion._MOST_CHUNKS_BESIDE", 1)
     one = await indexed(bench)
     small, kept, large, held = [await indexed(bench, kb_id=one.knowledge_base_id) for _ in range(4)]
     elsewhere = await indexed(bench)
@@ -164,7 +164,7 @@ async def test_worker_whose_clock_is_wrong_erases_no_held_document(
     await delete(bench, document.id)
     held = utc_now() + timedelta(seconds=60)
     await edit(bench.database, document.id, lease_until=held, lease_owner="two")
-    for module in ("ingestion.erasure", "core.db.now"):
+    for module in ("ingestion.worker.deletion", "core.db.now"):
         fast = utc_now() + timedelta(hours=1)
         monkeypatch.setattr(f"{module}.utc_now", lambda fast=fast: fast, raising=False)
     await erase_document(bench, document.id)
@@ -229,7 +229,7 @@ async def test_knowledge_base_with_a_held_document_waits_for_it(bench: Workbench
 async def test_large_knowledge_base_is_erased_in_few_transactions_of_few_rows(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("ingestion.erasure._CHUNKS_AT_ONCE", 50)
+    monkeypatch.setattr("ingestion.worker.deletion._CHUNKS_AT_ONCE", 50)
     kb_id = (await upload(bench, TEXT)).knowledge_base_id
     for number in range(110):
         await upload(bench, TEXT, name=f"{number}.md", kb_id=kb_id)

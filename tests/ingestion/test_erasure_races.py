@@ -7,7 +7,7 @@ from core.auth.principal import Action, Principal
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors import KnowledgeBaseNotFound
-from ingestion.erasure import erase_knowledge_base
+from ingestion.worker.deletion import erase_knowledge_base
 from kb_service import documents
 from kb_service.documents import FileType, StoredFile
 from kb_service.knowledge_bases import service as knowledge_bases

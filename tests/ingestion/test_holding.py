@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.errors import DatabaseUnavailable
-from ingestion.holding import hold
+from ingestion.worker.lease_heartbeat import hold
 
 pytestmark = pytest.mark.anyio
 

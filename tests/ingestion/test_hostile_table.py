@@ -10,12 +10,12 @@ import pytest
 
 from core.errors import AgentexError, ErrorCode
 from ingestion.parsers import PARSERS
-from ingestion.parsers.archive_bounds import check_container
-from ingestion.parsers.child import ParserChild
-from ingestion.parsers.detect import HEAD_BYTES, detect
-from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.file_type import HEAD_BYTES, detect
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.picture_bounds import check_picture
+from ingestion.parsers.preflight import check_container
+from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import (
     COMPLETED,
     ENCODINGS,

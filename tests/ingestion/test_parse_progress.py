@@ -6,11 +6,11 @@ import pytest
 
 from core.errors import VectorIndexUnavailable
 from ingestion import pipeline
-from ingestion.parsers import progress
-from ingestion.parsers.messages import HEADER, pack_progress, unpack_reply
-from ingestion.parsers.progress import followed, told_to
-from ingestion.taking import take
-from ingestion.workbench import Workbench
+from ingestion.parsers.sandbox import progress
+from ingestion.parsers.sandbox.progress import followed, told_to
+from ingestion.parsers.sandbox.protocol import HEADER, pack_progress, unpack_reply
+from ingestion.worker.claim import take
+from ingestion.worker.context import Workbench
 from kb_service import documents
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase

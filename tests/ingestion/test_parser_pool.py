@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.parser_pool import ParserPool
-from ingestion.parsers.elements import Parsed
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.messages import Request
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.protocol import Request
 
 pytestmark = pytest.mark.anyio
 

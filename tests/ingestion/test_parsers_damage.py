@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 
 from ingestion.parsers import FORMATS
-from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.parser import parser_for
+from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import MADE, sample
 
 NAMES = [*MADE, "backup.pptx", "stock.xlsx", "operations.docx"]

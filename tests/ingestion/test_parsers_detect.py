@@ -12,8 +12,8 @@ from core.errors import (
     TextRecognitionMissing,
     UnsupportedFileType,
 )
-from ingestion.parsers import detect as detection
-from ingestion.parsers.detect import HEAD_BYTES, MediaType, detect
+from ingestion.parsers import file_type as detection
+from ingestion.parsers.file_type import HEAD_BYTES, MediaType, detect
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.parsers.clean import clean, flow, flow_lines
-from ingestion.parsers.encodings import Decoded, choosable, chosen_codec, decode, reading_as
-from ingestion.parsers.unicode_forms import wide_form
+from ingestion.parsers.text.charset import Decoded, choosable, chosen_codec, decode, reading_as
+from ingestion.parsers.text.unicode_forms import wide_form
+from ingestion.parsers.text_cleanup import clean, flow, flow_lines
 
 SIMPLIFIED = (
     "知识库问答系统把用户上传的文档切分成段落，并为每个段落计算向量。检索时同时使用关键词和语义两种方式，"

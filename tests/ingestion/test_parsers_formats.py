@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.parsers import recognition
-from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.image import ocr
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.parser import parser_for
+from ingestion.parsers.loader import parser_for
+from ingestion.splitters.base import SplitSizes
 from ingestion.splitters.heading_recursive import split
-from ingestion.splitters.protocol import SplitSizes
 from kb_service.text.token_counter import token_counter
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
@@ -326,7 +326,7 @@ def pdf_file(pages):
     ("name", "reason"), [("locked.pdf", "password_protected"), ("scanned.pdf", "no_text_layer")]
 )
 def test_pdf_without_readable_text_says_why(name, reason, monkeypatch):
-    monkeypatch.setattr(recognition, "is_ready", lambda: False)
+    monkeypatch.setattr(ocr, "is_ready", lambda: False)
     with pytest.raises(ParseFailure) as caught:
         parser_for("application/pdf")(DATA / name, Limits())
     assert caught.value.reason == reason

@@ -3,11 +3,11 @@
 import pytest
 
 from ingestion.parsers import PARSERS
-from ingestion.parsers.detect import HEAD_BYTES, detect
-from ingestion.parsers.elements import Parsed
+from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.parser import parser_for
-from ingestion.parsers.recognition import is_ready
+from ingestion.parsers.loader import parser_for
+from ingestion.parsers.model import Parsed
 from tests.fixtures.made_files import DATA, MADE, sample
 
 GOLDEN = sorted(path.stem for path in DATA.glob("*.golden"))

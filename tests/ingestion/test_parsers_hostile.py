@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from core.errors import EmptyFile, UnsupportedFileType
-from ingestion.parsers.child import ParserChild
-from ingestion.parsers.detect import HEAD_BYTES, detect
-from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.recognition import is_ready
+from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import GOOD_SECONDS
 
 pytestmark = pytest.mark.anyio

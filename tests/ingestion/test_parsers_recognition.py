@@ -9,13 +9,13 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.TiffImagePlugin import IFDRational
 
-from ingestion.parsers import legible, recognition
-from ingestion.parsers.child import ParserChild
-from ingestion.parsers.failure import ParseFailure
+from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.image import ocr, preprocess
+from ingestion.parsers.image.ocr import Picture, Reading, Recognition, is_ready
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.messages import Request
-from ingestion.parsers.parser import parser_for
-from ingestion.parsers.recognition import Picture, Reading, Recognition, is_ready
+from ingestion.parsers.loader import parser_for
+from ingestion.parsers.sandbox.client import ParserChild
+from ingestion.parsers.sandbox.protocol import Request
 from tests.fixtures.hostile import page_pdf
 from tests.fixtures.made_files import DATA, scanned_pdf
 
@@ -38,8 +38,8 @@ async def child():
 
 @pytest.fixture
 def configured():
-    yield lambda settings: recognition.configure(settings, grant_time=lambda _: None)
-    recognition.configure(Recognition(), grant_time=lambda _: None)
+    yield lambda settings: ocr.configure(settings, grant_time=lambda _: None)
+    ocr.configure(Recognition(), grant_time=lambda _: None)
 
 
 def put(folder, name, content):
@@ -259,7 +259,7 @@ def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
         grey = image.convert("L").rotate(angle, expand=True, fillcolor=255)
     picture = Picture(grey.tobytes(), grey.width, grey.height, grey.width, 300)
     recogniser = Read(Reading(("text",), confidence=90.0))
-    assert legible.read(recogniser, picture).paragraphs == ("text",)
+    assert preprocess.read(recogniser, picture).paragraphs == ("text",)
     assert recogniser.pictures == [picture]
 
 
@@ -268,9 +268,9 @@ def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
 def test_no_picture_is_made_larger_than_can_be_read(size: tuple[int, int], line_height: float):
     recogniser = Read(Reading(("text",), confidence=40.0, line_height=line_height))
     width, height = size
-    legible.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    preprocess.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
     for picture in recogniser.pictures[1:]:
-        assert max(picture.width, picture.height) <= max(recognition.MOST_SIDE, *size)
+        assert max(picture.width, picture.height) <= max(ocr.MOST_SIDE, *size)
         assert picture.width * picture.height <= 100_100_000
 
 
@@ -289,7 +289,7 @@ def test_line_across_a_page_does_not_turn_it(tmp_path):
 def test_blank_picture_is_read_as_it_is_and_has_no_text(size: tuple[int, int], tmp_path):
     recogniser = Read(Reading())
     width, height = size
-    legible.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    preprocess.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
     assert (recogniser.pictures[0].width, recogniser.pictures[0].height) == size
     blank = saved(Image.new("L", size, 255), "PNG")
     with pytest.raises(ParseFailure) as caught:
@@ -336,6 +336,6 @@ def test_languages_that_are_not_installed_are_passed_over(configured):
 
 
 def test_pdf_with_a_text_layer_is_not_recognised(tmp_path, monkeypatch):
-    monkeypatch.setattr(recognition, "Recogniser", None)
+    monkeypatch.setattr(ocr, "Recogniser", None)
     parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), Limits())
     assert (parsed.text, parsed.warnings) == ("ab", ())

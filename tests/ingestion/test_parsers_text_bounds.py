@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from core.errors import TextTooLarge
 from ingestion.parsers import text_bounds
-from ingestion.parsers.failure import FailureReason, ParseFailure
+from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.plain import parse
+from ingestion.parsers.text.plain import parse
 
 LIMIT = 40
 LIMITS = Limits(output_characters=LIMIT)

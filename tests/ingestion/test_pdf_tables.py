@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingestion.parsers.clean import clean
-from ingestion.parsers.composition import Composition
-from ingestion.parsers.elements import Parsed
+from ingestion.parsers.builder import Composition
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.messages import HEADER, pack_reply, unpack_reply
-from ingestion.parsers.parser import parser_for
+from ingestion.parsers.loader import parser_for
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.sandbox.protocol import HEADER, pack_reply, unpack_reply
+from ingestion.parsers.text_cleanup import clean
 from ingestion.splitters import SPLITTERS
-from ingestion.splitters.protocol import SplitSizes
+from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import token_counter
 from tests.fixtures.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
 

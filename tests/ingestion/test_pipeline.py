@@ -11,9 +11,9 @@ from sqlmodel import col, select
 
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from ingestion import endings
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker import failures
+from ingestion.worker.context import Workbench
 from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.documents.visibility import EVERYTHING
@@ -205,7 +205,7 @@ async def test_model_that_is_not_configured_any_more_postpones_and_is_named(benc
 async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
     bench: Workbench, unreachable: EngineClient, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(endings, "_OUTAGE_TRIES", 2)
+    monkeypatch.setattr(failures, "_OUTAGE_TRIES", 2)
     document = await upload(bench, TEXT)
     space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
     for _ in range(2):

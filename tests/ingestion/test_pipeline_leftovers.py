@@ -14,7 +14,7 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors import EmbeddingsRefused
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_document, add_knowledge_base

@@ -15,8 +15,8 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors import VectorIndexUnavailable
 from core.redis.jobs import QUEUE_NAME, JobQueue
-from ingestion.reconciler import OrphanSweep, requeue
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
+from ingestion.worker.reconciler import OrphanSweep, requeue
 from kb_service import documents
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase

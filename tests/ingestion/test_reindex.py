@@ -14,10 +14,10 @@ from core.errors import (
     ReindexNotReady,
     ReindexRunning,
 )
-from ingestion.erasure import erase_document, erase_knowledge_base
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend, tend_all
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service import documents, reindex
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.knowledge_bases import service as knowledge_bases

@@ -14,7 +14,7 @@ from core.errors import (
     EngineUnavailable,
 )
 from ingestion.reindex import tend, tend_all, work_on
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service import reindex
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.catalog import DEFAULT

@@ -12,9 +12,9 @@ from sqlmodel import col, select
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
-from ingestion.reconciler import requeue
-from ingestion.slots import Slots
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
+from ingestion.worker.document_runner import Slots
+from ingestion.worker.reconciler import requeue
 from kb_service import documents
 from kb_service.documents import ActionName
 from kb_service.documents.visibility import EVERYTHING

@@ -7,10 +7,10 @@ from importlib import import_module
 import pytest
 
 import ingestion.splitters
-from ingestion.parsers.elements import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, Parsed
 from ingestion.splitters import SPLITTERS
+from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from ingestion.splitters.heading_recursive import split
-from ingestion.splitters.protocol import Piece, SplitSizes, indexed_text
 from kb_service.text.token_counter import token_counter
 
 COUNTER = token_counter()

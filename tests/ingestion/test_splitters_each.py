@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from ingestion.parsers.elements import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, Parsed
 from ingestion.splitters import SPLITTERS
+from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
-from ingestion.splitters.protocol import Piece, SplitSizes
 from kb_service.models import SplitterName
 from kb_service.text.token_counter import token_counter
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingestion.parsers.elements import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, Parsed
 from ingestion.splitters import SPLITTERS
+from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
-from ingestion.splitters.protocol import Piece, SplitSizes
 from kb_service.text.token_counter import token_counter
 
 COUNTER = token_counter()

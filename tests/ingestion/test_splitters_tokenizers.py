@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from ingestion.parsers.elements import Element, Parsed
+from ingestion.parsers.model import Element, Parsed
 from ingestion.splitters import SPLITTERS
-from ingestion.splitters.protocol import SplitSizes
+from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import TokenCounter
 
 GUIDE = sorted(Path(__file__).parents[2].glob("docs/guide/*/*.md"))

@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
+from core.threads import Stop, on_stoppable_thread
 from ingestion.pipeline import ingest
 from ingestion.splitters import SPLITTERS
-from ingestion.stoppable import Stop, on_stoppable_thread
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from tests.fixtures.client import eventually
 from tests.fixtures.stored import upload
 

@@ -25,10 +25,10 @@ from core.errors import (
     SettingsChanged,
     VectorIndexUnavailable,
 )
-from ingestion.erasure import erase_knowledge_base
 from ingestion.pipeline import ingest
-from ingestion.reconciler import OrphanSweep
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_knowledge_base
+from ingestion.worker.reconciler import OrphanSweep
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
 from kb_service.documents.visibility import EVERYTHING, Person
@@ -240,7 +240,7 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
     bench: Workbench, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     # One document at a time, so that there is something to be between.
-    monkeypatch.setattr("ingestion.restoring.SHARD_DOCUMENTS", 1)
+    monkeypatch.setattr("ingestion.transfer_restore.SHARD_DOCUMENTS", 1)
     kb_id = await filled(bench)
     content = await export(bench, kb_id)
     for at in (1, 2, 3):
@@ -352,7 +352,7 @@ async def test_worker_that_fails_after_another_took_over_leaves_the_file(
         raise QuotaExceeded
 
     with monkeypatch.context() as patch:
-        patch.setattr("ingestion.transfers._transfer", overtaken)
+        patch.setattr("ingestion.transfer._transfer", overtaken)
         assert (await finished(bench, transfer)).status == "processing"
     assert (await finished(bench, transfer)).status == "completed"
 

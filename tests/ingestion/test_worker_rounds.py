@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from core.db.types import new_id
-from ingestion.reconciler import OrphanSweep
-from ingestion.worker.process import _every  # pyright: ignore[reportPrivateUsage] # what is under test
+from ingestion.worker.main import _every  # pyright: ignore[reportPrivateUsage] # what is under test
+from ingestion.worker.reconciler import OrphanSweep
 
 pytestmark = pytest.mark.anyio
 

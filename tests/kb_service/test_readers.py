@@ -14,7 +14,7 @@ from core.db.pagination import Page
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors import DocumentNotFound, InvalidRequest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service import documents
 from kb_service.documents import chunks, permissions, visibility
 from kb_service.documents.chunks import Shelf as Reading

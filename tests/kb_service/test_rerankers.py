@@ -11,7 +11,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors import RerankerUnavailable
 from core.settings import Settings
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.reasons import Warned

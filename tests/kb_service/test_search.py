@@ -9,7 +9,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase

@@ -11,7 +11,7 @@ from sqlmodel import col, select, update
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher

@@ -18,7 +18,7 @@ from core.errors import (
     VectorIndexUnavailable,
 )
 from ingestion.pipeline import ingest
-from ingestion.workbench import Workbench
+from ingestion.worker.context import Workbench
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.embeddings.spaces import Spaces

@@ -1,0 +1,127 @@
+"""Edits a passage: its text, and the vectors that find it, before the caller has an answer."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from anyio import to_thread
+
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+from core.errors import InvalidRequest, VectorIndexUnavailable
+from core.logging import get_logger
+from ingestion.splitters import windows_of
+from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
+from ingestion.vectorize import Origin, emptied_windows, points_of
+from kb_service.documents import chunks
+from kb_service.documents.chunks import ChunkPlace
+from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
+from kb_service.knowledge_bases.service import CHUNK_SIZES
+from kb_service.models import Chunk
+from kb_service.text.term_hashes import pack_terms
+from kb_service.vector_index.protocol import ChunkPoint, index_scope
+
+log = get_logger(__name__)
+
+MOST_TOKENS = CHUNK_SIZES.stop - 1
+MOST_CHARACTERS = MOST_TOKENS * CHARACTERS_PER_TOKEN
+# The encoder has just answered; on SQLite all other writers wait meanwhile.
+_UPSERT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a person wants of a passage; None leaves a field as it is.
+
+    ``version`` is that of the passage the person looked at; None: whatever it is now.
+    """
+
+    version: int | None
+    content: str | None = None
+    enabled: bool | None = None
+
+
+async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit: Edit) -> Chunk:
+    """Change a passage; when this returns, searches find it by its new text.
+
+    The text is embedded first; then row and points are written in one transaction, which the
+    row's lock keeps apart from other edits of it. A crash between the two leaves the old text
+    with the new vectors, and no answer: the same request again mends it.
+
+    Args:
+        database: of the passage.
+        spaces: of the embedding models.
+        place: the passage as it was read.
+        edit: the wishes.
+
+    Raises:
+        InvalidRequest: no text, or more of it than a passage may have.
+        Conflict: the passage was edited since the person looked at it.
+        ChunkNotFound: it is gone.
+        EngineUnavailable: nothing was changed.
+        VectorIndexUnavailable: nothing was changed.
+    """
+    if edit.version is not None:
+        chunks.require_version(place.chunk, edit.version)
+    values: dict[str, Any] = {} if edit.enabled is None else {"enabled": edit.enabled}
+    points: list[ChunkPoint] = []
+    model = place.knowledge_base.embedding_model
+    if edit.content is not None and edit.content != place.chunk.content:
+        space = spaces.of(model)
+        piece = await to_thread.run_sync(_piece, place, edit.content, space)
+        points = await _points(space, place, piece)
+        terms = await to_thread.run_sync(pack_terms, piece.text)
+        values |= {"content": piece.text, "token_count": piece.token_count, "terms": terms}
+        values["version"] = place.chunk.version + 1
+    if not values:
+        return place.chunk
+    async with unit_of_work(database) as work:
+        row = await chunks.change(work, place, values)
+        if points:
+            await _upsert(spaces.of(model), points)
+    log.info("chunk.changed", chunk_id=row.id, fields=sorted(values))
+    return row
+
+
+def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
+    chunk = place.chunk
+    tokens = space.counter.count(content)
+    if not 0 < tokens <= MOST_TOKENS:
+        error = f"Write 1 to {MOST_TOKENS} tokens; this has {tokens}"
+        raise InvalidRequest(
+            "content", error, f"应为 1 到 {MOST_TOKENS} 个 token，现有 {tokens} 个"
+        )
+    return Piece(
+        content,
+        tuple(chunk.heading_path),
+        chunk.page,
+        chunk.char_start,
+        chunk.char_end,
+        tokens,
+        chunk.position,
+        windows_of(place.knowledge_base.splitter, content, space.counter),
+    )
+
+
+async def _points(space: EmbeddingSpace, place: ChunkPlace, piece: Piece) -> list[ChunkPoint]:
+    knowledge_base, document = place.knowledge_base, place.document
+    origin = Origin(
+        index_scope(knowledge_base.id, knowledge_base.generation),
+        document.id,
+        place.chunk.revision,
+        document.name,
+    )
+    before = await to_thread.run_sync(
+        windows_of, knowledge_base.splitter, place.chunk.content, space.counter
+    )
+    points = await points_of(space, [(origin, piece)])
+    surplus = range(len(piece.windows), len(before))
+    return points + emptied_windows(origin, piece.index, surplus)
+
+
+async def _upsert(space: EmbeddingSpace, points: list[ChunkPoint]) -> None:
+    try:
+        async with asyncio.timeout(_UPSERT_SECONDS):
+            await space.index.upsert(points)
+    except TimeoutError as error:
+        raise VectorIndexUnavailable(reason="the vector index is too slow") from error

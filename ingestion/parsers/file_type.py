@@ -1,0 +1,213 @@
+"""Which kind of document a file is, by its name and its first bytes together.
+
+Pure and light: the API calls it before it accepts an upload, no parser library is imported.
+"""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from zipfile import ZipFile
+
+from core.errors import (
+    EmptyFile,
+    FileTypeMismatch,
+    TextRecognitionMissing,
+    UnsupportedFileType,
+)
+from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, Format
+from ingestion.parsers.image.ocr import is_installed
+from ingestion.parsers.text.unicode_forms import byte_order_mark, control_share, wide_form
+
+HEAD_BYTES = 8192
+"""How much of a file ``detect`` wants to see; fewer bytes mean that the file is no longer."""
+
+_BY_SUFFIX = {suffix: form for form in FORMATS for suffix in form.suffixes}
+_BY_NAME = {
+    "readme": ".txt",
+    "license": ".txt",
+    "copying": ".txt",
+    "changelog": ".txt",
+    "authors": ".txt",
+    "dockerfile": ".sh",
+    "makefile": ".sh",
+}
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# Beginnings of files that are never text; the value is the word for the details.
+_MAGIC = (
+    (b"%PDF-", "pdf"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (_OLE, "ole"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"Rar!\x1a\x07", "rar"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x7fELF", "executable"),
+    (b"\xca\xfe\xba\xbe", "executable"),
+    (b"\xcf\xfa\xed\xfe", "executable"),
+    (b"\x00asm", "executable"),
+    (b"\x89PNG\r\n\x1a\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"II*\x00", "image"),
+    (b"MM\x00*", "image"),
+    (b"GIF87a", "gif"),
+    (b"GIF89a", "gif"),
+    (b"SQLite format 3\x00", "database"),
+    (b"{\\rtf", "rtf"),
+)
+_READABLE = frozenset(form.content for form in FORMATS)
+# By what containers of one kind are told apart, as far as it stands in the head.
+_MARKS = {
+    "docx": b"word/",
+    "pptx": b"ppt/",
+    "xlsx": b"xl/",
+    "odt": b"opendocument.text",
+    "odp": b"opendocument.presentation",
+    "ods": b"opendocument.spreadsheet",
+    "epub": b"application/epub+zip",
+}
+# The part that all Office Open XML has, and the one that says what OpenDocument and e-books are.
+_OFFICE_PART, _KIND_PART = "[Content_Types].xml", "mimetype"
+_LONGEST_KIND = 100
+_ENCRYPTED = 0x1
+_MOST_CONTROLS = 0.05
+_AS_ARCHIVE = {
+    "next_action": "Upload a zip file to POST /api/v1/knowledge-bases/{kb_id}/documents/archive: "
+    "each file in it becomes a document",
+    "next_action_zh": "zip 压缩包请上传到 POST /api/v1/knowledge-bases/{kb_id}/documents/archive："
+    "其中每个文件会成为一个文档",
+}
+_AS_DOCUMENT = {
+    "next_action": "Upload it as a document to POST /api/v1/knowledge-bases/{kb_id}/documents",
+    "next_action_zh": "请作为文档上传到 POST /api/v1/knowledge-bases/{kb_id}/documents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """A kind of document: the registry's key and the label people see.
+
+    Attributes:
+        name: Media type, a key of ``ingestion.parsers.PARSERS``.
+        file_type: "markdown", "pdf", ..., or the language of source code.
+    """
+
+    name: str
+    file_type: str
+
+
+def detect(name: str, head: bytes, size: int) -> MediaType:
+    """The kind of an uploaded file.
+
+    Args:
+        name: File name as sent; only its ending counts.
+        head: The first ``HEAD_BYTES`` bytes.
+        size: Length of the whole file.
+
+    Raises:
+        EmptyFile: No bytes, or blanks only.
+        UnsupportedFileType: No parser for this ending, or bytes no parser can read.
+        FileTypeMismatch: The bytes are of another kind than the ending says.
+        TextRecognitionMissing: A picture, and recognition is not installed.
+    """
+    suffix = _suffix(name)
+    form = _BY_SUFFIX.get(suffix)
+    if size == 0 or (size <= len(head) and _is_blank(head)):
+        raise EmptyFile
+    if form is None:
+        hint = _AS_ARCHIVE if suffix == ".zip" else {}
+        raise UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
+    if form.content == "pdf" and b"%PDF-".startswith(head):
+        raise EmptyFile
+    content = _content(head)
+    if form.content == "text":
+        _check_text(suffix, head, content)
+    else:
+        _check_binary(form, content, head)
+    return MediaType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
+
+
+def check_archive_name(name: str) -> None:
+    """Refuse by its name what is a document itself, though a zip container.
+
+    Raises:
+        UnsupportedFileType: It is an Office document or an e-book.
+    """
+    suffix = _suffix(name)
+    form = _BY_SUFFIX.get(suffix)
+    if form is not None and form.content == "zip":
+        raise UnsupportedFileType(extension=suffix, **_AS_DOCUMENT)
+
+
+def check_archive_parts(name: str, archive: ZipFile) -> None:
+    """Refuse by its parts what is a document itself, whatever its name.
+
+    Raises:
+        FileTypeMismatch: It is an Office document or an e-book.
+        BadZipFile: It is damaged; ``zipfile`` raises others, too.
+    """
+    kind = _kind_of(archive)
+    if kind is not None:
+        raise FileTypeMismatch(extension=_suffix(name), detected=kind, **_AS_DOCUMENT)
+
+
+def _kind_of(archive: ZipFile) -> str | None:
+    parts = archive.NameToInfo
+    said = parts.get(_KIND_PART)
+    if said is not None and not said.flag_bits & _ENCRYPTED:
+        with archive.open(said) as part:
+            text = part.read(_LONGEST_KIND)
+        if text.startswith(b"application/"):
+            return next((kind for kind, mark in _MARKS.items() if mark in text), None)
+    if _OFFICE_PART not in parts:
+        return None
+    # Papers of somebody may lie in a folder of such a name: the other part tells them apart.
+    folders = {f"{path.split('/')[0]}/".encode() for path in parts}
+    return next((kind for kind, mark in _MARKS.items() if mark in folders), None)
+
+
+def _suffix(name: str) -> str:
+    base = PurePosixPath(name.replace("\\", "/").strip().rstrip(".").lower()).name
+    return _BY_NAME.get(base) or PurePosixPath(base).suffix
+
+
+def _is_blank(data: bytes) -> bool:
+    codec = byte_order_mark(data) or wide_form(data) or "latin-1"
+    return not data.decode(codec, "replace").strip("\x00\ufeff \t\r\n\v\f\xa0\u3000")
+
+
+def _content(head: bytes) -> str:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image"
+    # Two letters alone would take a text that begins with them.
+    if head[:2] == b"BM" and head[6:10] == bytes(4):
+        return "image"
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "text")
+
+
+def _check_text(suffix: str, head: bytes, content: str) -> None:
+    if content in _READABLE - {"text"}:
+        raise FileTypeMismatch(extension=suffix, detected=content)
+    if content != "text" or (head.startswith(b"MZ") and _is_binary(head, most=0.0)):
+        raise UnsupportedFileType(extension=suffix, detected=content)
+    if _is_binary(head, most=_MOST_CONTROLS):
+        raise UnsupportedFileType(extension=suffix, detected="binary")
+
+
+def _is_binary(head: bytes, *, most: float) -> bool:
+    """Whether control codes other than NUL are more than text has, in any encoding."""
+    if byte_order_mark(head) is not None:
+        return False
+    return control_share(head.replace(b"\x00", b"")) > most and wide_form(head) is None
+
+
+def _check_binary(form: Format, content: str, head: bytes) -> None:
+    # An Office file behind a password is an OLE container: its parser says so.
+    if content != form.content and not (form.content == "zip" and content == "ole"):
+        raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
+    others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)
+    own = _MARKS.get(form.file_type, b"")
+    if content == "zip" and own not in head and any(mark in head for mark in others):
+        raise FileTypeMismatch(extension=f".{form.file_type}", detected="zip")
+    if form.content == "image" and not is_installed():
+        raise TextRecognitionMissing(extra="agentex[ocr]")

@@ -1,0 +1,243 @@
+"""Text recognition (OCR) by Tesseract within this process; part of the extra ``agentex[ocr]``."""
+
+# tesserocr is a compiled module without types, and may not be installed.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingImports=false
+# pyright: reportAttributeAccessIssue=false, reportUnknownParameterType=false
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.text_cleanup import flow
+
+RECOGNISED = "recognised"
+"""Warning: text was read from pictures and may hold errors."""
+
+UNCERTAIN = "recognition_uncertain"
+"""Warning: parts of the pictures could hardly be read, or were left out as no text."""
+
+_PLACES = (
+    "/usr/share/tesseract-ocr/*/tessdata",
+    "/usr/share/tesseract-ocr/tessdata",
+    "/usr/share/tessdata",
+    "/usr/local/share/tessdata",
+    "/opt/homebrew/share/tessdata",
+)
+_CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
+_CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
+MOST_SIDE = 32_767
+"""Pixels; Tesseract reads nothing that is higher or wider."""
+SURE = 60.0
+"""Percent; a reading below it likely has errors, or is of no text at all."""
+# Percent; below, a "text" is grain, a drawing or a photograph.
+_LEAST_CONFIDENCE = 30.0
+_LEAST_DPI, _MOST_DPI = 70, 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How pictures are read.
+
+    Attributes:
+        languages: Names of Tesseract's languages, joined by ``+``; those that are not installed
+            are passed over.
+        data_dir: Folder of the ``.traineddata`` files; empty for where systems keep them.
+    """
+
+    languages: str = "chi_sim+eng"
+    data_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in shades of grey.
+
+    Attributes:
+        pixels: One byte each, 0 is black.
+        width: In pixels.
+        height: In pixels.
+        stride: Bytes from one row to the next.
+        dpi: Its resolution, 0 if it is not known.
+    """
+
+    pixels: bytes
+    width: int
+    height: int
+    stride: int
+    dpi: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from a picture.
+
+    Attributes:
+        paragraphs: Its text in reading order.
+        confidence: Mean of all that was found, 0 to 100.
+        is_uncertain: Whether some of it is likely wrong or was left out.
+        line_height: Of the middle one of its lines, in pixels; 0 without text.
+    """
+
+    paragraphs: tuple[str, ...] = ()
+    confidence: float = 0.0
+    is_uncertain: bool = False
+    line_height: float = 0.0
+
+
+def warnings(readings: Iterable[Reading]) -> tuple[str, ...]:
+    """The warnings that a document's readings call for."""
+    uncertain = [reading.is_uncertain for reading in readings]
+    if not uncertain:
+        return ()
+    return (RECOGNISED, UNCERTAIN) if any(uncertain) else (RECOGNISED,)
+
+
+def _grant_nothing(_: float) -> None:
+    """Processor time is not bounded here."""
+
+
+@dataclass(slots=True)
+class _Setup:
+    recognition: Recognition
+    grant_time: Callable[[float], None]
+
+
+_setup = _Setup(Recognition(), _grant_nothing)
+
+
+def configure(recognition: Recognition, *, grant_time: Callable[[float], None]) -> None:
+    """Set how this process reads pictures.
+
+    Args:
+        recognition: Languages and where their data is.
+        grant_time: Called at each picture with the seconds of processor time that reading it may
+            take.
+    """
+    _setup.recognition, _setup.grant_time = recognition, grant_time
+
+
+def is_installed() -> bool:
+    """Whether the extra is; imports nothing."""
+    return find_spec("tesserocr") is not None and find_spec("PIL") is not None
+
+
+def is_ready() -> bool:
+    """Whether pictures can be read in this process: the extra and language data are there."""
+    return is_installed() and bool(languages_found(_setup.recognition))
+
+
+def languages_found(wanted: Recognition) -> tuple[str, ...]:
+    """Those of the wanted languages whose data is there."""
+    return _data(wanted)[1]
+
+
+class Recogniser:
+    """Reads the pictures of one document; the engine is loaded at the first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._engine: Any = None
+
+    def __enter__(self) -> Self:
+        """Nothing is loaded yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give back the engine's memory."""
+        if self._engine is not None:
+            self._engine.End()
+
+    def read(self, picture: Picture) -> Reading:
+        """The text of a picture.
+
+        Raises:
+            ParseFailure: ``recognition_missing``.
+        """
+        library = _library()
+        if self._engine is None:
+            self._engine = _load(library)
+        # Each anew: a book of hundreds of pages takes long, and no honest page takes minutes.
+        _setup.grant_time(min(self._limits.picture_seconds, self._limits.recognition_seconds))
+        if max(picture.width, picture.height) > MOST_SIDE:
+            return Reading()
+        engine = self._engine
+        engine.SetImageBytes(picture.pixels, picture.width, picture.height, 1, picture.stride)
+        if _LEAST_DPI <= picture.dpi <= _MOST_DPI:
+            engine.SetSourceResolution(picture.dpi)
+        engine.Recognize()
+        level = library.RIL.PARA
+        found = [
+            (part.Confidence(level), _CJK_GAP.sub("", flow(part.GetUTF8Text(level))))
+            for part in library.iterate_level(engine.GetIterator(), level)
+            if not part.Empty(level)
+        ]
+        height = _line_height(library, engine)
+        engine.Clear()
+        return _reading([(confidence, text) for confidence, text in found if text], height)
+
+
+def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - the library has no types
+    level = library.RIL.TEXTLINE
+    lines = library.iterate_level(engine.GetIterator(), level)
+    boxes = [line.BoundingBox(level) for line in lines if not line.Empty(level)]
+    # Of a page that lies on its side, lines are as wide as others are high.
+    heights = [min(box[2] - box[0], box[3] - box[1]) for box in boxes if box]
+    return float(median(heights)) if heights else 0.0
+
+
+def _reading(found: Sequence[tuple[float, str]], line_height: float) -> Reading:
+    length = sum(len(text) for _, text in found)
+    mean = sum(confidence * len(text) for confidence, text in found) / max(1, length)
+    kept = tuple(text for confidence, text in found if confidence >= _LEAST_CONFIDENCE)
+    is_uncertain = any(one < SURE for one, _ in found)
+    return Reading(kept, mean, is_uncertain=is_uncertain, line_height=line_height)
+
+
+def _library() -> ModuleType:
+    if not is_installed():
+        raise ParseFailure(FailureReason.RECOGNITION_MISSING, "library")
+    return import_module("tesserocr")
+
+
+def _load(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no types
+    folder, languages = _data(_setup.recognition)
+    if not languages:
+        raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
+    engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
+    # The binding sends remarks to /dev/null, which a jailed process may not open; it would crash
+    # at the first. Its standard error is shut already.
+    engine.SetVariable("debug_file", "")
+    return engine
+
+
+def _data(wanted: Recognition) -> tuple[Path, tuple[str, ...]]:
+    """The first folder that has data of the wanted languages, and which of them."""
+    names = wanted.languages.split("+")
+    for folder in _folders(wanted):
+        languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())
+        if languages:
+            return folder, languages
+    return Path(), ()
+
+
+def _folders(wanted: Recognition) -> list[Path]:
+    if wanted.data_dir:
+        return [Path(wanted.data_dir)]
+    root = Path("/")
+    found = [folder for place in _PLACES for folder in sorted(root.glob(place.lstrip("/")))]
+    return [*found, Path(sys.prefix, "share", "tessdata")]

@@ -1,0 +1,130 @@
+"""Pictures (PNG, JPEG, TIFF, WebP, BMP): the text that recognition reads in them."""
+
+import warnings
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from itertools import chain, groupby
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from ingestion.parsers.builder import Composition
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.image import ocr, preprocess
+from ingestion.parsers.image.ocr import MOST_SIDE, Picture, Reading, Recogniser
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.picture_bounds import DAMAGE, has_too_many_pixels
+from ingestion.parsers.sandbox.progress import followed
+
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
+_MOST_DPI = 10_000
+# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where
+# in it a row without letters is looked for.
+_STRIP, _STRIP_END = 8_000, 2_000
+
+
+def parse(path: Path, limits: Limits) -> Parsed:
+    """Read the text of a picture, or of each page of a TIFF file.
+
+    Its size is checked before anything is decoded. Of an animation the first picture is read;
+    what the file says about itself (place, camera) is not looked at.
+    """
+    composition = Composition(limits)
+    with Recogniser(limits) as recogniser:
+        pages = [_read(recogniser, picture) for picture in _pictures(path, limits)]
+    for number, readings in enumerate(pages, 1):
+        for text in chain.from_iterable(reading.paragraphs for reading in readings):
+            composition.add("paragraph", text, page=number)
+    warnings = ocr.warnings(chain.from_iterable(pages))
+    return composition.finish(pages=len(pages), warnings=warnings)
+
+
+def _read(recogniser: Recogniser, image: Image.Image) -> list[Reading]:
+    return [preprocess.read(recogniser, _picture(strip)) for strip in _strips(image)]
+
+
+def _strips(image: Image.Image) -> Iterator[Image.Image]:
+    """The picture, or the parts of one that is too high for the recogniser.
+
+    Raises:
+        ParseFailure: ``image_too_large`` for one that is too wide.
+    """
+    if image.width > MOST_SIDE:
+        raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
+    top = 0
+    if image.height > MOST_SIDE:
+        while image.height - top > _STRIP:
+            bottom = _gap(image, top + _STRIP - _STRIP_END)
+            yield image.crop((0, top, image.width, bottom))
+            top = bottom
+    yield image.crop((0, top, *image.size)) if top else image
+
+
+def _gap(image: Image.Image, start: int) -> int:
+    """The middle of the longest run of rows, from here on, whose shades differ least."""
+    pixels = image.crop((0, start, image.width, start + _STRIP_END)).tobytes()
+    rows = (pixels[at : at + image.width] for at in range(0, len(pixels), image.width))
+    contrasts = [max(row) - min(row) for row in rows]
+    plain = min(contrasts)
+    longest = gap = place = 0
+    for contrast, run in groupby(contrasts):
+        length = len(list(run))
+        if contrast == plain and length > longest:
+            longest, gap = length, place + length // 2
+        place += length
+    return start + gap
+
+
+def _picture(grey: Image.Image) -> Picture:
+    return Picture(grey.tobytes(), grey.width, grey.height, grey.width, _dpi(grey))
+
+
+def _dpi(image: Image.Image) -> int:
+    """The resolution that a picture says it has; 0 where that is none."""
+    try:
+        dpi = float(image.info.get("dpi", (0, 0))[0])
+    except (TypeError, ValueError, ZeroDivisionError):
+        return 0
+    return round(dpi) if 0 < dpi < _MOST_DPI else 0
+
+
+def _pictures(path: Path, limits: Limits) -> Iterator[Image.Image]:
+    with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+        count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    if count > limits.pages:
+        raise ParseFailure(FailureReason.TOO_MANY_PAGES)
+    for number in followed(range(count), count):
+        with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+            if number:
+                image.seek(number)
+            picture = _grey(image, limits)
+        yield picture
+
+
+@contextmanager
+def _damage_named() -> Generator[None]:
+    """What Pillow raises for damaged pictures as ``corrupt_image``."""
+    # The size is checked here, before decoding, and not as Pillow does with a warning.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    except DAMAGE as error:
+        raise ParseFailure(FailureReason.CORRUPT_IMAGE) from error
+
+
+def _grey(image: Image.Image, limits: Limits) -> Image.Image:
+    """Decode one picture, upright and on white.
+
+    Raises:
+        ParseFailure: ``image_too_large``.
+    """
+    if has_too_many_pixels(image, limits):
+        raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
+    image.load()
+    upright = ImageOps.exif_transpose(image)
+    if upright.has_transparency_data:
+        white = Image.new("RGBA", upright.size, "white")
+        upright = Image.alpha_composite(white, upright.convert("RGBA"))
+    return upright.convert("L")

@@ -1,0 +1,103 @@
+"""The tables of a sheet: blocks of filled cells, each under its header row."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ingestion.parsers.builder import Composition
+from ingestion.parsers.text.csv import is_header
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that has text.
+
+    Attributes:
+        number: Its place in the sheet, from 1.
+        cells: Text by column, from 0; empty cells are not in it.
+    """
+
+    number: int
+    cells: dict[int, str]
+
+
+def add_tables(out: Composition, title: str, rows: Iterable[Row], *, page: int) -> None:
+    """Add a sheet: its title as heading if it has any text, then its blocks of cells in order.
+
+    A blank row ends a block; so does a blank column between two blocks that each have a header.
+    A block without a header goes on under the header of the block above it, if its columns are
+    that block's. Lone cells, also those above a table, are paragraphs.
+    """
+    headers: list[Row] = []
+    is_titled = False
+    for block in _blocks(rows):
+        if not is_titled:
+            out.add("heading", title, level=1, page=page)
+            is_titled = True
+        tables = _abreast(_without_captions(out, block, page))
+        own = [_add_table(out, table, headers, page) for table in tables]
+        headers = [header for header in own if header is not None] or headers
+
+
+def _blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    block: list[Row] = []
+    for row in rows:
+        if block and row.number > block[-1].number + 1:
+            yield block
+            block = []
+        block.append(row)
+    if block:
+        yield block
+
+
+def _without_captions(out: Composition, block: list[Row], page: int) -> list[Row]:
+    """The block below the lone cells on its top, which are added as paragraphs."""
+    start = 0
+    is_wide = any(len(row.cells) > 1 for row in block)
+    while start < len(block) and len(block[start].cells) == 1 and (is_wide or len(block) == 1):
+        out.add("paragraph", next(iter(block[start].cells.values())), page=page)
+        start += 1
+    return block[start:]
+
+
+def _abreast(block: list[Row]) -> list[list[Row]]:
+    """The tables that stand side by side in a block; most often it is one."""
+    columns = sorted({column for row in block for column in row.cells})
+    groups: list[list[int]] = []
+    for column in columns:
+        if groups and column == groups[-1][-1] + 1:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    tables = [_part(block, group) for group in groups]
+    # A blank column may as well be a narrow one that only sets labels apart from values.
+    if len(tables) < 2 or not all(
+        len(group) > 1 and _has_header(table, group)
+        for group, table in zip(groups, tables, strict=True)
+    ):
+        return [block]
+    return tables
+
+
+def _part(block: list[Row], columns: Sequence[int]) -> list[Row]:
+    wanted = set(columns)
+    parts = (
+        Row(row.number, {c: text for c, text in row.cells.items() if c in wanted}) for row in block
+    )
+    return [row for row in parts if row.cells]
+
+
+def _has_header(table: list[Row], columns: Sequence[int]) -> bool:
+    return is_header([table[0].cells.get(column, "") for column in columns])
+
+
+def _add_table(out: Composition, rows: list[Row], headers: list[Row], page: int) -> Row | None:
+    """Add one table, under one of the headers above it if it has none; its own header."""
+    if not rows:
+        return None
+    columns = sorted({column for row in rows for column in row.cells})
+    header = rows[0] if len(columns) > 1 and _has_header(rows, columns) else None
+    above = next((one for one in headers if set(columns) <= set(one.cells)), None)
+    if header is None and above is not None:
+        rows, columns = [above, *rows], sorted(above.cells)
+    out.add_table(([row.cells.get(c, "") for c in columns] for row in rows), page=page)
+    return header

@@ -1,0 +1,75 @@
+"""Reading XML parts of Office containers: no document type, hence no entities."""
+
+from functools import lru_cache
+from xml.etree.ElementTree import Element, ParseError, XMLParser
+from xml.parsers import expat
+
+from ingestion.parsers.errors import FailureReason, ParseFailure
+
+_CHUNK = 65_536
+
+
+class _RootSeen(Exception):
+    """The prolog is over."""
+
+
+def read_xml(content: bytes | str) -> Element:
+    """The root element of a part.
+
+    The prolog is read first and a document type refused there: with none, no entity can be
+    declared, and expat itself never loads anything from outside. Of text, what it says about its
+    encoding does not count.
+
+    Raises:
+        ParseFailure: ``unsafe_xml`` or ``corrupt_file``.
+    """
+    _refuse_document_type(content)
+    # Safe here: entities can't have been declared.
+    parser = XMLParser()  # noqa: S314
+    try:
+        for start in range(0, len(content), _CHUNK):
+            parser.feed(content[start : start + _CHUNK])
+        return parser.close()
+    except ParseError as error:
+        raise ParseFailure(FailureReason.CORRUPT_FILE) from error
+
+
+def _refuse_document_type(content: bytes | str) -> None:
+    def refuse(*_: object) -> None:
+        raise ParseFailure(FailureReason.UNSAFE_XML)
+
+    def stop(*_: object) -> None:
+        raise _RootSeen
+
+    reader = expat.ParserCreate()
+    reader.StartDoctypeDeclHandler = refuse
+    reader.StartElementHandler = stop
+    try:
+        for start in range(0, len(content), _CHUNK):
+            reader.Parse(content[start : start + _CHUNK], False)
+        reader.Parse(b"", True)
+    except _RootSeen:
+        return
+    except expat.ExpatError as error:
+        raise ParseFailure(FailureReason.CORRUPT_FILE) from error
+
+
+def name(node: Element) -> str:
+    """An element's name without its namespace (strict and transitional files differ in it)."""
+    return _local(node.tag)
+
+
+@lru_cache(maxsize=1024)
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def child(parent: Element, wanted: str) -> Element | None:
+    """The first child of this name."""
+    return next((node for node in parent if name(node) == wanted), None)
+
+
+def attribute(node: Element, wanted: str) -> str:
+    """An attribute in the element's own namespace or in none; empty if it is missing."""
+    space = node.tag.rpartition("}")[0]
+    return node.get(f"{space}}}{wanted}" if space else wanted) or node.get(wanted) or ""

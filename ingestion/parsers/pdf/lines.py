@@ -1,0 +1,287 @@
+"""The lines and tables of a PDF's pages with size and place; with ``pdf_rules`` what knows PDFium."""
+
+# pypdfium2 wraps a C library and has no types for what its raw functions return.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingParameterType=false, reportAttributeAccessIssue=false
+
+import ctypes
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pypdfium2
+from pypdfium2 import PdfImage, raw
+
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.image.ocr import Picture
+from ingestion.parsers.pdf.ruling_lines import read_rules
+from ingestion.parsers.pdf.tables import Grid, Rows, grids
+
+_LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
+_TAIL = 4096
+_FORM_DEPTH = 3
+_SCAN_DPI = 300
+# Pixels of a page's longer side: a page of A4 at 171 dpi.
+_LEAST_SIDE = 2_000
+_BLANK = Picture(b"\xff", 1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a page; lengths in points, y upwards from the foot of the page.
+
+    Attributes:
+        text: The line's characters as PDFium reads them.
+        size: Height of its type.
+        left: Where it begins.
+        right: Where it ends.
+        y: Where its first character stands, as a length.
+        place: The same as share of the page's height, 1 at the top.
+        rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
+    """
+
+    text: str
+    size: float
+    left: float
+    right: float
+    y: float
+    place: float
+    rows: Rows = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page.
+
+    Attributes:
+        number: From 1.
+        lines: Lines in the order of the content.
+        has_pictures: Whether it shows pictures (looked up only where it has no text).
+        is_damaged: Whether it could not be read.
+    """
+
+    number: int
+    lines: tuple[Line, ...] = ()
+    has_pictures: bool = False
+    is_damaged: bool = False
+
+
+def read_pages(path: Path, most_pages: int) -> Iterator[Page]:
+    """The pages of a document in order.
+
+    Raises:
+        ParseFailure: ``password_protected``, ``corrupt_file`` or ``too_many_pages``.
+    """
+    _check_end(path)
+    document = _open(path)
+    try:
+        if len(document) == 0:
+            raise ParseFailure(FailureReason.CORRUPT_FILE)
+        if len(document) > most_pages:
+            raise ParseFailure(FailureReason.TOO_MANY_PAGES)
+        for index in range(len(document)):
+            yield _read_page(document, index)
+    finally:
+        document.close()
+
+
+def render_pages(path: Path, numbers: Sequence[int], most_pixels: int) -> Iterator[Picture]:
+    """Pages as pictures, in the order of their numbers (from 1); a damaged one is blank."""
+    document = _open(path)
+    try:
+        for number in numbers:
+            yield _render(document, number - 1, most_pixels)
+    finally:
+        document.close()
+
+
+def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Picture:
+    try:
+        page = document[index]
+    except pypdfium2.PdfiumError:
+        return _BLANK
+    try:
+        dpi = min(_wanted_dpi(page), _most_dpi(page, most_pixels))
+        if dpi < 1:
+            # As large as a town; nothing on it could be read.
+            return _BLANK
+        # The library's own annotation says int; it takes any factor.
+        bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
+        pixels = bytes(bitmap.buffer)
+        return Picture(pixels, bitmap.width, bitmap.height, bitmap.stride, dpi)
+    except pypdfium2.PdfiumError:
+        return _BLANK
+    finally:
+        page.close()
+
+
+def _wanted_dpi(page: pypdfium2.PdfPage) -> int:
+    """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
+    pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
+    finest = max((_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
+    least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
+    return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
+
+
+def _dpi(picture: PdfImage) -> float:
+    """Pixels an inch of a picture's longer side; 0 for a damaged one."""
+    try:
+        left, bottom, right, top = picture.get_bounds()
+        pixels = max(picture.get_px_size())
+    except pypdfium2.PdfiumError:
+        return 0
+    return 72 * pixels / max(right - left, top - bottom, 1)
+
+
+def _most_dpi(page: pypdfium2.PdfPage, most_pixels: int) -> int:
+    inches = page.get_width() * page.get_height() / 72**2
+    return int(math.sqrt(most_pixels / max(inches, 0.01)))
+
+
+def _open(path: Path) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        is_locked = error.err_code in _LOCKED
+        raise ParseFailure(
+            FailureReason.PASSWORD_PROTECTED if is_locked else FailureReason.CORRUPT_FILE
+        ) from error
+
+
+def _check_end(path: Path) -> None:
+    """Refuse a file that was cut off: PDFium would give the pages that are left, as if whole."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        if b"startxref" not in file.read():
+            raise ParseFailure(FailureReason.CORRUPT_FILE)
+
+
+def _read_page(document: pypdfium2.PdfDocument, index: int) -> Page:
+    try:
+        page = document[index]
+    except pypdfium2.PdfiumError:
+        return Page(index + 1, is_damaged=True)
+    try:
+        text = page.get_textpage()
+        try:
+            lines = tuple(_lines(text, _tables(page, text), page.get_height()))
+        finally:
+            text.close()
+        return Page(index + 1, lines, has_pictures=not lines and _has_pictures(page))
+    except pypdfium2.PdfiumError:
+        return Page(index + 1, is_damaged=True)
+    finally:
+        page.close()
+
+
+def _has_pictures(page: pypdfium2.PdfPage) -> bool:
+    pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=_FORM_DEPTH)
+    return next(iter(pictures), None) is not None
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table and which of the page's characters stand in it."""
+
+    grid: Grid
+    characters: set[int] = field(default_factory=set[int])
+    texts: dict[tuple[int, int], list[str]] = field(
+        default_factory=lambda: defaultdict[tuple[int, int], list[str]](list)
+    )
+    rows: Rows = ()
+
+    def line(self, height: float) -> Line:
+        xs, top = self.grid.xs, self.grid.ys[-1]
+        text = " ".join(cell for row in self.rows for cell in row if cell)
+        return Line(text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows)
+
+
+def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
+    """The tables whose cells are drawn by rules."""
+    # Turned pages are drawn sideways: their rows would be columns.
+    tables = [] if page.get_rotation() else [_Table(grid) for grid in grids(read_rules(page))]
+    if not tables:
+        return []
+    within: tuple[_Table, tuple[int, int]] | None = None
+    for index, character in enumerate(_characters(text)):
+        is_blank = character.isspace()
+        middle = None if is_blank else _middle(text, index)
+        # What has no place (a blank, or a hyphen that PDFium found) belongs to what is before it.
+        if middle is not None:
+            within = _cell(tables, *middle)
+        if within is not None:
+            table, cell = within
+            table.texts[cell].append(" " if is_blank else character)
+            if character != "\n":
+                table.characters.add(index)
+    for table in tables:
+        texts = {cell: "".join(parts) for cell, parts in table.texts.items()}
+        table.rows = table.grid.rows(texts) or ()
+    return [table for table in tables if table.rows]
+
+
+def _cell(tables: Sequence[_Table], x: float, y: float) -> tuple[_Table, tuple[int, int]] | None:
+    for table in tables:
+        cell = table.grid.cell(x, y)
+        if cell is not None:
+            return table, cell
+    return None
+
+
+def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | None:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    raw.FPDFText_GetCharBox(text, index, left, right, bottom, top)
+    if left.value == right.value and bottom.value == top.value:
+        return None
+    return (left.value + right.value) / 2, (bottom.value + top.value) / 2
+
+
+def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[Line]:
+    """The lines that stand in no table, and each table where its first character is read."""
+    table_of = {index: table for table in tables for index in table.characters}
+    told: list[_Table] = []
+    start = 0
+    for text in _characters(page).split("\n"):
+        places = range(start, start + len(text))
+        for table in (table_of[place] for place in places if place in table_of):
+            if table not in told:
+                told.append(table)
+                yield table.line(height)
+        outside = [place for place in places if place not in table_of]
+        kept = "".join(text[place - start] for place in outside)
+        if stripped := kept.strip():
+            first = len(kept) - len(kept.lstrip())
+            yield _line(page, stripped, outside[first : first + len(stripped)], height)
+        start += len(text) + 1
+
+
+def _characters(page: pypdfium2.PdfTextPage) -> str:
+    """The page's text with one character per index of PDFium's."""
+    count = page.count_chars()
+    text: str = page.get_text_range() if count > 0 else ""
+    if len(text) == count:
+        return text
+    codes = (raw.FPDFText_GetUnicode(page, index) for index in range(count))
+    return "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+
+
+def _line(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> Line:
+    first, last = places[0], places[-1]
+    begin, end = raw.FS_RECTF(), raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(page, first, begin)
+    raw.FPDFText_GetLooseCharBox(page, last, end)
+    size = max(_size(page, first), _size(page, places[(len(places) - 1) // 2]))
+    y = float(begin.bottom)
+    return Line(text, size, begin.left, end.right, y, y / height if height > 0 else 0.5)
+
+
+def _size(page: pypdfium2.PdfTextPage, index: int) -> float:
+    """Height of the type in points: the font's size under the character's matrix."""
+    matrix = raw.FS_MATRIX()
+    scale = 1.0
+    if raw.FPDFText_GetMatrix(page, index, matrix):
+        scale = math.hypot(matrix.c, matrix.d)
+    return round(2 * scale * raw.FPDFText_GetFontSize(page, index)) / 2

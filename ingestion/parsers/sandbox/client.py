@@ -1,0 +1,351 @@
+"""Parsing in a child process that can be killed: what the worker calls."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from core.errors import UnsupportedFileType
+from core.logging import get_logger
+from ingestion.parsers import PARSERS
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.image.ocr import Recognition, is_installed
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.sandbox.protocol import (
+    HEADER,
+    Request,
+    most_reply_bytes,
+    pack_request,
+    unpack_isolation,
+    unpack_reply,
+)
+
+_log = get_logger(__name__)
+
+_MODULE = "ingestion.parsers.sandbox.main"
+_START_SECONDS = 30
+_WATCH_SECONDS = 0.05
+_PIPE_BYTES = 2**20
+_SMALL_REPLY_BYTES = 64 * 1024
+# A child this close to its bound when a signal ended it had run out of memory.
+_NEARLY_ALL = 0.8
+# Either cuts every library in the child off from the network (``jail``).
+_NO_NETWORK = frozenset({"no_sockets", "no_network"})
+Heard = Callable[[int], Awaitable[None]]
+"""Is told the percent that is done."""
+
+
+async def to_nobody(_: int) -> None:
+    """Nobody listens."""
+
+
+class ParserChild:
+    """One warm child process; started at the first parse, killed when a parse must end.
+
+    Requests are served one after the other; ``ParserPool`` has several children.
+
+    Args:
+        recycle_after: Documents after which a fresh child is started.
+        recycle_bytes: Resident memory at rest after which a fresh child is started.
+        recognition: How pictures are read.
+    """
+
+    def __init__(
+        self,
+        *,
+        recycle_after: int = 1000,
+        recycle_bytes: int = 128 * 2**20,
+        recognition: Recognition | None = None,
+    ) -> None:
+        self._recognition = recognition or Recognition()
+        self._recycle_after = recycle_after
+        self._recycle_bytes = recycle_bytes
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._memory = _Memory(None)
+        self._burials: set[asyncio.Task[None]] = set()
+        self._served = 0
+        self.isolation: tuple[str, ...] = ()
+        """Names of what holds in the child (``jail``); empty before the first start."""
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child, None while there is none."""
+        return self._process.pid if self._process is not None else None
+
+    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
+        """Parse one file in the child.
+
+        Cancelling the call kills the child at once; so does every breach of a limit.
+
+        Args:
+            path: A file the child may read.
+            media_type: A key of ``ingestion.parsers.PARSERS``.
+            limits: Bounds; the defaults of ``Limits`` without.
+
+        Raises:
+            ParseFailure: Why the file could not be read.
+            UnsupportedFileType: No parser is registered for the media type.
+        """
+        (outcome,) = await self.parse_each([Request(path, media_type, limits or Limits())])
+        if isinstance(outcome, ParseFailure):
+            raise outcome
+        return outcome
+
+    async def parse_each(
+        self, requests: Sequence[Request], *, heard: Heard = to_nobody
+    ) -> list[Parsed | ParseFailure]:
+        """Parse small files one after the other, without going back and forth for each.
+
+        What ``parse`` promises holds for each of them: those behind one that ended the child are
+        parsed in another.
+
+        Args:
+            requests: not many, and all with the same bound on memory.
+            heard: is told how far a long one is, in percent; what it raises ends the child.
+
+        Returns:
+            For each what ``parse`` returns or raises.
+
+        Raises:
+            ParseFailure: no child can be started.
+            UnsupportedFileType: no parser is registered for a media type.
+        """
+        for request in requests:
+            if request.media_type not in PARSERS:
+                raise UnsupportedFileType(media_type=request.media_type)
+        outcomes: list[Parsed | ParseFailure] = []
+        async with self._turn:
+            while remaining := requests[len(outcomes) :]:
+                outcomes += await self._parse_in(await self._running(), remaining, heard)
+        return outcomes
+
+    async def _parse_in(
+        self, process: Process, requests: Sequence[Request], heard: Heard
+    ) -> list[Parsed | ParseFailure]:
+        """Parse until a file ends this child, that one included."""
+        is_settled = False
+        try:
+            outcomes = await self._exchange(process, requests, heard)
+            is_settled = not _ends_child(outcomes[-1])
+        finally:
+            if not is_settled:
+                self._kill()
+        self._served += len(outcomes)
+        return outcomes
+
+    async def close(self) -> None:
+        """Kill the child and wait for its end; a later ``parse`` starts a new one."""
+        self._kill()
+        await asyncio.gather(*self._burials)
+
+    async def _running(self) -> Process:
+        process = self._process
+        if process is not None and process.returncode is None and not self._is_worn():
+            return process
+        self._kill()
+        self._process = process = await _start(self._recognition)
+        self._memory = _Memory(process.pid)
+        self._served = 0
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                self.isolation = unpack_isolation(await _read(process, _PIPE_BYTES))
+        except (asyncio.IncompleteReadError, TimeoutError) as error:
+            self._kill()
+            raise ParseFailure(FailureReason.PARSER_CRASHED, "start") from error
+        except asyncio.CancelledError:
+            self._kill()
+            raise
+        _warn_of_network(frozenset(self.isolation))
+        return process
+
+    def _is_worn(self) -> bool:
+        return self._served >= self._recycle_after or self._memory.resident() >= self._recycle_bytes
+
+    def _kill(self) -> None:
+        """End the child and all it started, without waiting: the caller may be cancelled."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        burial = asyncio.create_task(_bury(process))
+        self._burials.add(burial)
+        burial.add_done_callback(self._burials.discard)
+
+    async def _exchange(
+        self, process: Process, requests: Sequence[Request], heard: Heard
+    ) -> list[Parsed | ParseFailure]:
+        memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
+        watch = asyncio.create_task(memory.run())
+        outcomes: list[Parsed | ParseFailure] = []
+        unsent = b"".join(map(pack_request, requests))
+        try:
+            for request in requests:
+                outcomes.append(await _ask(process, request, unsent, memory, heard))
+                unsent = b""
+                if _ends_child(outcomes[-1]):
+                    break
+            return outcomes
+        finally:
+            watch.cancel()
+
+
+async def _ask(
+    process: Process, request: Request, unsent: bytes, memory: "_MemoryWatch", heard: Heard
+) -> Parsed | ParseFailure:
+    """Send what is unsent and wait for the answer to a request."""
+    try:
+        async with asyncio.timeout(_seconds(request)):
+            if unsent:
+                await _write(process, unsent)
+            while isinstance(reply := await _reply(process, request), int):
+                await heard(reply)
+            return reply
+    except TimeoutError:
+        return ParseFailure(FailureReason.PARSE_TIMEOUT)
+    except OverflowError:
+        return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return _death(await process.wait(), memory.highest)
+
+
+async def _reply(process: Process, request: Request) -> Parsed | ParseFailure | int:
+    reply = await _read(process, most_reply_bytes(request.limits))
+    if len(reply) <= _SMALL_REPLY_BYTES:
+        return unpack_reply(reply)
+    # Some megabytes of elements would hold up the event loop.
+    return await asyncio.to_thread(unpack_reply, reply)
+
+
+def _seconds(request: Request) -> float:
+    """How long a parse may take; reading pictures has time of its own."""
+    limits = request.limits
+    may_recognise = PARSERS[request.media_type].content in ("pdf", "image") and is_installed()
+    return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
+
+
+def _ends_child(outcome: Parsed | ParseFailure) -> bool:
+    """Whether the child can't be trusted with another document."""
+    reasons = (
+        FailureReason.PARSE_MEMORY,
+        FailureReason.PARSE_TIMEOUT,
+        FailureReason.PARSER_CRASHED,
+        FailureReason.OUTPUT_TOO_LARGE,
+    )
+    return isinstance(outcome, ParseFailure) and outcome.reason in reasons
+
+
+def _death(code: int, memory_share: float) -> ParseFailure:
+    """The failure that a child's exit code means."""
+    if code == -signal.SIGXCPU:
+        # It had the processor all the time: a second try would take as long.
+        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
+    # SIGKILL comes from the memory watch or from the kernel when memory runs out.
+    if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
+        return ParseFailure(FailureReason.PARSE_MEMORY)
+    detail = signal.Signals(-code).name if code < 0 else f"exit {code}"
+    return ParseFailure(FailureReason.PARSER_CRASHED, detail)
+
+
+async def _bury(process: Process) -> None:
+    """Empty and close the pipes of a killed child and take its exit code."""
+    if process.stdin is not None:
+        process.stdin.close()
+    while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
+        pass
+    await process.wait()
+
+
+@cache
+def _warn_of_network(isolation: frozenset[str]) -> None:
+    """Say once that this system cuts off only what is written in Python."""
+    if not isolation & _NO_NETWORK:
+        _log.warning("parser.network_not_cut_off", holds=sorted(isolation))
+
+
+async def _start(recognition: Recognition) -> Process:
+    """A new child in its own process group, without any variable of this process."""
+    environment = {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "LC_ALL": "C.UTF-8",
+        # Tesseract's threads would share one core's worth of work and double its processor time.
+        "OMP_THREAD_LIMIT": "1",
+    }
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-B", "-m", _MODULE, recognition.languages, recognition.data_dir),
+        stdin=PIPE,
+        stdout=PIPE,
+        env=environment,
+        start_new_session=True,
+        limit=_PIPE_BYTES,
+    )
+
+
+async def _write(process: Process, frame: bytes) -> None:
+    if process.stdin is None:
+        raise ConnectionError
+    process.stdin.write(frame)
+    await process.stdin.drain()
+
+
+async def _read(process: Process, most: int) -> bytes:
+    """The body of the next frame; OverflowError if it is longer than ``most``."""
+    if process.stdout is None:
+        raise ConnectionError
+    (length,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+    if length > most:
+        raise OverflowError
+    return await process.stdout.readexactly(length)
+
+
+class _MemoryWatch:
+    """Kills a child whose resident memory grows by more than a bound."""
+
+    def __init__(self, process: Process, memory: "_Memory", bound: int) -> None:
+        self._process = process
+        self._memory = memory
+        self._bound = bound
+        self._base = memory.resident()
+        self.highest = 0.0
+        """The highest share of the bound that was seen."""
+
+    async def run(self) -> None:
+        """Look every twentieth of a second until the child has ended."""
+        while self._process.returncode is None:
+            share = (self._memory.resident() - self._base) / self._bound
+            self.highest = max(self.highest, share)
+            if share > 1:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            await asyncio.sleep(_WATCH_SECONDS)
+
+
+class _Memory:
+    """The memory of one process; looked up once, as finding a process costs more than asking it.
+
+    Args:
+        pid: of the process; None for one that there is not yet.
+    """
+
+    def __init__(self, pid: int | None) -> None:
+        self._process: psutil.Process | None = None
+        with suppress(psutil.Error):
+            self._process = psutil.Process(pid) if pid is not None else None
+
+    def resident(self) -> int:
+        """Resident bytes, 0 if the process has ended."""
+        try:
+            return int(self._process.memory_info().rss) if self._process is not None else 0
+        except psutil.Error:
+            return 0

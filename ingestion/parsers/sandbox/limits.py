@@ -1,0 +1,101 @@
+"""What a parser child gives up before it reads the first document.
+
+Applied in this order, each as far as the system allows; what holds is reported by name:
+
+- ``no_core_dump``, ``no_file_growth``, ``few_files``: resource limits (every POSIX system).
+- ``no_python_sockets``: an audit hook refuses sockets and new processes.
+- ``no_new_privileges``, ``dies_with_parent``: Linux ``prctl``.
+- ``no_sockets``: a filter in the kernel, for libraries too (Linux on x86-64 and ARM).
+- ``no_network``: an empty network namespace (Linux, as root or where user namespaces are allowed).
+- ``read_only``: a Landlock rule set without any right to write, create, rename or delete
+  (Linux 5.13 and later).
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+import sys
+from pathlib import Path
+
+from ingestion.parsers.sandbox.no_sockets import forbid_sockets
+
+_OPEN_FILES = 64
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_RESTRICT_SELF = 446
+# Write, remove, make: bits 1 and 4 to 12 of the first version of the Landlock interface.
+_LANDLOCK_WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))
+
+_REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+
+
+def enter() -> tuple[str, ...]:
+    """Give up what no parser needs; must run before any thread starts.
+
+    Returns:
+        Names of what holds.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+    held = ["no_core_dump", "no_file_growth", "few_files"]
+    if sys.platform == "linux":
+        held += _enter_linux()
+    sys.addaudithook(_refuse)
+    return (*held, "no_python_sockets")
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Let the kernel end this process (SIGXCPU) after so many more seconds of processor time."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+
+
+def limit_memory(size: int) -> None:
+    """Bound the address space to what this process has now and so many bytes more (Linux).
+
+    Elsewhere the worker's watch over resident memory is the only bound.
+    """
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * resource.getpagesize() + size
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+
+
+def _refuse(event: str, _: tuple[object, ...]) -> None:
+    if event.startswith(_REFUSED_EVENTS):
+        raise PermissionError(event)
+
+
+def _enter_linux() -> list[str]:
+    libc = ctypes.CDLL(None, use_errno=True)
+    held: list[str] = []
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0:
+        held.append("dies_with_parent")
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
+        held.append("no_new_privileges")
+        if forbid_sockets(libc):
+            held.append("no_sockets")
+    # Root needs no user namespace, and would lose in one the right to read other users' files.
+    if libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
+        held.append("no_network")
+    if _forbid_writes(libc):
+        held.append("read_only")
+    return held
+
+
+def _forbid_writes(libc: ctypes.CDLL) -> bool:
+    rules = struct.pack("Q", _LANDLOCK_WRITES)
+    descriptor = libc.syscall(_LANDLOCK_CREATE_RULESET, rules, len(rules), 0)
+    if descriptor < 0:
+        return False
+    try:
+        return libc.syscall(_LANDLOCK_RESTRICT_SELF, descriptor, 0) == 0
+    finally:
+        os.close(descriptor)

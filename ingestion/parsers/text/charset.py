@@ -1,0 +1,308 @@
+"""Reading bytes as text: the encoding, how sure that is, and text that is safe to store."""
+
+import codecs
+import math
+import re
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache, partial
+from pathlib import Path
+
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.text import charset_data
+from ingestion.parsers.text.unicode_forms import byte_order_mark, control_share, wide_form
+
+_SAMPLE = 16_384
+_BLOCK = 65_536
+_SURE = 0.6
+_MOST_CONTROLS = 0.05
+_HIGH = re.compile(rb"[\x80-\xff]")
+_FOREIGN_BITS = 22.0  # controls, private use, unassigned
+_RARE_BITS = 15.0  # any character outside the table
+_ASCII_BITS = 4.5
+_ODD_BITS = 7.0
+_BEFORE = 64
+_CASE_JUMP = re.compile("lU")
+
+
+# What authors write for what browsers read (WHATWG Encoding Standard).
+_READ_AS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso-8859-1": "cp1252",
+    "us-ascii": "cp1252",
+    "ascii": "cp1252",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "x-sjis": "cp932",
+    "euc-kr": "cp949",
+    "ks_c_5601-1987": "cp949",
+}
+
+
+def read_as(label: str) -> str:
+    """The codec for an encoding as files and mails declare it."""
+    name = label.strip().lower()
+    return _READ_AS.get(name, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text and where it came from.
+
+    Attributes:
+        text: The text; control characters are still in it.
+        encoding: Name of the Python codec, as ``codecs.lookup`` spells it.
+        confidence: 0 to 1.
+    """
+
+    text: str
+    encoding: str
+    confidence: float
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """``("encoding",)`` when the text may be garbled, otherwise nothing."""
+        return () if self.confidence >= _SURE else ("encoding",)
+
+
+class _Script(Enum):
+    """How the letters of an encoding stand in a text; the value is the usual bits of one."""
+
+    IDEOGRAPHS = 12
+    ALPHABET = 9  # own words, apart from words in ASCII letters
+    ACCENTS = 10  # single letters within words of ASCII letters
+
+
+_ODD = {
+    _Script.IDEOGRAPHS: re.compile(r"[A-Za-z][^\W\x00-\x7f]{1,2}(?=[A-Za-z])"),
+    _Script.ALPHABET: re.compile(r"[A-Za-z][^\W\x00-\x7f]|[^\W\x00-\x7f][A-Za-z]"),
+    _Script.ACCENTS: re.compile(r"[^\W\x00-\x7f]{3}"),
+}
+# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
+# ``chosen_codec`` names them.
+_CANDIDATES = (
+    ("gb18030", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("gb18030", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
+    ("big5hkscs", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
+    ("cp950", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
+    ("cp932", charset_data.JAPANESE, _Script.IDEOGRAPHS),
+    ("euc_jp", charset_data.JAPANESE, _Script.IDEOGRAPHS),
+    ("cp949", charset_data.KOREAN, _Script.IDEOGRAPHS),
+    ("utf-16-le", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("utf-16-be", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("cp1252", charset_data.WESTERN, _Script.ACCENTS),
+    ("iso8859-1", charset_data.WESTERN, _Script.ACCENTS),
+    ("mac-roman", charset_data.WESTERN, _Script.ACCENTS),
+    ("cp1250", charset_data.CENTRAL, _Script.ACCENTS),
+    ("iso8859-2", charset_data.CENTRAL, _Script.ACCENTS),
+    ("cp1254", charset_data.TURKISH, _Script.ACCENTS),
+    ("cp1251", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("koi8-r", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("koi8-u", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("cp866", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("iso8859-5", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("mac-cyrillic", charset_data.CYRILLIC, _Script.ALPHABET),
+    ("cp1253", charset_data.GREEK, _Script.ALPHABET),
+    ("cp1255", charset_data.HEBREW, _Script.ALPHABET),
+    ("cp1256", charset_data.ARABIC, _Script.ALPHABET),
+    ("cp874", charset_data.THAI, _Script.ALPHABET),
+)
+
+
+_UNICODE = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+_LABEL = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+_chosen: ContextVar[str | None] = ContextVar("chosen", default=None)
+
+
+@cache
+def choosable() -> frozenset[str]:
+    """The codecs that a person may choose for a text, by Python's names."""
+    return frozenset((*_UNICODE, "iso2022_jp", *(codec for codec, _, _ in _CANDIDATES)))
+
+
+def chosen_codec(label: str) -> str | None:
+    """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not
+    choosable."""
+    if _LABEL.fullmatch(label) is None:
+        return None
+    try:
+        name = codecs.lookup(read_as(label)).name
+    except LookupError:
+        return None
+    return name if name in choosable() else None
+
+
+@contextmanager
+def reading_as(codec: str | None) -> Generator[None]:
+    """Read all bytes as this, whatever they look like; None: find it out."""
+    token = _chosen.set(codec if codec in choosable() else None)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def fits(path: Path, codec: str) -> bool:
+    """Whether all bytes of a file are text in an encoding."""
+    try:
+        with path.open("rb") as file:
+            for _ in codecs.iterdecode(iter(partial(file.read, _BLOCK), b""), codec):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def nothing_read(warnings: Collection[str], chosen: str | None) -> ParseFailure:
+    """Why a text has nothing that could be found.
+
+    Args:
+        warnings: Of its reading.
+        chosen: The codec that somebody chose for it, if any.
+    """
+    # What did not fit the choice is left as signs that stand for nothing.
+    is_wrong = chosen is not None and "encoding" in warnings
+    return ParseFailure(FailureReason.WRONG_ENCODING if is_wrong else FailureReason.EMPTY_TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    codec: str
+    text: str
+    bits: float
+    script: _Script
+
+
+def decode(data: bytes, *, declared: str | None = None) -> Decoded:
+    """Read bytes of unknown encoding.
+
+    Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared
+    encoding, ISO 2022, then the cheapest of 25 encodings where a character costs the bits its
+    frequency in the encoding's languages gives it.
+
+    Args:
+        data: The whole file.
+        declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
+
+    Within ``reading_as`` a person's choice goes before all that.
+    """
+    chosen = _chosen.get()
+    if chosen is not None:
+        read = _read(data, chosen, 1.0)
+        return replace(read, text=read.text.removeprefix("\ufeff"))
+    marked = byte_order_mark(data)
+    if marked is not None:
+        return _read(data, marked, 1.0)
+    wide = wide_form(data)
+    if wide is not None:
+        return _read(data, wide, 0.95)
+    decoded = _narrow(data, declared)
+    if control_share(data) < _MOST_CONTROLS:
+        return decoded
+    return replace(decoded, confidence=min(decoded.confidence, 0.5))
+
+
+def _narrow(data: bytes, declared: str | None) -> Decoded:
+    """Read text that is not UTF-16 or UTF-32."""
+    if b"\x1b$" in data:
+        return _read(data, "iso2022_jp", 0.95)
+    try:
+        return Decoded(data.decode(), "utf-8", 1.0)
+    except UnicodeDecodeError:
+        return _declared(data, declared) or _damaged_utf8(data) or _likeliest(data)
+
+
+def _read(data: bytes, codec: str, confidence: float) -> Decoded:
+    try:
+        return Decoded(data.decode(codec), codec, confidence)
+    except UnicodeDecodeError:
+        text = data.decode(codec, "replace")
+        lost = text.count("\ufffd") / max(1, len(text))
+        return Decoded(text, codec, min(confidence, 0.55) * (1 - lost))
+
+
+def _declared(data: bytes, declared: str | None) -> Decoded | None:
+    if declared is None:
+        return None
+    try:
+        return Decoded(data.decode(declared), codecs.lookup(declared).name, 0.95)
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _damaged_utf8(data: bytes) -> Decoded | None:
+    """UTF-8 with some bad bytes: far more sequences that fit than ones that do not."""
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(text) - bad - len(data.translate(None, bytes(range(128, 256))))
+    if good < 2 * bad:
+        return None
+    return Decoded(text, "utf-8", 0.5 * (1 - bad / (good + bad)))
+
+
+def _likeliest(data: bytes) -> Decoded:
+    first = _HIGH.search(data)
+    start = max(0, first.start() - _BEFORE) // 2 * 2 if first else 0
+    sample = data[start : start + _SAMPLE]
+    readings: list[_Reading] = []
+    for prior, (codec, table, script) in enumerate(_CANDIDATES):
+        text = _sample_text(sample, codec)
+        if text is not None:
+            readings.append(_Reading(codec, text, prior + _bits(text, table, script), script))
+    readings.sort(key=lambda reading: reading.bits)
+    best = readings[0]
+    rival = next((r.bits for r in readings if r.text != best.text), math.inf)
+    foreign = max(1, sum(char > "\x7f" for char in best.text))
+    per_letter = (best.bits - _ASCII_BITS * (len(best.text) - foreign)) / foreign
+    strange = min(1.0, max(0.0, (per_letter - best.script.value) / 6))
+    confidence = (1 - 2 ** ((best.bits - rival) / 6)) * (1 - strange)
+    return _read(data, best.codec, min(0.95, confidence))
+
+
+def _sample_text(sample: bytes, codec: str) -> str | None:
+    """The sample read strictly, except that its end may cut a character."""
+    for cut in range(4):
+        try:
+            return sample[: len(sample) - cut].decode(codec)
+        except UnicodeDecodeError as error:
+            if error.start < len(sample) - 4:
+                return None
+    return None
+
+
+def _bits(text: str, table: str, script: _Script) -> float:
+    """The bits of the text in a language; odd neighbours of letters cost extra."""
+    costs = _char_bits(table)
+    total = 0.0
+    for char in text:
+        if char <= "\x7f":
+            total += _ASCII_BITS
+        else:
+            bits = costs.get(char)
+            total += _unlisted_bits(char) if bits is None else bits
+    odd = len(_ODD[script].findall(text))
+    if script is not _Script.IDEOGRAPHS:
+        odd += len(_CASE_JUMP.findall(_cases(text)))
+    return total + odd * _ODD_BITS
+
+
+def _cases(text: str) -> str:
+    return "".join("U" if c.isupper() else "l" if c.islower() else " " for c in text)
+
+
+def _unlisted_bits(char: str) -> float:
+    return _RARE_BITS if char.isprintable() and not "\uff61" <= char <= "\uff9f" else _FOREIGN_BITS
+
+
+@cache
+def _char_bits(table: str) -> dict[str, float]:
+    """Bits per character: Zipf over the table's order, one character in eight left to others."""
+    chars = dict.fromkeys(table)
+    weights = [1 / (rank + 10) for rank in range(len(chars))]
+    scale = 0.875 / sum(weights)
+    return {char: -math.log2(scale * w) for char, w in zip(chars, weights, strict=True)}

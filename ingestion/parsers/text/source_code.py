@@ -1,0 +1,39 @@
+"""Source code: one element per top-level block."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ingestion.parsers.builder import Composition
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.model import Parsed
+from ingestion.parsers.text.charset import decode
+from ingestion.parsers.text_cleanup import clean
+
+
+def parse(path: Path, limits: Limits) -> Parsed:
+    """Read source code of any language.
+
+    A block ends at a blank line that an unindented line follows, so that a function stays whole
+    in languages that indent.
+    """
+    decoded = decode(path.read_bytes())
+    composition = Composition(limits)
+    for block in blocks(clean(decoded.text)):
+        composition.add("code", block)
+    return composition.finish(
+        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
+    )
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The top-level blocks of clean source text."""
+    lines: list[str] = []
+    after_blank = False
+    for line in text.split("\n"):
+        blank = not line or line.isspace()
+        if after_blank and not blank and not line[0].isspace() and line[0] not in ")]}":
+            yield "\n".join(lines)
+            lines = []
+        lines.append(line)
+        after_blank = blank
+    yield "\n".join(lines)

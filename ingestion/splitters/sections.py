@@ -1,0 +1,91 @@
+"""The sections of a parsed document: which blocks stand under which headings."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from ingestion.splitters.base import ParsedText
+from ingestion.splitters.units import Block
+
+_LONGEST_HEADING = 200
+
+Path = tuple[str, ...]
+_Levels = list[tuple[int, str]]
+
+
+@dataclass(slots=True)
+class Section:
+    """The blocks under one heading, the heading's own block first."""
+
+    path: Path
+    blocks: list[Block] = field(default_factory=list[Block])
+
+    @property
+    def has_body(self) -> bool:
+        """Whether there is more than headings."""
+        return any(block.kind != "heading" for block in self.blocks)
+
+
+def sections(parsed: ParsedText) -> Iterator[Section]:
+    """The document's sections in reading order; their blocks tile the whole text.
+
+    A heading without a body of its own belongs to its first sub-section.
+    """
+    section = Section(())
+    levels: _Levels = []
+    place = 0
+    for element in parsed.elements:
+        if element.kind == "heading":
+            kept = _parents(levels, element.level)
+            deeper = len(kept) == len(levels)
+            levels = [*kept, (element.level, _heading(element.text))]
+            path = tuple(name for _, name in levels)
+            if section.has_body or (section.blocks and not deeper):
+                yield section
+                section = Section(path)
+            section.path = path
+        end = max(place, element.char_end)
+        later = tuple((element.char_start + at, page) for at, page in element.later_pages)
+        section.blocks.append(Block(element.kind, place, end, element.page, later))
+        place = end
+    if parsed.text[place:].strip() or not section.blocks:
+        section.blocks.append(Block("paragraph", place, len(parsed.text), None))
+    yield section
+
+
+def common(one: Path, other: Path) -> Path:
+    """The headings that two paths share from the outermost on."""
+    pairs = zip(one, other, strict=False)
+    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+class Outline:
+    """Where sections and pages start, for pieces that know nothing of blocks or cross sections."""
+
+    def __init__(self, parsed: ParsedText) -> None:
+        self.sections = list(sections(parsed))
+        self.blocks = [block for section in self.sections for block in section.blocks]
+        self._section_starts = [section.blocks[0].start for section in self.sections]
+        self._block_starts = [block.start for block in self.blocks]
+
+    def path(self, start: int, end: int) -> Path:
+        """The headings that all of ``text[start:end]`` stands under; the span is not empty."""
+        first = bisect_right(self._section_starts, start) - 1
+        last = bisect_right(self._section_starts, end - 1)
+        path = self.sections[first].path
+        for section in self.sections[first + 1 : last]:
+            path = common(path, section.path)
+        return path
+
+    def page(self, start: int) -> int | None:
+        """The page on which the element that holds this character has it."""
+        return self.blocks[bisect_right(self._block_starts, start) - 1].page_at(start)
+
+
+def _parents(levels: _Levels, level: int) -> _Levels:
+    return list(takewhile(lambda heading: heading[0] < level, levels))
+
+
+def _heading(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_HEADING]

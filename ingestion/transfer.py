@@ -1,0 +1,306 @@
+"""Imports and copies of knowledge bases: one job that can be cut off and started again."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+
+from anyio import to_thread
+
+from core.auth.authentication import principal_of_user
+from core.auth.principal import Action
+from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import (
+    AccountDisabled,
+    AgentexError,
+    EmbeddingModelNotServed,
+    ErrorCode,
+    InvalidArchive,
+    KnowledgeBaseNotFound,
+    NotFound,
+    QuotaExceeded,
+)
+from core.logging import get_logger
+from ingestion.transfer_restore import Destination, Restorer, TransferLost
+from ingestion.worker.context import Workbench
+from ingestion.worker.lease_heartbeat import hold
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.evaluation import questions
+from kb_service.evaluation.questions import QuestionDraft
+from kb_service.failures import outage_of
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import KnowledgeBase, Transfer
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.archive_format import Content
+from kb_service.transfer.archive_reader import Archive, limits_of
+from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.jobs import TransferLease
+
+log = get_logger(__name__)
+
+_OUTAGE_PAUSE = timedelta(seconds=5)
+_GRACE = timedelta(seconds=3)
+
+# What is imported can't be re-indexed before it is there.
+_IMPORT_ANEW = {
+    "next_action": "Ask your operator to configure the model again in AGENTEX_EMBEDDING_MODELS, or "
+    "cancel this and import the file again: then its documents are embedded anew",
+    "next_action_zh": "请联系管理员在 AGENTEX_EMBEDDING_MODELS 中重新配置该模型，"
+    "或取消后重新导入文件，届时会重新嵌入文档",
+}
+_POISON = {
+    "reason": "poison",
+    "message": "The transfer stopped the worker several times",
+    "next_action": "Try again after an upgrade, or with fewer documents",
+    "message_zh": "传输过程中工作进程多次中断",
+    "next_action_zh": "请升级后重试，或减少文档数量",
+}
+_INVALID = {
+    "reason": "invalid_archive",
+    "next_action": "Export the knowledge base again and import the new file",
+    "message_zh": "文件内容无效",
+    "next_action_zh": "请重新导出知识库并导入新文件",
+}
+_SOURCE_GONE = {
+    "reason": "source_gone",
+    "message": "The knowledge base to copy, or the file to import, is no longer there",
+    "next_action": "Start again from one that is there",
+    "message_zh": "要复制的知识库或要导入的文件已不存在",
+    "next_action_zh": "请选择现有的知识库或文件重新开始",
+}
+_QUOTA = {
+    "reason": "quota_exceeded",
+    "message": "The files are more than the storage quota has room for",
+    "next_action": "Delete documents, or ask your operator for a larger quota, and start again",
+    "message_zh": "文件超出存储配额",
+    "next_action_zh": "请删除一些文档或联系管理员提高配额，然后重新开始",
+}
+_INTERNAL = {
+    "reason": "internal_error",
+    "message": "An internal error stopped the transfer",
+    "next_action": "Try again; if it fails again, report the time of the failure to your operator",
+    "message_zh": "内部错误中断了传输",
+    "next_action_zh": "请重试；若仍失败，请将失败时间告知管理员",
+}
+
+
+class _SourceGone(Exception):
+    """There is nothing to read from any more."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a transfer reads, be it a file or a knowledge base of this installation."""
+
+    contents: Callable[[Callable[[str], bool]], AsyncGenerator[Content]]
+    drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
+    document_count: int
+    embedding_model: str
+
+
+async def carry_out(bench: Workbench, transfer_id: str) -> None:
+    """Carry out an import or a copy if it waits; the outcome is on its row.
+
+    Args:
+        bench: the worker's connections.
+        transfer_id: which one; doing it twice or on two workers has one effect.
+    """
+    settings = bench.settings
+    async with unit_of_work(bench.database) as work:
+        row = await transfers.acquire(
+            work, transfer_id, owner=bench.owner, seconds=settings.lease_seconds
+        )
+    if row is None:
+        return
+    lease = transfers.lease_of(row)
+    try:
+        if row.attempt > settings.ingest_attempts:
+            await _fail(bench, row, lease, _POISON)
+            return
+        await hold(
+            _transfer(bench, row, lease),
+            partial(_renew, bench, lease),
+            seconds=settings.lease_seconds,
+            lost=TransferLost,
+        )
+        await _remove_file(bench, row)
+        log.info("transfer.completed", transfer_id=row.id)
+    except asyncio.CancelledError:
+        async with unit_of_work(bench.database) as work:
+            await transfers.hand_back(work, lease)
+        raise
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
+        await _end_badly(bench, row, lease, error)
+
+
+async def _end_badly(
+    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+) -> None:
+    match error:
+        case TransferLost():
+            log.info("transfer.abandoned", transfer_id=row.id)
+            async with unit_of_work(bench.database) as work:
+                await transfers.abandon(work, lease)
+        case InvalidArchive():
+            reason = str(error.details.get("error"))
+            await _fail(bench, row, lease, {**_INVALID, "message": reason})
+        case QuotaExceeded():
+            await _fail(bench, row, lease, _QUOTA)
+        case _SourceGone() | KnowledgeBaseNotFound() | FileNotFoundError():
+            await _fail(bench, row, lease, _SOURCE_GONE)
+        case OSError():
+            await _postpone(bench, row, lease, error)
+        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+            await _postpone(bench, row, lease, error)
+        case _:
+            log.error("transfer.crashed", transfer_id=row.id, exc_info=error)
+            await _fail(bench, row, lease, _INTERNAL)
+
+
+async def _fail(
+    bench: Workbench, row: Transfer, lease: TransferLease, failure: dict[str, str]
+) -> None:
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        is_ended = await transfers.fail(work, lease, failure)
+    if not is_ended:
+        log.info("transfer.abandoned", transfer_id=row.id)
+        return
+    await _remove_file(bench, row)
+    log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
+
+
+async def _postpone(
+    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+) -> None:
+    log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
+    words = outage_of(error).words
+    if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
+        words |= _IMPORT_ANEW
+    async with unit_of_work(bench.database) as work:
+        await transfers.postpone(work, lease, words, pause=_OUTAGE_PAUSE)
+
+
+async def _remove_file(bench: Workbench, row: Transfer) -> None:
+    if row.kind == transfers.IMPORT:
+        await bench.store.delete(row.source)
+
+
+async def _renew(bench: Workbench, lease: TransferLease) -> bool:
+    async with unit_of_work(bench.database) as work:
+        return await transfers.advance(work, lease, seconds=bench.settings.lease_seconds)
+
+
+async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> None:
+    async with bench.database.reading() as session:
+        knowledge_base = await session.get(KnowledgeBase, row.knowledge_base_id)
+    if knowledge_base is None:
+        raise TransferLost
+
+    async with _opened(bench, row) as source:
+        done = 0
+
+        async def guard(work: UnitOfWork) -> None:
+            share = 100 * done // max(1, source.document_count)
+            seconds = bench.settings.lease_seconds
+            held = await transfers.advance(work, lease, seconds=seconds, progress=min(99, share))
+            if not held:
+                raise TransferLost
+
+        destination = Destination(
+            transfer_id=row.id,
+            knowledge_base=knowledge_base,
+            embeds_anew=knowledge_base.embedding_model != source.embedding_model,
+            source_id=row.source if row.kind == transfers.COPY else None,
+            guard=guard,
+        )
+        restorer = Restorer(bench, destination)
+        done_ids = await restorer.done_ids()
+        done = len(done_ids)
+        wanted = source.contents(lambda key: destination.document_id(key) not in done_ids)
+        async with aclosing(wanted) as contents:
+            async for content in contents:
+                await restorer.take(content)
+                done += 1
+        await restorer.flush()
+        drafts = await source.drafts()
+        async with unit_of_work(bench.database) as work:
+            await guard(work)
+            await _finish(work, row, destination, drafts)
+
+
+async def _finish(
+    work: UnitOfWork,
+    row: Transfer,
+    destination: Destination,
+    drafts: Sequence[QuestionDraft],
+) -> None:
+    knowledge_base = await work.session.get_one(KnowledgeBase, destination.knowledge_base.id)
+    arrived = [
+        replace(one, restricted_to=[destination.document_id(key) for key in one.restricted_to])
+        for one in drafts
+    ]
+    try:
+        await questions.add(work, EVERYTHING, knowledge_base, arrived)
+    except KnowledgeBaseNotFound as error:
+        raise TransferLost from error
+    knowledge_base.enabled = True
+    work.session.add(knowledge_base)
+    await transfers.complete(work, transfers.lease_of(row))
+
+
+@asynccontextmanager
+async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
+    if row.kind == transfers.COPY:
+        yield await _live_source(bench, row)
+        return
+    async with bench.store.local_copy(row.source) as path:
+        with path.open("rb") as file:
+            limits = limits_of(await bench.live.now())
+            archive = await to_thread.run_sync(Archive, file, limits)
+
+            async def drafts() -> Sequence[QuestionDraft]:
+                return archive.questions
+
+            yield _Source(
+                contents=archive.contents,
+                drafts=drafts,
+                document_count=archive.counts.documents,
+                embedding_model=archive.settings.embedding_model,
+            )
+
+
+async def _live_source(bench: Workbench, row: Transfer) -> _Source:
+    # It may have been deleted or made private since the copy was asked for.
+    try:
+        async with bench.database.reading() as session:
+            asking = await principal_of_user(session, row.owner_id)
+            origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
+    except (NotFound, AccountDisabled) as error:
+        raise _SourceGone from error
+    live = LiveSource(Stores(bench.database, bench.store, bench.spaces), asking, origin)
+    return _Source(
+        contents=live.contents,
+        drafts=live.drafts,
+        document_count=(await live.extent()).documents,
+        embedding_model=origin.embedding_model,
+    )
+
+
+async def requeue(bench: Workbench) -> int:
+    """Queue again the transfers that wait and are not in the queue.
+
+    Returns:
+        How many jobs were written.
+    """
+    async with bench.database.reading() as session:
+        waiting = await transfers.waiting(session, _GRACE)
+    if not waiting:
+        return 0
+    queued = await bench.queue.queued_keys()
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        for transfer_id, attempt in waiting:
+            if transfers.key(transfer_id, attempt) not in queued:
+                transfers.enqueue(work, transfer_id, attempt)
+        return len(work.jobs)

@@ -1,0 +1,106 @@
+"""Makes the points of a document's pieces: the vectors that the index finds them by."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from ingestion.splitters.base import Piece, indexed_text
+from kb_service.embeddings.protocol import Vectors
+from kb_service.embeddings.spaces import EmbeddingSpace
+from kb_service.models import Document
+from kb_service.vector_index.bm25 import encode_document
+from kb_service.vector_index.protocol import (
+    ChunkPoint,
+    SparseVector,
+    index_scope,
+    point_id,
+    window_id,
+)
+
+_NO_TERMS = SparseVector((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What points belong to: the index scope, and the document's id, revision and file name."""
+
+    scope: str
+    document_id: str
+    revision: int
+    name: str
+
+    @property
+    def title(self) -> str:
+        """The name without its ending; its words count as the passage's own."""
+        return self.name.rpartition(".")[0] or self.name
+
+    @classmethod
+    def of(cls, document: Document) -> "Origin":
+        """The revision of a document that is worked on."""
+        return cls(
+            index_scope(document.knowledge_base_id, document.generation),
+            document.id,
+            document.revision,
+            document.name,
+        )
+
+
+async def points_of(
+    space: EmbeddingSpace, pieces: Sequence[tuple[Origin, Piece]], *, account: str = ""
+) -> list[ChunkPoint]:
+    """Embed pieces and make their points.
+
+    A piece without windows is one point. One with windows is a point that is found by its words,
+    and a point per window that is found by its meaning and counts for the piece.
+
+    Args:
+        space: the embedding model's.
+        pieces: a batch that is small enough to be embedded at once, each with where it comes from.
+        account: for whom; see ``Encoder.embed_passages``.
+
+    Raises:
+        EngineUnavailable: the encoder gave no answer.
+    """
+    texts = [text for _, piece in pieces for text in piece.windows or (piece.text,)]
+    dense = await space.encoder.embed_passages(texts, account=account)
+    sparse = await to_thread.run_sync(_encode_sparse, pieces)
+    points: list[ChunkPoint] = []
+    place = 0
+    for (origin, piece), terms in zip(pieces, sparse, strict=True):
+        vectors = dense[place : place + max(1, len(piece.windows))]
+        place += len(vectors)
+        points.extend(_points(origin, piece, vectors, terms))
+    return points
+
+
+def _points(
+    origin: Origin, piece: Piece, dense: Vectors, sparse: SparseVector
+) -> Iterator[ChunkPoint]:
+    where = (origin.scope, origin.document_id, origin.revision, piece.index)
+    chunk_id = point_id(*where[1:])
+    yield ChunkPoint(chunk_id, *where, None if piece.windows else dense[0], sparse)
+    for number, _ in enumerate(piece.windows):
+        id_ = window_id(*where[1:], number)
+        yield ChunkPoint(id_, *where, dense[number], _NO_TERMS, chunk_id)
+
+
+def emptied_windows(origin: Origin, index: int, windows: range) -> list[ChunkPoint]:
+    """Points that take the place of windows which a chunk has no longer; nothing finds them."""
+    return [
+        ChunkPoint(
+            window_id(origin.document_id, origin.revision, index, number),
+            origin.scope,
+            origin.document_id,
+            origin.revision,
+            index,
+            None,
+            _NO_TERMS,
+            point_id(origin.document_id, origin.revision, index),
+        )
+        for number in windows
+    ]
+
+
+def _encode_sparse(pieces: Sequence[tuple[Origin, Piece]]) -> list[SparseVector]:
+    return [encode_document(indexed_text(piece, origin.title)) for origin, piece in pieces]

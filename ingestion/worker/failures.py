@@ -1,0 +1,234 @@
+"""How a try of a document ends that does not complete: set aside, postponed, given up."""
+
+import asyncio
+from datetime import timedelta
+
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import unit_of_work
+from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVector
+from core.logging import get_logger
+from ingestion.parsers.errors import ParseFailure
+from ingestion.worker.context import Workbench
+from kb_service import documents
+from kb_service.failures import outage_of
+from kb_service.models import Document, DocumentStatus
+from kb_service.work_queue import leases
+from kb_service.work_queue.leases import Lease
+
+log = get_logger(__name__)
+
+_PARSE_TRIES = 2
+# A part that is down is waited for; a document that itself brings it down must not try for ever.
+_OUTAGE_TRIES = 100
+_LONGEST_PAUSE = timedelta(seconds=60)
+_SET_ASIDE = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
+
+# What takes the place of an outage's next action in the end.
+_WAITS_NO_LONGER = {
+    "next_action": "The document was tried {tries} times and is not tried by itself any more: ask your "
+    "operator whether the server is well again, then retry it",
+    "next_action_zh": "文档已尝试 {tries} 次，系统不再自动重试：请向管理员确认服务已恢复，然后手动重试",
+}
+POISON = {
+    "reason": "poison",
+    "message": "Processing stopped the worker several times",
+    "next_action": "Save the file in another format, or retry after an upgrade",
+    "message_zh": "处理该文档时工作进程多次中断",
+    "next_action_zh": "请将文件另存为其他格式，或升级后重试",
+}
+_INTERNAL = {
+    "reason": "internal_error",
+    "message": "An internal error stopped the processing",
+    "next_action": "Retry; if it fails again, report the time of the failure to your operator",
+    "message_zh": "内部错误中断了处理",
+    "next_action_zh": "请重试；若仍失败，请将失败时间告知管理员",
+}
+_MODEL_MISFIT = {
+    "reason": "embedding_model_misfit",
+    "message": "The embedding model sends other vectors than the server's settings say",
+    "next_action": "Ask your operator to correct AGENTEX_EMBEDDING_MODELS, then retry",
+    "message_zh": "嵌入模型返回的向量与服务器设置不符",
+    "next_action_zh": "请联系管理员修正 AGENTEX_EMBEDDING_MODELS，然后重试",
+}
+_EMBEDDING_REFUSED = {
+    "reason": "embedding_refused",
+    "message": "The embedding model's endpoint refuses this document's text",
+    "next_action": "Use smaller chunks or another embedding model, then retry",
+    "message_zh": "嵌入模型的接口拒绝了该文档的文本",
+    "next_action_zh": "请减小分块大小或更换嵌入模型，然后重试",
+}
+_FILE_MISSING = {
+    "reason": "file_missing",
+    "message": "The uploaded file is no longer in the server's storage",
+    "next_action": "Upload the file again",
+    "message_zh": "上传的文件已不在服务器存储中",
+    "next_action_zh": "请重新上传该文件",
+}
+WORKER_LOST = {
+    "reason": "worker_lost",
+    "message": "The worker that had the document in hand stopped",
+    "next_action": "Nothing: the document is tried again by itself",
+    "message_zh": "处理该文档的工作进程已停止",
+    "next_action_zh": "无需操作：系统会自动重试",
+}
+
+
+class LeaseLost(Exception):
+    """Another worker has the document, or it was deleted, paused, cancelled or replaced."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether a part of the server is away, which is not the document's doing."""
+    match error:
+        case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
+            return False
+        case AgentexError():
+            return error.code.status > ErrorCode.INTERNAL.status
+        case _:
+            return isinstance(error, OSError)
+
+
+async def end_badly(bench: Workbench, lease: Lease, document: Document, error: Exception) -> None:
+    """Write on the row how a try ended that raised this."""
+    if not await _write_end(bench, lease, document, error):
+        # A file that is gone, for one, is what a try sees whose document was replaced.
+        await _give_up(bench, lease)
+
+
+async def _write_end(bench: Workbench, lease: Lease, document: Document, error: Exception) -> bool:
+    match error:
+        case LeaseLost():
+            return False
+        case ParseFailure():
+            return await _end_parse_failure(bench, lease, error)
+        case FileNotFoundError():
+            return await fail(bench, lease, _FILE_MISSING)
+        case InvalidVector():
+            log.error("document.misfit", document_id=lease.document_id, error=error.details)
+            return await fail(bench, lease, _MODEL_MISFIT)
+        case EmbeddingsRefused():
+            return await fail(bench, lease, _EMBEDDING_REFUSED)
+        case _ if is_outage(error):
+            return await _wait_for_service(bench, lease, document, error)
+        case _:
+            log.error("document.crashed", document_id=lease.document_id, exc_info=error)
+            return await fail(bench, lease, _INTERNAL)
+
+
+async def _give_up(bench: Workbench, lease: Lease) -> None:
+    """Leave a document that is no longer this try's, and take away what nobody will go on with."""
+    log.info("document.abandoned", document_id=lease.document_id)
+    async with bench.database.reading() as session:
+        row = await session.get(Document, lease.document_id)
+    # Erased meanwhile: what this try has written since, nobody else knows of.
+    left = [lease.revision] if row is None else _left_behind(row, lease)
+    await _remove_points(bench, lease.document_id, left)
+    async with unit_of_work(bench.database) as work:
+        await leases.let_go(work, lease)
+
+
+def _left_behind(row: Document, lease: Lease) -> list[int]:
+    """The revisions whose points nobody will go on with, seen from a try that lost its lease."""
+    unshown = documents.unshown_revisions(row)
+    if row.status in _SET_ASIDE:
+        return unshown
+    return [lease.revision] if row.revision > lease.revision and lease.revision in unshown else []
+
+
+async def clear_document(bench: Workbench, document_id: str) -> None:
+    """Take away the points of a cancelled document that nothing shows.
+
+    While a worker still has it in hand, that worker does so; when it has died, the reconciler
+    comes back. A retry or a new file is another revision: its points are never among them.
+
+    Raises:
+        VectorIndexUnavailable: they are still there; the reconciler comes back.
+    """
+    async with bench.database.reading() as session:
+        row = await session.get(Document, document_id)
+        now = await database_now(session)
+    if row is None or row.status not in _SET_ASIDE or leases.is_held(row, now):
+        return
+    await _remove_points(bench, row.id, documents.unshown_revisions(row))
+    async with unit_of_work(bench.database) as work:
+        await leases.forget(work, row)
+
+
+async def _remove_points(bench: Workbench, document_id: str, revisions: list[int]) -> None:
+    if revisions:
+        await bench.spaces.delete_documents([document_id], revisions=revisions)
+
+
+async def fail_untried(bench: Workbench, lease: Lease) -> bool:
+    """Set a document aside that was taken up once too often; that was no try."""
+    return await fail(bench, lease, POISON, attempt=lease.attempt - 1)
+
+
+async def fail(
+    bench: Workbench, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
+) -> bool:
+    """Set a document aside, with words for its owner; False when the lease was lost."""
+    await _clear(bench, lease)
+    async with unit_of_work(bench.database) as work:
+        if not await leases.fail(work, lease, failure, attempt=attempt):
+            return False
+    log.info("document.failed", document_id=lease.document_id, reason=failure["reason"])
+    return True
+
+
+async def _clear(bench: Workbench, lease: Lease) -> None:
+    """Take back the points of a try that failed: no search shows them, but they crowd out others.
+
+    Only while the lease certainly holds: afterwards they may be another worker's.
+    """
+    seconds = bench.settings.lease_seconds
+    async with unit_of_work(bench.database) as work:
+        if not await leases.advance(work, lease, seconds=seconds):
+            return
+        document = await work.session.get_one(Document, lease.document_id)
+    try:
+        async with asyncio.timeout(seconds / 2):
+            await _remove_points(bench, document.id, documents.unshown_revisions(document))
+    except (AgentexError, TimeoutError) as error:
+        log.warning(
+            "document.not_cleared", document_id=lease.document_id, error=type(error).__name__
+        )
+
+
+async def _end_parse_failure(bench: Workbench, lease: Lease, failure: ParseFailure) -> bool:
+    words = {
+        "reason": failure.reason.value,
+        "message": failure.message,
+        "next_action": failure.next_action,
+        "message_zh": failure.message_zh,
+        "next_action_zh": failure.next_action_zh,
+    }
+    if failure.retryable and lease.attempt < _PARSE_TRIES:
+        async with unit_of_work(bench.database) as work:
+            retry_at = utc_now() + timedelta(seconds=1)
+            return await leases.postpone(
+                work, lease, words, retry_at=retry_at, attempt=lease.attempt
+            )
+    return await fail(bench, lease, words)
+
+
+def _tries(document: Document) -> int:
+    """How often in a row something that is away stopped this document."""
+    return int((document.failure or {}).get("tries", "0"))
+
+
+async def _wait_for_service(
+    bench: Workbench, lease: Lease, document: Document, error: Exception
+) -> bool:
+    tries = _tries(document) + 1
+    log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
+    words = {**outage_of(error).words, "tries": str(tries)}
+    if tries >= _OUTAGE_TRIES:
+        last = {key: text.format(tries=tries) for key, text in _WAITS_NO_LONGER.items()}
+        return await fail(bench, lease, {**words, **last})
+    pause = min(timedelta(seconds=2 ** min(tries, 6)), _LONGEST_PAUSE)
+    async with unit_of_work(bench.database) as work:
+        return await leases.postpone(
+            work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1
+        )

@@ -1,0 +1,49 @@
+"""The jobs of this package; adding one is a coroutine and a line here."""
+
+from core.redis.jobs import Job, JobPayload
+from ingestion.reindex import work_on
+from ingestion.transfer import carry_out
+from ingestion.worker.context import Workbench
+from ingestion.worker.deletion import erase_document, erase_knowledge_base
+from ingestion.worker.failures import clear_document
+from kb_service import documents, reindex
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.transfer import jobs as transfers
+
+
+async def _wake(bench: Workbench, _payload: JobPayload) -> None:
+    bench.wake.set()
+
+
+async def _clear_document(bench: Workbench, payload: JobPayload) -> None:
+    await clear_document(bench, str(payload["document_id"]))
+
+
+async def _erase_document(bench: Workbench, payload: JobPayload) -> None:
+    await erase_document(bench, str(payload["document_id"]))
+
+
+async def _erase_knowledge_base(bench: Workbench, payload: JobPayload) -> None:
+    await erase_knowledge_base(bench, str(payload["knowledge_base_id"]))
+
+
+async def _reindex(bench: Workbench, payload: JobPayload) -> None:
+    await work_on(bench, str(payload["knowledge_base_id"]))
+
+
+async def _transfer(bench: Workbench, payload: JobPayload) -> None:
+    await carry_out(bench, str(payload["transfer_id"]))
+
+
+# Every part of the work has a limit of its own, and what is cut off here begins anew: this only
+# must be longer than several of the largest documents on a slow machine.
+_INGEST_SECONDS = 24 * 3600
+
+JOBS: tuple[Job, ...] = (
+    Job(documents.INGEST_JOB, _wake, timeout=10),
+    Job(documents.CLEAR_JOB, _clear_document, timeout=60),
+    Job(documents.ERASE_JOB, _erase_document, timeout=120),
+    Job(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
+    Job(reindex.REINDEX_JOB, _reindex, timeout=900),
+    Job(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
+)

@@ -1,0 +1,190 @@
+"""The worker process: slots process documents, ARQ runs jobs, the reconciler looks after both."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import cast
+
+import uvloop
+from arq.connections import RedisSettings
+from arq.typing import WorkerCoroutine
+from arq.worker import func
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from core.db.database import open_database
+from core.errors import AgentexError
+from core.logging import configure_logging, get_logger
+from core.process import spare_what_is_loaded
+from core.redis.client import open_redis
+from core.redis.heartbeats import beat, withdraw, worker_name
+from core.redis.jobs import (
+    QUEUE_NAME,
+    Job,
+    JobPayload,
+    JobQueue,
+    JobsInHand,
+    deserialize_job,
+    serialize_job,
+)
+from core.redis.notify import wake_ups
+from core.settings import Settings, get_settings
+from ingestion.parsers.image.ocr import Recognition
+from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.reindex import tend_all
+from ingestion.transfer import requeue as requeue_transfers
+from ingestion.worker.arq_worker import QueueWorker
+from ingestion.worker.context import Workbench
+from ingestion.worker.document_runner import Slots
+from ingestion.worker.jobs import JOBS
+from ingestion.worker.reconciler import OrphanSweep, requeue
+from kb_service.embeddings.spaces import open_spaces
+from kb_service.engine.client import EngineClient
+from kb_service.object_storage.factory import open_object_store
+
+log = get_logger(__name__)
+
+_BEAT_SECONDS = 4
+_LISTEN_AGAIN_SECONDS = 1
+_SWEEP_SECONDS = 600
+_POLL_SECONDS = 0.1
+_BENCH = "bench"
+
+
+@asynccontextmanager
+async def open_workbench(settings: Settings) -> AsyncGenerator[Workbench]:
+    """Open what the jobs share, and close it at the end."""
+    database, redis = open_database(settings), open_redis(settings)
+    engine = EngineClient(settings.effective_engine_socket)
+    bench = Workbench(
+        settings=settings,
+        owner=worker_name(),
+        database=database,
+        queue=JobQueue(database, redis),
+        store=open_object_store(settings),
+        spaces=open_spaces(settings, engine),
+        parser=ParserPool(
+            settings.ingest_concurrency,
+            recognition=Recognition(settings.ocr_languages, str(settings.ocr_data_dir or "")),
+        ),
+    )
+    try:
+        yield bench
+    finally:
+        await bench.parser.close()
+        await bench.spaces.close()
+        await engine.close()
+        await redis.aclose()
+        await database.close()
+
+
+def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
+    async def run(context: dict[str, object], payload: JobPayload) -> None:
+        try:
+            async with in_hand.taken(str(context["job_id"])):
+                await job.run(cast(Workbench, context[_BENCH]), payload)
+        except (AgentexError, OSError) as error:
+            # The reconciler comes back to what is not done; an ARQ retry would add nothing.
+            log.warning("job.postponed", job=job.name, cause=type(error).__name__)
+
+    return cast(WorkerCoroutine, run)
+
+
+async def _try(act: Callable[[], Awaitable[object]]) -> None:
+    """Do something; a part that is down is no reason to stop."""
+    try:
+        await act()
+    except (AgentexError, RedisError, OSError) as error:
+        log.warning("worker.part_unavailable", cause=type(error).__name__)
+    # A process edge: a worker without heart or reconciler would look well and lose documents.
+    except Exception:
+        log.exception("worker.round_failed")
+
+
+async def _every(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
+    """Do something again and again."""
+    while True:
+        await _try(act)
+        await asyncio.sleep(seconds)
+
+
+async def work(settings: Settings) -> None:
+    """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
+    async with open_workbench(settings) as bench:
+        redis = open_redis(settings)
+        in_hand = JobsInHand(redis)
+        sweep = OrphanSweep(bench)
+        slots = Slots(bench)
+        beside = [
+            asyncio.create_task(_every(_BEAT_SECONDS, lambda: beat(redis, bench.owner))),
+            asyncio.create_task(_every(_BEAT_SECONDS, in_hand.show)),
+            asyncio.create_task(_reconcile(bench)),
+            asyncio.create_task(_every(_SWEEP_SECONDS, sweep.run)),
+            asyncio.create_task(_every(_LISTEN_AGAIN_SECONDS, lambda: _listen(bench, redis))),
+            asyncio.create_task(slots.run()),
+        ]
+        worker = QueueWorker(
+            [
+                func(
+                    _runner(job, in_hand),
+                    name=job.name,
+                    timeout=job.timeout,
+                    keep_result=0,
+                    max_tries=2,
+                )
+                for job in JOBS
+            ],
+            queue_name=QUEUE_NAME,
+            redis_settings=_redis_settings(settings),
+            job_serializer=serialize_job,
+            job_deserializer=deserialize_job,
+            max_jobs=settings.ingest_concurrency,
+            poll_delay=_POLL_SECONDS,
+            job_completion_wait=int(settings.drain_seconds / 2),
+            ctx={_BENCH: bench},
+        )
+        spare_what_is_loaded()
+        try:
+            await worker.async_run()
+        except asyncio.CancelledError:
+            log.info("worker.stopped")
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            await slots.stop(settings.drain_seconds / 2)
+            await _try(worker.close)
+            await _try(lambda: withdraw(redis, bench.owner))
+            await redis.aclose()
+
+
+async def _listen(bench: Workbench, redis: Redis) -> None:
+    async for _ in wake_ups(redis):
+        bench.wake.set()
+
+
+async def _reconcile(bench: Workbench) -> None:
+    # What was written before any worker was there, such as a first start's documents, has
+    # nobody else who pushes it: no grace for that.
+    await _try(lambda: bench.queue.sweep(grace=timedelta(0)))
+    await _every(bench.settings.reconcile_seconds, lambda: _round(bench))
+
+
+async def _round(bench: Workbench) -> None:
+    await _try(lambda: requeue(bench))
+    await _try(lambda: tend_all(bench))
+    await _try(lambda: requeue_transfers(bench))
+
+
+def _redis_settings(settings: Settings) -> RedisSettings:
+    redis_settings = RedisSettings.from_dsn(settings.effective_redis_url)
+    redis_settings.conn_retries = 30
+    return redis_settings
+
+
+def main() -> None:
+    """Work until SIGTERM."""
+    settings = get_settings()
+    configure_logging(settings, part="worker")
+    uvloop.run(work(settings))

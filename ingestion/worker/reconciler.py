@@ -1,0 +1,166 @@
+"""Brings the queue, the index and the files back in line with SQL, whatever was lost."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from sqlalchemy import case
+from sqlmodel import col, select
+from sqlmodel.sql.expression import SelectOfScalar
+
+from core.db.now import database_now
+from core.db.types import is_id, utc_now
+from core.db.unit_of_work import unit_of_work
+from core.errors import AgentexError, EmbeddingModelUnusable
+from core.logging import get_logger
+from ingestion.worker.context import Workbench
+from ingestion.worker.failures import WORKER_LOST, clear_document
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import Document, DocumentStatus, KnowledgeBase
+from kb_service.transfer import jobs as transfers
+from kb_service.vector_index.protocol import IndexedDocument, VectorIndex
+from kb_service.work_queue import leases
+from kb_service.work_queue.leases import OPEN_STATUSES
+
+log = get_logger(__name__)
+
+_BATCH = 500
+# What is younger is on its way by the ordinary path.
+_GRACE = timedelta(seconds=3)
+
+
+async def requeue(bench: Workbench) -> int:
+    """Let wait again what a lost worker had in hand, and queue again what is to be erased.
+
+    Documents that wait need no message: the slots of every worker look for them in SQL.
+
+    Returns:
+        How many jobs were written.
+    """
+    await bench.queue.sweep()
+    await bench.queue.release_abandoned()
+    await _expire_leases(bench)
+    now = utc_now()
+    async with bench.database.reading() as session:
+        documents_deleted = (await session.exec(_deleted_before(now - _GRACE))).all()
+        gone = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
+        knowledge_bases_gone = (await session.exec(gone)).all()
+        uncleared = await leases.abandoned(session)
+    for document_id in uncleared[:_BATCH]:
+        try:
+            await clear_document(bench, document_id)
+        except AgentexError as error:
+            # Its index is down: it comes again, and what else is forgotten need not wait for it.
+            log.warning("reconciler.not_cleared", document_id=document_id, code=int(error.code))
+    if not (documents_deleted or knowledge_bases_gone):
+        return 0
+    return await _enqueue_missing(bench, documents_deleted, knowledge_bases_gone)
+
+
+def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
+    """Documents deleted one by one: a deleted knowledge base takes its own along."""
+    return (
+        select(Document.id)
+        .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
+        .where(col(Document.deleted_at) < moment, col(KnowledgeBase.deleted_at).is_(None))
+    )
+
+
+async def _expire_leases(bench: Workbench) -> None:
+    async with bench.database.reading() as session:
+        steady = bench.clock.is_steady(await database_now(session))
+    if not steady:
+        # Somebody set a clock: living workers renew their leases before they are judged by it.
+        return
+    async with unit_of_work(bench.database) as work:
+        lost = await leases.expire(work, WORKER_LOST)
+    if lost:
+        log.warning("reconciler.leases_expired", documents=lost)
+        bench.wake.set()
+
+
+async def _enqueue_missing(
+    bench: Workbench, deleted: Sequence[str], gone: Sequence[KnowledgeBase]
+) -> int:
+    queued = await bench.queue.queued_keys()
+    not_erased = [id_ for id_ in deleted if documents.erase_key(id_) not in queued]
+    not_gone = [row for row in gone if knowledge_bases.erase_key(row.id) not in queued]
+    async with unit_of_work(bench.database, bench.queue.push) as work:
+        for document_id in not_erased[:_BATCH]:
+            documents.enqueue_erase(work, document_id)
+        for row in not_gone[:_BATCH]:
+            knowledge_bases.enqueue_erase(work, row.id)
+        count = len(work.jobs)
+    if count:
+        log.info("reconciler.requeued", jobs=count)
+    return count
+
+
+_AT_WORK = (*OPEN_STATUSES, DocumentStatus.PAUSED)
+_SHOWN = select(
+    Document.id,
+    Document.active_revision,
+    Document.shadow_revision,
+    case((col(Document.status).in_(_AT_WORK), col(Document.revision))),
+)
+
+
+class OrphanSweep:
+    """Removes points and files that no row knows; run it seldom.
+
+    A file is written before its row, so one is removed only when two sweeps in a row miss it.
+    What does not bear a name of ours is left alone: a bucket may hold other things.
+
+    Args:
+        bench: the worker's connections.
+    """
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._suspects: set[str] = set()
+
+    async def run(self) -> tuple[int, int]:
+        """Sweep once.
+
+        Returns:
+            How many documents' points and how many files were removed.
+        """
+        indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
+        for space in self._bench.spaces.values():
+            # One that the engine could not open waits for its sweep; the others don't.
+            with suppress(EmbeddingModelUnusable):
+                indexed.append((space.index, await space.index.documents()))
+        stored = set(await self._bench.store.keys())
+        async with self._bench.database.reading() as session:
+            shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
+            keys = await documents.stored_keys(session) | await transfers.stored_files(session)
+        points = 0
+        for index, entries in indexed:
+            points += await _sweep_points(index, entries, shown)
+        unknown = {key for key in stored if is_id(key)} - keys
+        files = unknown & self._suspects
+        for key in files:
+            await self._bench.store.delete(key)
+        self._suspects = unknown - files
+        if points or files:
+            log.info("reconciler.swept", documents=points, files=len(files))
+        return points, len(files)
+
+
+async def _sweep_points(
+    index: VectorIndex,
+    entries: Sequence[IndexedDocument],
+    shown: Mapping[str, Collection[int | None]],
+) -> int:
+    """Remove the points of unknown documents and of revisions that nothing shows any more.
+
+    Args:
+        index: where to remove them.
+        entries: what it holds.
+        shown: by document id the revisions that are searched, wait for a cut-over or are made.
+    """
+    unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]
+    for entry in unknown:
+        await index.delete_documents([entry.document_id], revisions=[entry.revision])
+    return len({entry.document_id for entry in unknown})

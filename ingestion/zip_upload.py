@@ -1,0 +1,237 @@
+"""Archives of documents: which members of a zip file may be taken in, and their bytes.
+
+An archive is never unpacked to disk, its members' names are never paths here, and an archive
+within an archive is a file of a kind that no parser reads.
+"""
+
+import stat
+import unicodedata
+from collections import Counter
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from io import SEEK_END
+from lzma import LZMAError
+from typing import IO
+from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
+from zlib import error as DeflateError
+
+from anyio import to_thread
+
+from core.errors import AgentexError, ArchiveMemberRefused, CorruptArchive, EmptyFile
+from ingestion.parsers.file_type import (
+    HEAD_BYTES,
+    MediaType,
+    check_archive_name,
+    check_archive_parts,
+    detect,
+)
+from ingestion.parsers.limits import Limits
+from ingestion.parsers.preflight import (
+    ERRNO_OF_DAMAGE,
+    MOST_RATIO,
+    RATIO_FROM_BYTES,
+    beyond,
+    check_end,
+    is_beyond,
+)
+from ingestion.parsers.text.charset import decode
+
+_FOLDER_MARK = " › "
+# What the server allows a document's name, less room for a number behind it.
+_NAME_BYTES = 250
+_BLOCK = 256 * 1024
+_UTF8_NAME = 0x800
+_ENCRYPTED = 0x1
+_HIDDEN_FOLDER = "__MACOSX"
+_DAMAGE = (BadZipFile, LargeZipFile, DeflateError, LZMAError, EOFError, NotImplementedError)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive.
+
+    Args:
+        path: its name there, for people; no path is ever made of it.
+        name: of the document it becomes: ``archive.zip › folder › file.md``.
+        size: of its bytes, as the archive says; reading gives no more.
+        refusal: why it is not taken in.
+        entry: where it is in the archive.
+    """
+
+    path: str
+    name: str
+    size: int
+    refusal: AgentexError | None
+    entry: ZipInfo
+
+
+class Archive:
+    """An uploaded zip file whose directory was checked; made by ``open_archive``.
+
+    Args:
+        content: the opened file.
+        members: its files in the order of its directory.
+    """
+
+    def __init__(self, content: ZipFile, members: Sequence[Member]) -> None:
+        self._content = content
+        self.members = members
+
+    async def detect(self, member: Member) -> MediaType:
+        """The kind of document that a member is, by its name and its first bytes.
+
+        Raises:
+            AgentexError: what ``ingestion.parsers.detect`` raises, or why the member is refused.
+        """
+        if member.refusal is not None:
+            raise member.refusal
+        head = await to_thread.run_sync(self._read_head, member)
+        return detect(member.path, head, member.size)
+
+    async def read(self, member: Member) -> AsyncGenerator[bytes]:
+        """A member's bytes in blocks, unpacked as they are asked for.
+
+        Raises:
+            ArchiveMemberRefused: they are damaged.
+            OSError: the disk that the archive lies on can't be read.
+        """
+        blocks = self._blocks(member)
+        try:
+            while block := await to_thread.run_sync(next, blocks, b""):
+                yield block
+        finally:
+            await to_thread.run_sync(blocks.close)
+
+    def close(self) -> None:
+        """Let go of the file, which stays open."""
+        self._content.close()
+
+    def _read_head(self, member: Member) -> bytes:
+        with _damage_named(), self._content.open(member.entry) as part:
+            return part.read(HEAD_BYTES)
+
+    def _blocks(self, member: Member) -> Generator[bytes]:
+        with _damage_named(), self._content.open(member.entry) as part:
+            while block := part.read(_BLOCK):
+                yield block
+
+
+async def open_archive(file: IO[bytes], name: str, limits: Limits) -> Archive:
+    """Check an archive's directory before anything is unpacked.
+
+    Args:
+        file: the uploaded bytes; stays open as long as the archive is used.
+        name: of the archive; leads the names of its documents.
+        limits: bounds of ``archive_entries`` and ``archive_bytes``.
+
+    Raises:
+        EmptyFile: it has no bytes.
+        UnsupportedFileType: by its name it is a document: an Office file or an e-book.
+        FileTypeMismatch: by its members it is one.
+        ArchiveLimits: too many members, too much data, or a ratio that only a bomb has.
+        CorruptArchive: it can't be read.
+        OSError: the disk that it lies on can't be read.
+    """
+    return await to_thread.run_sync(_open, file, name, limits)
+
+
+def document_name(parts: Sequence[str]) -> str:
+    """The name of a document that came from a folder or an archive: ``a › b.html``.
+
+    The server keeps no folders. A name too long for it loses its first characters, not the
+    file's own name.
+    """
+    name = _FOLDER_MARK.join(part.strip() for part in parts).rstrip(". ")
+    while len(name.encode()) > _NAME_BYTES:
+        name = "…" + name.removeprefix("…")[1:]
+    return name
+
+
+def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
+    if not file.seek(0, SEEK_END):
+        raise EmptyFile(field="file")
+    check_archive_name(name)
+    with _damage_is(CorruptArchive(), UnicodeDecodeError, ValueError):
+        check_end(file, limits)
+        content = ZipFile(file)
+        check_archive_parts(name, content)
+    entries = [entry for entry in content.infolist() if not entry.is_dir()]
+    _check_sizes(entries, limits)
+    paths = _paths(entries)
+    counts = Counter(path.casefold() for path in paths)
+    return Archive(
+        content,
+        [
+            Member(
+                path,
+                document_name((name, *path.split("/"))),
+                entry.file_size,
+                _refusal(entry, path, is_double=counts[path.casefold()] > 1),
+                entry,
+            )
+            for entry, path in zip(entries, paths, strict=True)
+        ],
+    )
+
+
+def _check_sizes(entries: Sequence[ZipInfo], limits: Limits) -> None:
+    total = sum(entry.file_size for entry in entries)
+    packed = sum(entry.compress_size for entry in entries)
+    # Many small bombs are one too.
+    if is_beyond(entries, limits) or total > max(RATIO_FROM_BYTES, MOST_RATIO * packed):
+        raise beyond(limits)
+
+
+def _paths(entries: Sequence[ZipInfo]) -> list[str]:
+    """The members' names; those not marked as UTF-8 in the encoding that all together show."""
+    raw = [
+        entry.orig_filename.encode()
+        if entry.flag_bits & _UTF8_NAME
+        else entry.orig_filename.encode("cp437", "replace")
+        for entry in entries
+    ]
+    old = b"\n".join(
+        name for name, entry in zip(raw, entries, strict=True) if not entry.flag_bits & _UTF8_NAME
+    )
+    codec = decode(old).encoding if old else "utf-8"
+    codecs = ("utf-8" if entry.flag_bits & _UTF8_NAME else codec for entry in entries)
+    return [
+        unicodedata.normalize("NFC", name.decode(chosen, "replace"))
+        for name, chosen in zip(raw, codecs, strict=True)
+    ]
+
+
+def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | None:
+    """Why a member is not taken in, before its bytes are looked at."""
+    mode = entry.external_attr >> 16
+    parts = path.split("/")
+    is_unsafe = ".." in parts or not all(parts) or not path.isprintable() or "\\" in path
+    reason = None
+    if is_unsafe or path[1:2] == ":":
+        reason = "unsafe_name"
+    elif mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+        reason = "link"
+    elif is_double:
+        reason = "duplicate_name"
+    elif entry.flag_bits & _ENCRYPTED:
+        reason = "password_protected"
+    elif any(part.startswith(".") or part == _HIDDEN_FOLDER for part in parts):
+        reason = "hidden"
+    return ArchiveMemberRefused(reason=reason) if reason else None
+
+
+def _damage_named() -> AbstractContextManager[None]:
+    return _damage_is(ArchiveMemberRefused(reason="corrupt"), RuntimeError)
+
+
+@contextmanager
+def _damage_is(refusal: AgentexError, *kinds: type[Exception]) -> Generator[None]:
+    try:
+        yield
+    except (*_DAMAGE, *kinds) as error:
+        raise refusal from error
+    except OSError as error:
+        if error.errno not in ERRNO_OF_DAMAGE:
+            raise
+        raise refusal from error
