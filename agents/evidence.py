@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from agents.citations import Passage
-from agents.json_shapes import as_list, as_object, as_text, parse
+from core.json_access import as_list, as_object, as_text, parse
 
 _CUT_MARK = "…"
 _FRAME = '{{"passages": [{}]{}}}'

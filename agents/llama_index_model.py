@@ -35,15 +35,8 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools.types import BaseTool
 
-from agents.json_shapes import as_object, as_text
-from agents.models.port import (
-    ChatModel,
-    Message,
-    ModelText,
-    ModelToolCall,
-    ToolCall,
-    ToolSpec,
-)
+from agents.llm.base import ChatModel, Message, ModelText, ModelToolCall, ToolCall, ToolSpec
+from core.json_access import as_object, as_text
 
 
 class LlamaIndexModel(FunctionCallingLLM):

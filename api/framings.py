@@ -7,8 +7,8 @@ from typing import Protocol, cast
 import orjson
 
 from agents.agui.protobuf.encoder import encode
-from agents.event_log import LogEntry
 from agents.events import WireEvent
+from agents.runs.event_log import LogEntry
 from api.cursors import format_cursor
 from api.event_stream import EventStream
 from api.negotiation import EVENT_STREAM

@@ -6,12 +6,12 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field, JsonValue
 
-from agents.model_registry.adapters import endpoint_of
-from agents.model_registry.choosing import ChosenModel, Usable
-from agents.model_registry.tables import RegisteredModel
-from agents.models.endpoint import Endpoint
-from agents.models.port import ChatModel
-from agents.models.streamed import StreamedModel
+from agents.llm.adapter import StreamedModel
+from agents.llm.base import ChatModel
+from agents.llm.config import Endpoint
+from agents.llm_registry.client_cache import endpoint_of
+from agents.llm_registry.models import RegisteredModel
+from agents.llm_registry.selection import ChosenModel, Usable
 from api.envelope import Shape
 from kb_service.embeddings.catalog import EmbeddingModel
 

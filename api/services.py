@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 import httpx
 from redis.asyncio import Redis
 
-from agents.attachments.links import Links
+from agents.accounts.deletion import finish
 from agents.attachments.service import AttachmentLimits, Attachments
-from agents.departures import finish
+from agents.attachments.signed_links import Links
+from agents.llm import configured_model, open_client
+from agents.llm_registry.client_cache import PURPOSE as MODEL_KEYS
+from agents.llm_registry.client_cache import Adapters
+from agents.llm_registry.selection import Models
+from agents.llm_registry.service import ModelRegistry
 from agents.mcp.limits import mcp_limits
 from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
-from agents.memory.memories import Memories
-from agents.model_registry.adapters import PURPOSE as MODEL_KEYS
-from agents.model_registry.adapters import Adapters
-from agents.model_registry.choosing import Models
-from agents.model_registry.registry import ModelRegistry
-from agents.models import configured_model, open_client
-from agents.policies.chosen import server_policies
-from agents.runs.launcher import Belongings, Launcher
+from agents.memory.service import Memories
+from agents.runs.builder import Belongings, Launcher
 from agents.runs.limits import RunLimits, limits_of
-from agents.runs.live.fan_out import FanOut
-from agents.runs.live.followers import Followers
+from agents.runs.live.broadcaster import FanOut
+from agents.runs.live.subscribers import Followers
 from agents.runs.service import RunService
-from agents.skill_use.offering import SkillUse
+from agents.skills.factory import SkillUse
+from agents.tool_policies.service import server_policies
 from api.figures import SystemFigures
 from api.mcp_server.server import SkillServer
 from api.open_streams import OpenStreams

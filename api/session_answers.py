@@ -5,8 +5,8 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from agents.session_search import Match
-from agents.tables import ChatMessage, ChatSession
+from agents.models import ChatMessage, ChatSession
+from agents.sessions.search import Match
 from api.envelope import Shape
 
 

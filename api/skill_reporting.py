@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.remote_tools import with_own_tools
+from agents.mcp.agent_tools import with_own_tools
 from api.dependencies import CurrentPrincipal, CurrentServices
 from api.services import Services
 from core.auth.permissions import Permission

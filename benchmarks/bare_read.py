@@ -11,7 +11,7 @@ from typing import Annotated
 import uvicorn
 from fastapi import Depends, FastAPI
 
-from agents import sessions
+from agents.sessions import service as sessions
 from api.dependencies import paging
 from api.envelope import Envelope, Items, page_of
 from api.routers.sessions import ListedSession

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 
 import httpx
 
-from agents.model_probe import probe
-from agents.models import configured_endpoint, open_model
+from agents.llm import configured_endpoint, open_model
+from agents.llm.probe import probe
 from core.errors import UnusableSetting
 from core.settings import Settings, get_settings
 

@@ -3,12 +3,12 @@
 from sqlalchemy import MetaData
 from sqlmodel import SQLModel
 
-import agents.calendar.tables
-import agents.mcp.tables
-import agents.memory.tables
-import agents.model_registry.tables
-import agents.policies.tables
-import agents.tables
+import agents.calendar.models
+import agents.llm_registry.models
+import agents.mcp.models
+import agents.memory.models
+import agents.models
+import agents.tool_policies.models
 import core.audit.models
 import core.auth.models
 import core.db.outbox

@@ -11,8 +11,8 @@ import pytest
 import typer.main
 
 from agents.evidence import NumberedText
-from agents.models.extractive import quote_passages
-from agents.models.quotable import quotable_units
+from agents.llm.extractive.model import quote_passages
+from agents.llm.extractive.sentences import quotable_units
 from api.app import create_app
 from cli.main import build
 from core.errors import ErrorCode

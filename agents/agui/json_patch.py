@@ -4,7 +4,7 @@ from copy import deepcopy
 
 from pydantic import JsonValue
 
-from agents.json_shapes import as_object, as_text
+from core.json_access import as_object, as_text
 
 
 class InapplicablePatch(ValueError):

@@ -2,8 +2,8 @@
 
 from pydantic import JsonValue
 
-from agents.json_shapes import as_list, as_object, as_text
 from core.errors import InvalidRunInput
+from core.json_access import as_list, as_object, as_text
 
 _KINDS = ("image", "audio", "video")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.events import WireEvent
-from agents.json_shapes import as_count, as_list, as_object, as_text, parse
+from core.json_access import as_count, as_list, as_object, as_text, parse
 
 
 @dataclass

@@ -12,9 +12,9 @@ from ag_ui.core import PROTOCOL_VERSION, Event
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from agents.agui.json_patch import InapplicablePatch, apply_patch
-from agents.agui.message_fold import is_running
-from agents.json_shapes import as_list, as_object, as_text
+from agents.agui.message_reducer import is_running
 from core.errors import AgentexError
+from core.json_access import as_list, as_object, as_text
 
 _MOST_FRAME_BYTES = 10 * 2**20
 _EVENTS: TypeAdapter[BaseModel] = TypeAdapter(Event)

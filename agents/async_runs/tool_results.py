@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 from pydantic import JsonValue
 
-from agents.json_shapes import as_list, as_object, as_text, parse
+from core.json_access import as_list, as_object, as_text, parse
 
 ResultStatus = Literal["success", "failure", "partial"]
 _LONGEST = 4000

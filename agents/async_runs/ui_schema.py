@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.async_runs.blocks import Block, Link
-from agents.async_runs.report import Report, cut, leads_to_actions
+from agents.async_runs.answer_summary import Report, cut, leads_to_actions
+from agents.async_runs.markdown_blocks import Block, Link
 from agents.async_runs.ui_nodes import (
     BadgeNode,
     CitationNode,
@@ -19,7 +19,7 @@ from agents.async_runs.ui_nodes import (
     UiNode,
     UiSchemaRenderer,
 )
-from agents.json_shapes import as_count, as_text
+from core.json_access import as_count, as_text
 
 _MOST_BLOCKS = 80
 _MOST_ITEMS = 50

@@ -11,8 +11,8 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.attachments.links import Claim, Link, Links, read_link
-from agents.attachments.pictures import Picture, Pictures
+from agents.attachments.image_sanitizer import Picture, Pictures
+from agents.attachments.signed_links import Claim, Link, Links, read_link
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database

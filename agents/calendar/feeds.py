@@ -8,8 +8,8 @@ from importlib import import_module
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.calendar.events import Range, list_events
-from agents.calendar.tables import CalendarEvent, CalendarFeed
+from agents.calendar.models import CalendarEvent, CalendarFeed
+from agents.calendar.service import Range, list_events
 from core.auth.api_keys_chapter import hash_api_key
 from core.auth.models import User
 from core.db.pagination import Page

@@ -6,8 +6,8 @@ from datetime import date
 from icalendar import Calendar, Component, Event
 
 from agents.calendar.local_time import day_of
-from agents.calendar.spans import zone_of
-from agents.calendar.tables import CalendarEvent
+from agents.calendar.models import CalendarEvent
+from agents.calendar.time_span import zone_of
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:

@@ -10,12 +10,13 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp import catalogue, tool_lists
-from agents.mcp.catalogue import McpTool
-from agents.mcp.faults import McpFault
+from agents.mcp import tool_cache
+from agents.mcp import tools as mcp_tools
+from agents.mcp.errors import McpFault
 from agents.mcp.limits import McpLimits
-from agents.mcp.tables import McpConnection, McpStatus, McpToolList
-from agents.mcp.tool_lists import ParsedLists
+from agents.mcp.models import McpConnection, McpStatus, McpToolList
+from agents.mcp.tool_cache import ParsedLists
+from agents.mcp.tools import McpTool
 from core.audit import AuditAction, Target, note
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -194,7 +195,7 @@ async def with_tools(
 ) -> list[Known]:
     """Connections with their tools, as they were listed last."""
     moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
-    tools = await tool_lists.read(session, parsed, moments)
+    tools = await tool_cache.read(session, parsed, moments)
     return [Known(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present]
 
 
@@ -246,11 +247,11 @@ async def note_tools(
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
-    kept = await tool_lists.bounded(work.session, row, tools, limits)
+    kept = await tool_cache.bounded(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
     if await _note(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-        stored.tools, stored.listed_at = catalogue.to_json(kept), utc_now()
+        stored.tools, stored.listed_at = mcp_tools.to_json(kept), utc_now()
         work.session.add(stored)
     return kept
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agents.mcp.catalogue import McpTool
-from agents.mcp.faults import McpFault, failure_of
+from agents.mcp.errors import McpFault, failure_of
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
+from agents.mcp.tools import McpTool
 from core.errors import AgentexError
 from core.outbound.guard import OutgoingGuard
 
 if TYPE_CHECKING:
-    from agents.mcp.live_session import LiveSession
+    from agents.mcp.session import LiveSession
 
 _SWEEP_SECONDS = 30
 
@@ -114,7 +114,7 @@ class McpPool:
 
     async def _begin(self, target: McpTarget) -> "tuple[LiveSession, tuple[McpTool, ...]]":
         # The protocol takes half a second to load: with the first session, and not on the event loop.
-        sessions = await asyncio.to_thread(import_module, "agents.mcp.live_session")
+        sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
         session: LiveSession = sessions.LiveSession(target, self._guard, self._limits)
         try:
             await session.opened()

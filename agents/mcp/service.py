@@ -8,15 +8,15 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.catalogue import McpTool
 from agents.mcp.connections import Listed
-from agents.mcp.faults import McpFault, McpRefusal
+from agents.mcp.errors import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
+from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
 from agents.mcp.results import McpResult, read_result
-from agents.mcp.tables import McpConnection, McpStatus
 from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_lists import ParsedLists
+from agents.mcp.tool_cache import ParsedLists
+from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
+from agents.llm.base import ChatModel, Message, ModelText, ModelUsage
 from agents.memory.explicit import stated_facts
-from agents.memory.texts import is_said_in, names_a_secret
-from agents.models.port import ChatModel, Message, ModelText, ModelUsage
+from agents.memory.text import is_said_in, names_a_secret
 from agents.strategies.prompts import REPAIR, delimited
-from agents.strategies.structured import Unreadable, read_object
+from agents.strategies.structured_output import Unreadable, read_object
 
 NAME = "memory"
 """Its agent type, which no request may name."""

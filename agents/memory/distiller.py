@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 
+from agents.llm.base import ModelUsage
+from agents.llm_registry.selection import Models
 from agents.memory import queue, spending, store
 from agents.memory.agent import distil
-from agents.memory.memories import Memories
+from agents.memory.models import MemorySource
 from agents.memory.queue import Claim, Said
+from agents.memory.service import Memories
 from agents.memory.store import MemoryDraft
-from agents.memory.tables import MemorySource
-from agents.model_registry.choosing import Models
-from agents.models.port import ModelUsage
 from core.auth.users import memory_choices
 from core.db.database import Database
 from core.db.types import new_id

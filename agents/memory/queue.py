@@ -8,16 +8,16 @@ from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.json_shapes import as_list, as_object
-from agents.memory.tables import Distillation
-from agents.model_registry.choosing import ModelRef
-from agents.tables import AgentRun, ChatMessage, RunStatus
+from agents.llm_registry.selection import ModelRef
+from agents.memory.models import Distillation
+from agents.models import AgentRun, ChatMessage, RunStatus
 from core.auth.authentication import principal_of_user
 from core.auth.permissions import Permission
 from core.auth.users import memory_choices
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors import AccountDisabled, InvalidToken
+from core.json_access import as_list, as_object
 
 
 @dataclass(frozen=True)

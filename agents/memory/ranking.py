@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 
-from agents.memory.tables import Memory
+from agents.memory.models import Memory
 from kb_service.embeddings.protocol import Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank

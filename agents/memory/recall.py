@@ -9,8 +9,8 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from agents.memory import store
+from agents.memory.models import Memory
 from agents.memory.ranking import DenseLeg, RankedMemory, cosines, rank
-from agents.memory.tables import Memory
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import AgentexError, DatabaseUnavailable

@@ -6,12 +6,12 @@ from dataclasses import replace
 from sqlmodel import col, select
 
 from agents.events import Usage
-from agents.json_shapes import as_object
-from agents.model_registry import usage
-from agents.model_registry.usage import Spent
-from agents.models.port import ModelUsage
-from agents.tables import AgentRun, ChatMessage
+from agents.llm.base import ModelUsage
+from agents.llm_registry import usage
+from agents.llm_registry.usage import Spent
+from agents.models import AgentRun, ChatMessage
 from core.db.unit_of_work import UnitOfWork
+from core.json_access import as_object
 
 
 async def count(work: UnitOfWork, run_key: str, spent: Sequence[ModelUsage]) -> None:

@@ -8,9 +8,9 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.memory.tables import Distillation, Memory, MemorySource
-from agents.memory.texts import clean, digest_of
-from agents.tables import AgentRun
+from agents.memory.models import Distillation, Memory, MemorySource
+from agents.memory.text import clean, digest_of
+from agents.models import AgentRun
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork

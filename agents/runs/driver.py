@@ -4,24 +4,22 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from agents import event_log
-from agents.agui.closing import TornEnd, torn_end
-from agents.agui.message_fold import MessageFold
-from agents.agui.outgoing import EventMapper
+from agents.agui.close_open import TornEnd, torn_end
+from agents.agui.encoder import EventMapper
+from agents.agui.message_reducer import MessageFold
 from agents.agui.transcript import Transcript
-from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
-from agents.runs import effects, endings, store
-from agents.runs.clock import now_ms
-from agents.runs.endings import Ending
-from agents.runs.log_writer import LogBatch, LogWriter
-from agents.runs.pulse import LEASE_SECONDS as LEASE_SECONDS
-from agents.runs.pulse import Pulse
+from agents.models import RunStatus
+from agents.runs import event_log, finish, journal_store, store
+from agents.runs.event_log import Addition, LogClosed, LogEntry
+from agents.runs.event_writer import LogBatch, LogWriter
+from agents.runs.finish import Ending
+from agents.runs.heartbeat import Pulse
 from agents.runs.store import BegunRun
-from agents.runs.thread_view import fold_thread
+from agents.runs.thread_snapshot import fold_thread
 from agents.strategies import StrategyRun
-from agents.strategies.channel import Batch
-from agents.tables import RunStatus
+from agents.strategies.event_channel import Batch
+from core.db.clock import now_ms
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
@@ -160,9 +158,9 @@ class RunDriver:
             return written.entries
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
-            entries = await endings.end(work, run.key, wire, ending, driver=run.driver)
+            entries = await finish.end(work, run.key, wire, ending, driver=run.driver)
             # Behind the look at the lease: who lost it finds its place in the journal taken.
-            await effects.write(work.session, run.task_id, batch.effects, stored=self._stored)
+            await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 

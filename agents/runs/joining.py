@@ -1,87 +1,84 @@
-"""Coming to a thread late: all that a client needs to be where the others are."""
+"""What a client gets that comes to a thread late: what it missed, and what is open."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import orjson
 from pydantic import JsonValue
-from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents import event_log
-from agents.agui.joining import finished_prelude, live_prelude
-from agents.agui.outgoing import EventMapper
+from agents.agui.encoder import EventMapper
+from agents.agui.message_reducer import MessageFold
 from agents.events import WireEvent
-from agents.json_shapes import as_object
-from agents.runs import threads
-from agents.runs.clock import now_ms
-from agents.runs.thread_view import fold_thread
-from agents.tables import AgentRun, ChatSession
-from core.auth.principal import Principal
-from core.errors import SessionNotFound
+from core.json_access import as_text
+
+# Each opener with the event that closes it and the field that names both.
+_CLOSED_BY = {
+    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
+    "REASONING_START": ("REASONING_END", "messageId"),
+    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
+    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
+    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
+}
+_OPENED_BY = {closer: (opener, field) for opener, (closer, field) in _CLOSED_BY.items()}
 
 
-@dataclass(frozen=True)
-class Joined:
-    """Where a client stands that has read the prelude.
+def open_starts(logged: Sequence[WireEvent]) -> list[WireEvent]:
+    """The events of a log that opened what is still open, in their order."""
+    still_open: dict[tuple[str, str], WireEvent] = {}
+    for event in logged:
+        kind = as_text(event.get("type"))
+        if kind in _CLOSED_BY:
+            still_open[kind, as_text(event[_CLOSED_BY[kind][1]])] = event
+        elif kind in _OPENED_BY:
+            opener, field = _OPENED_BY[kind]
+            still_open.pop((opener, as_text(event[field])), None)
+    return list(still_open.values())
+
+
+def live_prelude(
+    fold: MessageFold, logged: Sequence[WireEvent], mapper: EventMapper
+) -> list[WireEvent]:
+    """What brings a client that has nothing to where a live run is.
 
     Args:
-        run_key: ``AgentRun.id`` of the thread's newest run.
-        run_id: the caller's id of it.
-        after: its last event that the prelude includes.
-        prelude: valid from the first event on; complete, if the run is over.
+        fold: of the thread, this run's events included.
+        logged: this run's events so far.
+        mapper: of this run.
     """
+    return [
+        logged[0],
+        mapper.state(fold.state),
+        mapper.messages(fold.all_messages),
+        *open_starts(logged),
+    ]
 
-    run_key: str
-    run_id: str
-    after: int
-    prelude: list[WireEvent]
 
+def finished_prelude(
+    fold: MessageFold,
+    logged: Sequence[WireEvent],
+    mapper: EventMapper,
+    waits_for: JsonValue = None,
+) -> list[WireEvent]:
+    """The thread as it stands after its last run, told as a run of its own.
 
-async def join(session: AsyncSession, principal: Principal, thread_id: str) -> Joined:
-    """The thread's messages and state, and what of its newest run is open.
-
-    Raises:
-        SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+    Args:
+        fold: of the thread, this run's events included.
+        logged: this run's events.
+        mapper: of this run.
+        waits_for: the outcome of the run whose questions are open still; None where none are.
+            A run that ended in an error is told as a success then.
     """
-    thread = await threads.find_thread(session, principal, thread_id)
-    run = None if thread is None else await newest_run(session, thread)
-    if thread is None or run is None:
-        raise SessionNotFound
-    logged = await event_log.read_all(session, run.id)
-    # The log's word: the run may have ended since its row was read.
-    is_live = logged[-1]["type"] not in event_log.TERMINAL_TYPES
-    fold = await fold_thread(session, thread.id, until=run.id)
-    for event in logged:
-        fold.observe(event)
-    mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
-    if is_live:
-        prelude = live_prelude(fold, logged, mapper)
-    else:
-        waits_for = await _open_outcome(session, thread)
-        prelude = finished_prelude(fold, logged, mapper, waits_for)
-    return Joined(run.id, run.run_id, len(logged), prelude)
-
-
-async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
-    """How the run ended that the thread waits on; later ones may have been refused."""
-    if thread.waiting_run_id is None:
-        return None
-    waiting = await session.get_one(AgentRun, thread.waiting_run_id)
-    last = await event_log.read(session, waiting.id, after=waiting.last_seq - 1)
-    return as_object(orjson.loads(last[-1].payload)).get("outcome")
-
-
-async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
-    """The run that holds the thread, else the last that did."""
-    if thread.active_run_id is not None:
-        # Whatever the clocks of the processes say that began this one and those before it.
-        holder = await session.get(AgentRun, thread.active_run_id)
-        if holder is not None:
-            return holder
-    query = (
-        select(AgentRun)
-        .where(AgentRun.session_id == thread.id)
-        .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
-        .limit(1)
-    )
-    return (await session.exec(query)).first()
+    ending: dict[str, JsonValue] = dict(logged[-1])
+    if ending["type"] != "RUN_FINISHED":
+        ending = {
+            "type": "RUN_FINISHED",
+            "timestamp": ending["timestamp"],
+            "threadId": logged[0]["threadId"],
+            "runId": logged[0]["runId"],
+        }
+    if waits_for is not None:
+        ending["outcome"] = waits_for
+    return [
+        mapper.started(),
+        mapper.state(fold.state),
+        mapper.messages(fold.all_messages),
+        ending,
+    ]

@@ -7,9 +7,9 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.json_shapes import as_list, as_object, as_text
+from agents.models import AgentRun, LoggedEvent
 from agents.runs.store import BegunRun
-from agents.tables import AgentRun, LoggedEvent
+from core.json_access import as_list, as_object, as_text
 
 MOST_REFLECTIONS = 10
 LONGEST_REFLECTION = 500

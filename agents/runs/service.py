@@ -7,23 +7,22 @@ from dataclasses import replace
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
-from agents import event_log
-from agents.agui.outgoing import EventMapper
-from agents.event_log import LogEntry
-from agents.requests import RunRequest
-from agents.runs import endings, joining, store, taking_up
-from agents.runs.beginning import Planned, Planner
-from agents.runs.checking import check_prelude, checked
-from agents.runs.clock import now_ms
-from agents.runs.continuing import Refusal
+from agents.agui.encoder import EventMapper
+from agents.agui.stream_check import check_prelude, checked
+from agents.models import RunStatus
+from agents.runs import event_log, finish, join, recovery, store
+from agents.runs.builder import Launcher
 from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
-from agents.runs.joining import Joined
-from agents.runs.launcher import Launcher
-from agents.runs.live.followers import Followers
-from agents.runs.planning import RunLease
+from agents.runs.event_log import LogEntry
+from agents.runs.join import Joined
+from agents.runs.live.subscribers import Followers
+from agents.runs.plan import RunLease
+from agents.runs.planner import Planned, Planner
+from agents.runs.request import RunRequest
+from agents.runs.resume import Refusal
 from agents.runs.store import BegunRun
-from agents.tables import RunStatus
 from core.auth.principal import Principal
+from core.db.clock import now_ms
 from core.db.database import Database
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
@@ -224,7 +223,7 @@ class RunService:
             SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
         """
         async with self._database.reading() as session:
-            joined = await joining.join(session, principal, thread_id)
+            joined = await join.join(session, principal, thread_id)
         if self._checks:
             check_prelude(joined.run_id, joined.prelude)
         return joined
@@ -272,7 +271,7 @@ class RunService:
         if self._is_draining:
             return 0
         async with self._database.reading() as session:
-            lost = await taking_up.find_lost(session)
+            lost = await recovery.find_lost(session)
         # This process's own live: it was asleep itself, and so was their renewing.
         foreign = [run_key for run_key in lost if not self._followers.is_fed(run_key)]
         seen = 0
@@ -288,14 +287,14 @@ class RunService:
 
     async def _take_up(self, run_key: str) -> bool:
         async with unit_of_work(self._database) as work:
-            is_ours = await taking_up.take(
+            is_ours = await recovery.take(
                 work, run_key, driver=self._context.name, seconds=LEASE_SECONDS
             )
         if not is_ours:
             return await self._close(run_key, RunLost(), if_lost=True)
         try:
             async with self._database.reading() as session:
-                unfinished = await taking_up.load(session, run_key)
+                unfinished = await recovery.load(session, run_key)
         except (ValidationError, LookupError) as error:
             return await self._close_own(run_key, _unreadable(run_key, error))
 
@@ -324,7 +323,7 @@ class RunService:
     ) -> bool:
         """Close a run from outside of its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:
-            closed = await endings.close(work, run_key, failure, if_lost=if_lost, driver=driver)
+            closed = await finish.close(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
             if failure is None:
                 log.info("run.stopped", run_key=run_key)

@@ -10,14 +10,14 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments import service as attachments
-from agents.models.port import Message
-from agents.requests import RunRequest, UserMessage
-from agents.runs import continuing
-from agents.runs.planning import RunPlan, SeenThread
+from agents.llm.base import Message
+from agents.models import AgentRun, ChatMessage, RunStatus
+from agents.runs import resume
+from agents.runs.plan import RunPlan, SeenThread
+from agents.runs.request import RunRequest, UserMessage
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
-from agents.session_limit import check_room
-from agents.sessions import add_messages
-from agents.tables import AgentRun, ChatMessage, RunStatus
+from agents.sessions.service import add_messages
+from agents.sessions.session_limit import check_room
 from core.auth.principal import Principal
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
@@ -100,7 +100,7 @@ async def begin(
         taken["waiting_run_id"] = None
     await take_thread(work.session, seen.key, run.id, waits_for=plan.waits_for, taken=taken)
     if plan.continues is not None:
-        await continuing.apply(work, plan.continues)
+        await resume.apply(work, plan.continues)
         task = await work.session.get_one(AgentRun, run.task_id)
         return await begun(work.session, run, _REQUESTS.validate_python(task.request["input"]))
     if not request.messages:

@@ -4,9 +4,9 @@ from sqlalchemy import ColumnElement, func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.requests import RunRequest
-from agents.sessions import title_of
-from agents.tables import ChatSession
+from agents.models import ChatSession
+from agents.runs.request import RunRequest
+from agents.sessions.service import title_of
 from core.auth.principal import Principal
 from core.db.types import new_id, utc_now
 from core.errors import SessionArchived, SessionNotFound, ThreadBusy

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from agents.strategies.agentic_rag import AgenticRag
 from agents.strategies.base import Strategy, StrategyInput
+from agents.strategies.noop import Settled
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
-from agents.strategies.settled import Settled
-from agents.strategies.strategy_run import StrategyRun
-from agents.strategies.worker import Worker
+from agents.strategies.router import Worker
+from agents.strategies.runner import StrategyRun
 from core.errors import AgentexError, UnknownAgentType
 
 ROUTED: dict[str, type[Strategy]] = {

@@ -5,10 +5,10 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.models.extractive import is_command
-from agents.models.port import Message, ToolCall, ToolsRefused
-from agents.models.question_terms import content_terms, surface_text
-from agents.skill_use.shelf import ALWAYS_ALLOWED, LOAD
+from agents.llm.base import Message, ToolCall, ToolsRefused
+from agents.llm.extractive.model import is_command
+from agents.llm.extractive.terms import content_terms, surface_text
+from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
 from agents.strategies.agentic_rag_prompts import ANSWER, DECIDE, GRADE, NO_SOURCES, STANDALONE
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
@@ -16,7 +16,7 @@ from agents.strategies.grading import Grade, grade_by_terms, read_grade
 from agents.strategies.model_turn import Turn
 from agents.strategies.prompts import delimited
 from agents.strategies.rounds import search_call
-from agents.strategies.tool_strategy import CUT_CALL, EXTRA_CALL, MOST_CALLS
+from agents.strategies.tool_loop import CUT_CALL, EXTRA_CALL, MOST_CALLS
 from agents.tools import search_knowledge_base, toolbox
 
 _WIDER = 2

@@ -11,7 +11,7 @@ from workflows import Workflow
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.calendar.book import CalendarBook
+from agents.calendar.run_calendar import CalendarBook
 from agents.citations import Citation, DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.events import (
@@ -27,14 +27,14 @@ from agents.events import (
     StepStarted,
     Usage,
 )
-from agents.journal import Journal
-from agents.mcp.remote_tools import RemoteTool
-from agents.models.port import ChatModel, Message, ModelUsage
-from agents.recollections import LongTermMemory
-from agents.requests import ClientTool, ContextItem
-from agents.skill_use.shelf import SkillShelf
-from agents.strategies.channel import EventChannel
-from agents.strategies.sight import Sight
+from agents.llm.base import ChatModel, Message, ModelUsage
+from agents.mcp.agent_tools import RemoteTool
+from agents.memory.base import LongTermMemory
+from agents.runs.journal import Journal
+from agents.runs.request import ClientTool, ContextItem
+from agents.skills.run_skills import SkillShelf
+from agents.strategies.event_channel import EventChannel
+from agents.strategies.vision import Sight
 from agents.tools.base import ToolRules
 from core.errors import AgentexError
 from core.logging import get_logger

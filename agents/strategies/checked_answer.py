@@ -5,7 +5,7 @@ from workflows.events import Event, StopEvent
 
 from agents.strategies.base import StrategyInput
 from agents.strategies.model_turn import Turn
-from agents.strategies.tool_strategy import ToolStrategy
+from agents.strategies.tool_loop import ToolStrategy
 
 
 class CheckCitations(Event):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.evidence import read_passages
-from agents.json_shapes import as_list, as_object, as_text, parse
-from agents.models.extractive import ENOUGH_COVERAGE, quote_passages
-from agents.models.question_terms import surface_text
+from agents.llm.extractive.model import ENOUGH_COVERAGE, quote_passages
+from agents.llm.extractive.terms import surface_text
+from core.json_access import as_list, as_object, as_text, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agents.events import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from agents.models.port import (
+from agents.llm.base import (
     FinishReason,
     Message,
     ModelEnd,

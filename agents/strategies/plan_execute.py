@@ -7,17 +7,17 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.models.extractive import AnswerPart, answer_parts, is_command, quote_passages
-from agents.models.port import Message
-from agents.models.question_terms import content_terms, surface_text
+from agents.llm.base import Message
+from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
+from agents.llm.extractive.terms import content_terms, surface_text
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
+from agents.strategies.heuristics import split_question
 from agents.strategies.plan import DraftedPlan, DraftedRest, Plan, PlanStep, StepOutcome
 from agents.strategies.plan_execute_prompts import EXECUTE, PLAN, REPLAN, SYNTHESISE
 from agents.strategies.prompts import delimited
-from agents.strategies.question_rules import split_question
-from agents.strategies.structured import Unreadable, ask_for, read_object
-from agents.strategies.working import Worked, work_on
+from agents.strategies.structured_output import Unreadable, ask_for, read_object
+from agents.strategies.subtask import Worked, work_on
 
 
 class Execute(Event):

@@ -4,7 +4,7 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import RunEvent
-from agents.models.port import Message
+from agents.llm.base import Message
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.react_prompts import REACT

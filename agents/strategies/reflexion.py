@@ -8,16 +8,16 @@ from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import NumberedText, read_passages
-from agents.models.extractive import answer_from, is_command, quote_passages, reflection_on
-from agents.models.port import Message
-from agents.models.question_terms import surface_text
+from agents.llm.base import Message
+from agents.llm.extractive.model import answer_from, is_command, quote_passages, reflection_on
+from agents.llm.extractive.terms import surface_text
 from agents.strategies.base import StrategyInput
 from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.prompts import delimited
 from agents.strategies.reflexion_prompts import ATTEMPT, EVALUATE, REFLECT
-from agents.strategies.structured import ask_for
+from agents.strategies.structured_output import ask_for
+from agents.strategies.subtask import Worked, work_on
 from agents.strategies.trials import Trial, Verdict, best_of, judge, judge_quotes
-from agents.strategies.working import Worked, work_on
 from agents.tools import search_knowledge_base
 
 

@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass
 
 from agents.evidence import read_passages
-from agents.json_shapes import parse
-from agents.models.port import Message, ToolCall
-from agents.skill_use.shelf import ALWAYS_ALLOWED
+from agents.llm.base import Message, ToolCall
+from agents.skills.run_skills import ALWAYS_ALLOWED
 from agents.tools import load_skill, search_knowledge_base
 from agents.tools.base import ToolOutput
+from core.json_access import parse
 
 
 @dataclass(frozen=True, slots=True)

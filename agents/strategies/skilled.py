@@ -3,8 +3,8 @@
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from agents.models.port import Message
-from agents.skill_use.shelf import LOAD, SkillShelf
+from agents.llm.base import Message
+from agents.skills.run_skills import LOAD, SkillShelf
 
 
 def equipped(

@@ -6,8 +6,8 @@ from pydantic import BaseModel, Field, JsonValue
 
 from agents.citations import UnsupportedClaim
 from agents.evidence import Evidence
-from agents.models.extractive import ENOUGH_COVERAGE
-from agents.models.quoting import Quotation
+from agents.llm.extractive.model import ENOUGH_COVERAGE
+from agents.llm.extractive.quotes import Quotation
 from agents.strategies.citation_check import check_citations
 from agents.strategies.claim_check import unsupported_claims
 

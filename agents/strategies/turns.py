@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pydantic import JsonValue, TypeAdapter
 
 from agents.events import TextEnded, TextStarted, ToolCallEnded, ToolCallStarted
-from agents.journal import Effect
-from agents.models.port import Message, ModelUsage, ToolSpec, ToolsRefused
+from agents.llm.base import Message, ModelUsage, ToolSpec, ToolsRefused
+from agents.runs.journal import Effect
 from agents.strategies.base import Strategy
 from agents.strategies.budget import Budget, EndedBy
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn

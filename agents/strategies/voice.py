@@ -13,7 +13,7 @@ from agents.events import (
     ThoughtEnded,
     ThoughtStarted,
 )
-from agents.strategies.channel import OpenEntities
+from agents.strategies.event_channel import OpenEntities
 
 Voice = Literal["answer", "thought", "silent", "unheard"]
 """``answer`` shows the text as the assistant's message, ``thought`` as reasoning, ``silent`` drops

@@ -8,10 +8,10 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from agents.events import Interrupt
-from agents.json_shapes import as_object, as_text, parse
-from agents.models.port import ToolCall
+from agents.llm.base import ToolCall
 from agents.tools.base import Question, Tool
 from agents.tools.schemas import schema_fault
+from core.json_access import as_object, as_text, parse
 
 DECLINED = "Declined: the user does not want this call. Do not make it again unless asked to."
 _ASKED = ("Run {name} with these arguments?", "是否以这些参数运行 {name}？")

@@ -10,18 +10,18 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from agents.calendar.book import CalendarBook
+from agents.calendar.run_calendar import CalendarBook
 from agents.citations import DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.evidence import Evidence
-from agents.json_shapes import parse
-from agents.mcp.remote_tools import RemoteTool
-from agents.models.port import ToolSpec
-from agents.recollections import LongTermMemory
-from agents.requests import ClientTool
-from agents.skill_use.shelf import ALWAYS_ALLOWED, SkillShelf
+from agents.llm.base import ToolSpec
+from agents.mcp.agent_tools import RemoteTool
+from agents.memory.base import LongTermMemory
+from agents.runs.request import ClientTool
+from agents.skills.run_skills import ALWAYS_ALLOWED, SkillShelf
 from agents.tools.schemas import schema_fault
 from core.errors import AgentexError, InvalidRequest
+from core.json_access import parse
 from core.logging import get_logger
 from core.settings.tool_policies import ToolPolicy
 

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.calendar.book import CalendarBook
-from agents.calendar.events import Range
 from agents.calendar.local_time import BadTime, day_of, day_start, read_bound
-from agents.calendar.spans import zone_of
-from agents.calendar.tables import CalendarEvent
+from agents.calendar.models import CalendarEvent
+from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.service import Range
+from agents.calendar.time_span import zone_of
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema, validated
 from core.auth.permissions import Permission

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.calendar.book import CalendarBook, Done, Order
-from agents.calendar.events import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details
-from agents.calendar.spans import SaidTimes
+from agents.calendar.run_calendar import CalendarBook, Done, Order
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details
+from agents.calendar.time_span import SaidTimes
 from agents.client_time import PersonTime
 from agents.tools.base import (
     Tool,

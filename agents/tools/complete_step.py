@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.skill_use import shelf as shelves
-from agents.skill_use.active import ActiveSkill
-from agents.skill_use.shelf import SkillShelf
-from agents.skill_use.stages import told_stage
+from agents.skills import run_skills as shelves
+from agents.skills.active import ActiveSkill
+from agents.skills.run_skills import SkillShelf
+from agents.skills.strict_steps import told_stage
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
 from agents.tools.skill_texts import no_result
 from core.auth.permissions import Permission

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
-from agents.skill_use import shelf as shelves
+from agents.skills import run_skills as shelves
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy

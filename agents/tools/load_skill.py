@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.json_shapes import as_object
-from agents.skill_use import shelf as shelves
-from agents.skill_use.active import ActiveSkill, OfferedSkill, dumped, held_skill
-from agents.skill_use.shelf import SkillShelf
-from agents.skill_use.stages import stages_of, title_of
+from agents.skills import run_skills as shelves
+from agents.skills.active import ActiveSkill, OfferedSkill, dumped, held_skill
+from agents.skills.run_skills import SkillShelf
+from agents.skills.strict_steps import stages_of, title_of
 from agents.tools.base import (
     NoResult,
     Prospect,
@@ -29,6 +28,7 @@ from core.errors import (
     SkillNotFound,
     SkillVersionNotFound,
 )
+from core.json_access import as_object
 from core.settings.tool_policies import ToolPolicy
 from skills.store.cards import plain
 from skills.store.catalog import OpenedSkill

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.skill_use import shelf as shelves
-from agents.skill_use.shelf import SkillShelf
+from agents.skills import run_skills as shelves
+from agents.skills.run_skills import SkillShelf
 from agents.tools.base import NoResult, Tool, ToolScope, arguments_schema, validated
 from agents.tools.load_skill import GONE, gone, no_skill
 from agents.tools.skill_texts import no_result

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
-from agents.recollections import Recollection
+from agents.memory.base import Recollection
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy

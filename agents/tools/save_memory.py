@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.recollections import NamesASecret, NotTheUsersWords
+from agents.memory.base import NamesASecret, NotTheUsersWords
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy

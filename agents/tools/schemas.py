@@ -10,4 +10,4 @@ def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
 
     A schema that is none itself lets everything through, as one does that costs too much.
     """
-    return import_module("agents.tools.schema_check").schema_fault(schema, value)
+    return import_module("agents.tools.json_schema").schema_fault(schema, value)

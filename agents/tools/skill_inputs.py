@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.json_shapes import as_list, as_object
 from agents.tools.schemas import schema_fault
+from core.json_access import as_list, as_object
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import JsonValue
 
-from agents.skill_use.active import ActiveSkill
-from agents.skill_use.stages import is_enforceable, told_stage, untagged
+from agents.skills.active import ActiveSkill
+from agents.skills.strict_steps import is_enforceable, told_stage, untagged
 from agents.tools.base import NoResult
 from skills.store.cards import plain
 from skills.store.catalog import OpenedSkill

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Body, Depends, Query
 from pydantic import JsonValue
 
-from agents.agui.incoming import read_run_request
+from agents.agui.decoder import read_run_request
 from agents.agui.snake_case import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.cursors import parse_cursor

@@ -7,10 +7,10 @@ from ag_ui.core import AgentCapabilities
 from fastapi import Body, Depends
 from pydantic import JsonValue
 
-from agents.agui.incoming import read_run_request, read_thread_id
+from agents.agui.decoder import read_run_request, read_thread_id
 from agents.async_runs.tool_results import read_outcome
 from agents.events import WireEvent
-from agents.runs.continuing import Refusal
+from agents.runs.resume import Refusal
 from agents.strategies import ROUTED, STRATEGIES
 from api.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.errors import error_responses

@@ -9,9 +9,9 @@ from fastapi import Depends, Request, Response
 from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
-from agents.async_runs.run_input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
-from agents.async_runs.thread_feed import Frame, find_place, follow_thread, is_new_thread
-from agents.requests import ImageRef
+from agents.async_runs.input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
+from agents.async_runs.thread_stream import Frame, find_place, follow_thread, is_new_thread
+from agents.runs.request import ImageRef
 from agents.strategies import STRATEGIES
 from api.cursors import format_cursor, parse_cursor
 from api.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires

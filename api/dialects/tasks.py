@@ -8,10 +8,11 @@ from fastapi import Depends
 from pydantic import BaseModel, Field, JsonValue
 
 from agents.memory.store import MemoryDraft
-from agents.requests import ContextItem, RunRequest, UserMessage
-from agents.runs import removal, tasks
-from agents.runs.continuing import Refusal
-from agents.runs.tasks import TaskStatus, TaskView
+from agents.runs.request import ContextItem, RunRequest, UserMessage
+from agents.runs.resume import Refusal
+from agents.sessions import deletion as session_deletion
+from agents.tasks import service as tasks
+from agents.tasks.service import TaskStatus, TaskView
 from api.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
 from api.envelope import Body, Shape, Text
 from api.errors import error_responses
@@ -305,7 +306,7 @@ async def delete_session(
 ) -> Deleted:
     """Delete a session with everything in it; a run that is under way is stopped first."""
     owner = await person(services.database, principal, user_id)
-    await removal.delete_session(services.database, services.runs, owner, session_id)
+    await session_deletion.delete_session(services.database, services.runs, owner, session_id)
     return Deleted(message=f"用户 {user_id}:{session_id} 的会话已删除")
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from fastapi import Depends, Query
 from pydantic import Field
 
-from agents import departures
-from agents.departures import Departure, Fate
+from agents.accounts import deletion
+from agents.accounts.deletion import Departure, Fate
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
 from api.errors import error_responses
@@ -288,7 +288,7 @@ async def delete_user(
 
     Without `transfer_to` and `erase` an account that owns anything stays.
     """
-    departure = await departures.delete_account(work, principal, user_id, fate)
+    departure = await deletion.delete_account(work, principal, user_id, fate)
     return Envelope(data=DeletedUser.of(departure))
 
 

@@ -10,9 +10,9 @@ from fastapi.responses import FileResponse
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from agents.attachments.links import Claim
-from agents.attachments.pictures import MIME_TYPES
+from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.attachments.service import AttachmentLimits
+from agents.attachments.signed_links import Claim
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Shape, Text
 from api.errors import error_responses

@@ -11,11 +11,12 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.calendar import events, feeds
-from agents.calendar.events import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details, Range
+from agents.calendar import feeds
+from agents.calendar import service as calendar_events
 from agents.calendar.local_time import BadTime, day_of, read_bound
-from agents.calendar.spans import SaidTimes, Span, zone_of
-from agents.calendar.tables import CalendarEvent
+from agents.calendar.models import CalendarEvent
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details, Range
+from agents.calendar.time_span import SaidTimes, Span, zone_of
 from agents.client_time import PersonTime
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
@@ -174,11 +175,11 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 async def list_events(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*events.SORT_FIELDS, descending=False))],
+    page: Annotated[Page, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
     between: Annotated[Range, Depends(_range)],
 ) -> Envelope[Items[EventAnswer]]:
     """One's own events, or those that take place in a range."""
-    listing = await events.list_events(session, principal.user_id, between, page)
+    listing = await calendar_events.list_events(session, principal.user_id, between, page)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
@@ -190,7 +191,7 @@ async def create_event(
     zone = await _zone(work.session, principal, body.event_timezone)
     said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
     details = Details(body.title, body.location, body.notes)
-    row, span = await events.create(work, principal.user_id, details, said)
+    row, span = await calendar_events.create(work, principal.user_id, details, said)
     return Envelope(data=_answer(row, span))
 
 
@@ -203,7 +204,7 @@ async def read_event(
     event_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[EventAnswer]:
     """One event."""
-    return Envelope(data=_answer(await events.get(session, principal.user_id, event_id)))
+    return Envelope(data=_answer(await calendar_events.get(session, principal.user_id, event_id)))
 
 
 @router.patch(
@@ -215,10 +216,12 @@ async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
     """Change an event."""
-    row = await events.get(work.session, principal.user_id, event_id)
+    row = await calendar_events.get(work.session, principal.user_id, event_id)
     zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else zone_of(row)
     said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
-    span = await events.change(work, row, Details(body.title, body.location, body.notes), said)
+    span = await calendar_events.change(
+        work, row, Details(body.title, body.location, body.notes), said
+    )
     return Envelope(data=_answer(row, span))
 
 
@@ -229,7 +232,9 @@ async def change_event(
 )
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
-    await events.delete(work, await events.get(work.session, principal.user_id, event_id))
+    await calendar_events.delete(
+        work, await calendar_events.get(work.session, principal.user_id, event_id)
+    )
     return Empty()
 
 

@@ -8,13 +8,13 @@ from fastapi import Depends
 from pydantic import Field, JsonValue
 
 from agents.mcp import connections
-from agents.mcp.catalogue import McpTool, callable_name
+from agents.mcp.agent_tools import default_policy, policies_with
 from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
-from agents.mcp.faults import McpRefusal
-from agents.mcp.remote_tools import default_policy, policies_with
-from agents.mcp.saying import LONGEST_TOKEN, Said, create, update
-from agents.mcp.tables import LONGEST_NAME, McpConnection, McpStatus
+from agents.mcp.errors import McpRefusal
+from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
+from agents.mcp.tools import McpTool, callable_name
 from agents.tools.schemas import schema_fault
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.envelope import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of

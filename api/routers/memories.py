@@ -7,9 +7,9 @@ from fastapi import Depends, Query
 from pydantic import Field
 
 from agents.memory import store
+from agents.memory.models import Memory, MemorySource
 from agents.memory.store import SORT_FIELDS, MemoryDraft
-from agents.memory.tables import Memory, MemorySource
-from agents.memory.texts import MAX_CHARACTERS
+from agents.memory.text import MAX_CHARACTERS
 from api.dependencies import (
     CurrentPrincipal,
     CurrentServices,

@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import AfterValidator, Field
 
-from agents.model_registry import registry
-from agents.model_registry.registry import KNOWN_PROVIDERS, ModelDraft
-from agents.model_registry.tables import LONGEST_MODEL_ID, LONGEST_NAME
-from agents.models.providers import PROVIDERS
+from agents.llm.providers import PROVIDERS
+from agents.llm_registry import service as llm_registry
+from agents.llm_registry.models import LONGEST_MODEL_ID, LONGEST_NAME
+from agents.llm_registry.service import KNOWN_PROVIDERS, ModelDraft
 from api.dependencies import CurrentServices, Reading, requires
 from api.envelope import Body, Empty, Envelope, Secret, Shape, Text
 from api.errors import error_responses
@@ -126,7 +126,7 @@ class ProviderList(Shape):
 @router.get("/models", dependencies=[Manage])
 async def list_registered_models(session: Reading) -> Envelope[ModelConfigList]:
     """All registered models, those that are switched off included."""
-    rows = await registry.list_all(session)
+    rows = await llm_registry.list_all(session)
     return Envelope(data=ModelConfigList(items=[config_answer(row) for row in rows]))
 
 
@@ -146,7 +146,7 @@ async def register_model(body: ModelBody, services: CurrentServices) -> Envelope
 )
 async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
-    return Envelope(data=config_answer(await registry.get(session, model_id)))
+    return Envelope(data=config_answer(await llm_registry.get(session, model_id)))
 
 
 @router.put(

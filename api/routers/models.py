@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
-from agents.model_probe import probe
-from agents.model_registry import registry
-from agents.model_registry.choosing import DEFAULT_MODEL_ID
-from agents.model_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
-from agents.models.port import ChatModel
+from agents.llm.base import ChatModel
+from agents.llm.probe import probe
+from agents.llm_registry import service as llm_registry
+from agents.llm_registry.selection import DEFAULT_MODEL_ID
+from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.envelope import Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses
@@ -185,7 +185,7 @@ async def _find(services: Services, principal: Principal, model_id: str) -> Chat
     is_own = models.find_built_in(model_id) is not None
     async with services.database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
-            return models.adapters.open(await registry.get(session, model_id))
+            return models.adapters.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:
             raise ModelNotFound
         return (await models.choose(session, principal, model_id)).model

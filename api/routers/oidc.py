@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.exc import IntegrityError
 
-from agents.back_doors import close_back_doors
+from agents.accounts.revocation import close_back_doors
 from api.dependencies import CurrentServices, CurrentSettings
 from api.envelope import Body, Envelope, Secret, Shape, Text
 from api.errors import error_responses

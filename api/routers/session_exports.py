@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
-from agents import sessions
-from agents.session_batches import message_batches
-from agents.session_markdown import SessionMarkdown
-from agents.tables import ChatMessage, ChatSession
+from agents.models import ChatMessage, ChatSession
+from agents.sessions import service as sessions
+from agents.sessions.export import SessionMarkdown
+from agents.sessions.session_batches import message_batches
 from api.attachment_names import content_disposition
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Text

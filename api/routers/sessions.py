@@ -6,10 +6,11 @@ from fastapi import Depends, Query
 from pydantic import Field, JsonValue, StringConstraints
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents import session_config, sessions
-from agents.requests import MOST_SKILLS
-from agents.runs import removal
-from agents.session_limit import check_room
+from agents.runs.request import MOST_SKILLS
+from agents.sessions import config as session_config
+from agents.sessions import deletion as session_deletion
+from agents.sessions import service as sessions
+from agents.sessions.session_limit import check_room
 from agents.strategies import STRATEGIES
 from api.dependencies import (
     CurrentPrincipal,
@@ -183,7 +184,7 @@ async def delete_session(
     session_id: Text, principal: CurrentPrincipal, services: CurrentServices
 ) -> Empty:
     """Delete a session with its messages; a run that is under way is stopped first."""
-    await removal.delete_session(services.database, services.runs, principal, session_id)
+    await session_deletion.delete_session(services.database, services.runs, principal, session_id)
     return Empty()
 
 

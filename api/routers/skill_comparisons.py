@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.model_registry.choosing import ChosenModel
-from agents.skill_comparisons import ComparisonReport, Contest, SkillComparison
+from agents.llm_registry.selection import ChosenModel
+from agents.skill_eval.ab_test import ComparisonReport, Contest, SkillComparison
 from api.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.envelope import Body, Envelope, Text
 from api.errors import error_responses

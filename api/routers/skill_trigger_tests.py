@@ -10,8 +10,8 @@ from fastapi import Depends, Query, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.model_registry.choosing import ChosenModel
-from agents.skill_trials import Trials
+from agents.llm_registry.selection import ChosenModel
+from agents.skill_eval.trigger_test import Trials
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.envelope import Body, Envelope, Items, Shape, Text, page_of
 from api.errors import error_responses

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.remote_tools import with_own_tools
-from agents.policies import chosen
+from agents.mcp.agent_tools import with_own_tools
+from agents.tool_policies import service as tool_policies
 from api.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.envelope import Body, Empty, Envelope, Shape, Text
 from api.errors import error_responses
@@ -50,7 +50,7 @@ async def _list(
 ) -> Envelope[ToolPolicyList]:
     policies = services.tool_policies
     server = await with_own_tools(session, services.mcp, principal.user_id, policies)
-    rows = await chosen.view(session, principal.user_id, server)
+    rows = await tool_policies.view(session, principal.user_id, server)
     items = [ToolPolicyAnswer(**asdict(row)) for row in rows]
     return Envelope(data=ToolPolicyList(items=items, total=len(items)))
 
@@ -76,7 +76,7 @@ async def choose_my_tool_policies(
     principal.require_whole()
     policies = services.tool_policies
     server = await with_own_tools(work.session, services.mcp, principal.user_id, policies)
-    await chosen.choose(work, principal.user_id, server, body.policies)
+    await tool_policies.choose(work, principal.user_id, server, body.policies)
     return await _list(work.session, principal, services)
 
 
@@ -84,5 +84,5 @@ async def choose_my_tool_policies(
 async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget all of one's own choices."""
     principal.require_whole()
-    await chosen.forget(work, principal.user_id)
+    await tool_policies.forget(work, principal.user_id)
     return Empty()

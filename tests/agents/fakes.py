@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from agents.citations import DocumentSpan, Passage, Retrieved
-from agents.recollections import Kept, NotTheUsersWords, Recollection
+from agents.memory.base import Kept, NotTheUsersWords, Recollection
 from core.errors import AgentexError, DocumentNotFound
 from kb_service.text.tokenizer import tokenize
 

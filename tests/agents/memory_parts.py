@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from sqlmodel import select
 
-from agents.memory.memories import Memories
+from agents.memory.models import Memory
+from agents.memory.service import Memories
 from agents.memory.store import MemoryDraft
-from agents.memory.tables import Memory
 from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from agents.models.endpoint import Endpoint, Traits
-from agents.models.openai_compatible import OpenAICompatible
-from agents.models.port import (
+from agents.llm.base import (
     ChatModel,
     Message,
     ModelEnd,
@@ -17,6 +15,8 @@ from agents.models.port import (
     ModelUsage,
     ToolSpec,
 )
+from agents.llm.config import Endpoint, Traits
+from agents.llm.openai_compatible import OpenAICompatible
 from tests.fixtures.model_server import ModelServer
 
 ASK = [Message("user", "Hi")]

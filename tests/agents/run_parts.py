@@ -12,14 +12,10 @@ import httpx
 import numpy as np
 from sqlmodel import select
 
-from agents import event_log
-from agents.agui.incoming import read_run_request
-from agents.agui.message_fold import MessageFold
+from agents.agui.decoder import read_run_request
+from agents.agui.message_reducer import MessageFold
 from agents.agui.verifier import verify
-from agents.json_shapes import as_object
-from agents.model_registry.adapters import PURPOSE, Adapters
-from agents.model_registry.choosing import Models
-from agents.models.port import (
+from agents.llm.base import (
     ChatModel,
     Message,
     ModelEnd,
@@ -28,14 +24,17 @@ from agents.models.port import (
     ModelToolCall,
     ToolSpec,
 )
-from agents.requests import RunRequest
-from agents.runs.launcher import Launcher
+from agents.llm_registry.client_cache import PURPOSE, Adapters
+from agents.llm_registry.selection import Models
+from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.runs import event_log
+from agents.runs.builder import Launcher
 from agents.runs.limits import RunLimits
-from agents.runs.live.fan_out import FanOut
-from agents.runs.live.followers import Followers
+from agents.runs.live.broadcaster import FanOut
+from agents.runs.live.subscribers import Followers
+from agents.runs.request import RunRequest
 from agents.runs.service import RunService
 from agents.strategies.base import limits_within
-from agents.tables import AgentRun, ChatMessage, ChatSession
 from agents.tools import DEFAULT_POLICIES
 from core.auth.models import User
 from core.auth.permissions import Permission
@@ -43,6 +42,7 @@ from core.auth.principal import Principal
 from core.auth.users import ensure_roles, get_role_by_name
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
+from core.json_access import as_object
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.embeddings.catalog import DEFAULT

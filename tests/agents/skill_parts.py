@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from agents.skill_use.active import OfferedSkill
-from agents.skill_use.refs import SkillVersionRef
-from agents.skill_use.shelf import Means, SkillShelf
+from agents.skills.active import OfferedSkill
+from agents.skills.refs import SkillVersionRef
+from agents.skills.run_skills import Means, SkillShelf
 from core.errors import SkillFileNotFound, SkillNotFound
 from skills.parser import parse
 from skills.schema import ParsedSkill

@@ -5,8 +5,8 @@ from itertools import count
 
 import httpx
 
+from agents.agui.encoder import EventMapper
 from agents.agui.json_patch import apply_patch
-from agents.agui.outgoing import EventMapper
 from agents.agui.verifier import verify
 from agents.events import (
     Citations,
@@ -18,9 +18,9 @@ from agents.events import (
     ToolCallStarted,
     WireEvent,
 )
-from agents.models.endpoint import Endpoint
-from agents.models.extractive import Extractive
-from agents.models.openai_compatible import OpenAICompatible
+from agents.llm.config import Endpoint
+from agents.llm.extractive.model import Extractive
+from agents.llm.openai_compatible import OpenAICompatible
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from agents.agui.incoming import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
-from agents.agui.outgoing import EventMapper
+from agents.agui.decoder import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
+from agents.agui.encoder import EventMapper
 from agents.events import StateSnapshot
-from agents.requests import (
+from agents.runs.request import (
     Answer,
     ClientTool,
     ContextItem,

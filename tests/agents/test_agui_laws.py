@@ -6,8 +6,8 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agui.closing import activity_ends, closing_events
-from agents.agui.outgoing import EventMapper
+from agents.agui.close_open import activity_ends, closing_events
+from agents.agui.encoder import EventMapper
 from agents.agui.verifier import Verifier, verify
 from agents.citations import Citation
 from agents.events import (
@@ -35,7 +35,7 @@ from agents.events import (
     ToolCallStarted,
     Usage,
 )
-from agents.strategies.channel import EventChannel
+from agents.strategies.event_channel import EventChannel
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
 
 texts = st.text(max_size=8)

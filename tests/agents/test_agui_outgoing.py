@@ -6,7 +6,7 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agents.agui.outgoing import EventMapper
+from agents.agui.encoder import EventMapper
 from agents.agui.snake_case import to_snake_case
 from agents.citations import Citation
 from agents.events import (

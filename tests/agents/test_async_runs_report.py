@@ -6,9 +6,9 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from agents.agui.closing import closing_events
-from agents.async_runs.blocks import read_blocks
-from agents.async_runs.report import Answer, report_on
+from agents.agui.close_open import closing_events
+from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.markdown_blocks import read_blocks
 from agents.async_runs.tool_results import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.citations import Citation
@@ -21,10 +21,10 @@ from agents.events import (
     Usage,
 )
 from agents.evidence import Evidence
-from agents.models.extractive_wording import CHINESE, ENGLISH
-from agents.runs.continuing import NO_RESULT
-from agents.strategies.calls import LATE_CALL, UNKNOWN_OUTCOME
-from agents.strategies.channel import EventChannel
+from agents.llm.extractive.wording import CHINESE, ENGLISH
+from agents.runs.resume import NO_RESULT
+from agents.strategies.event_channel import EventChannel
+from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
 from agents.tools.base import Tool, Toolbox, ToolScope, validated

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from agents.async_runs.thread_feed import Frame, find_place, follow_thread
-from agents.runs.live import followers
+from agents.async_runs.thread_stream import Frame, find_place, follow_thread
+from agents.runs.live import subscribers
 from api import event_stream
 from api.dialects import async_runs
 from api.framings import SseFraming, stream
@@ -23,7 +23,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
 ):
     principal = await register(database)
     monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
-    monkeypatch.setattr(followers, "_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = service_of(database, model), asking()
     await runs.begin(principal, request)

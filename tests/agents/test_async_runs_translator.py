@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from agents.agui.outgoing import EventMapper
-from agents.async_runs.translator import RunTranslator, calls_of
+from agents.agui.encoder import EventMapper
+from agents.async_runs.event_mapper import RunTranslator, calls_of
 from agents.events import (
     Failed,
     Finished,

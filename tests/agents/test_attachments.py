@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 
-from agents import sessions
-from agents.attachments import drawing, service
-from agents.attachments.links import PREFIX, Links, read_link
-from agents.attachments.pictures import Pictures, sniff
+from agents.attachments import reencode_main, service
+from agents.attachments.image_sanitizer import Pictures, sniff
 from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, Attachments, load, use
+from agents.attachments.signed_links import PREFIX, Links, read_link
+from agents.sessions import service as sessions
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -140,8 +140,8 @@ async def test_transparency_stays():
 
 
 async def test_large_image_is_made_smaller():
-    picture = await Pictures().draw(image_of("JPEG", (drawing.LONGEST_SIDE + 1000, 100)))
-    assert picture.width == drawing.LONGEST_SIDE
+    picture = await Pictures().draw(image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100)))
+    assert picture.width == reencode_main.LONGEST_SIDE
 
 
 @pytest.mark.parametrize("size", [(60_000, 60_000), (50_001, 1000), (2**31 - 1, 2**31 - 1)])
@@ -180,7 +180,7 @@ async def test_image_that_breaks_off_is_refused(kind: str):
 
 @given(junk=st.binary(max_size=300), kind=st.sampled_from(KINDS), cut=st.integers(0, 400))
 def test_any_bytes_give_an_answer(junk: bytes, kind: str, cut: int):
-    told, _ = drawing.answer(image_of(kind)[:cut] + junk)
+    told, _ = reencode_main.answer(image_of(kind)[:cut] + junk)
     assert told.keys() in ({"fault"}, {"mime_type", "width", "height"})
 
 

@@ -9,14 +9,15 @@ import pytest
 from icalendar import Calendar
 from sqlmodel import select
 
-from agents.calendar import events, feeds
-from agents.calendar.book import CalendarBook
-from agents.calendar.events import Details
-from agents.calendar.spans import SaidTimes
-from agents.calendar.tables import CalendarEvent
+from agents.calendar import feeds
+from agents.calendar import service as calendar_events
+from agents.calendar.models import CalendarEvent
+from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.service import Details
+from agents.calendar.time_span import SaidTimes
 from agents.client_time import PersonTime
 from agents.evidence import Evidence
-from agents.tables import AgentRun, ChatSession
+from agents.models import AgentRun, ChatSession
 from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolOutput, ToolScope
 from core.auth.models import User
@@ -302,7 +303,7 @@ async def add(database: Database, owner: Principal, details: Details, **said: An
     zone = find_zone(said.pop("zone", "America/Los_Angeles"))
     assert zone is not None
     async with unit_of_work(database) as work:
-        row, _ = await events.create(work, owner.user_id, details, SaidTimes(zone, **said))
+        row, _ = await calendar_events.create(work, owner.user_id, details, SaidTimes(zone, **said))
         return row
 
 
@@ -338,10 +339,10 @@ async def test_uid_stays_and_sequence_grows_with_a_change(database: Database, pr
     row = await add(database, principal, Details("One"), start="2026-03-17T09:00")
     before = Calendar.from_ical(feeds.to_ics([row])).walk("VEVENT")[0]
     async with unit_of_work(database) as work:
-        row = await events.get(work.session, principal.user_id, row.id)
+        row = await calendar_events.get(work.session, principal.user_id, row.id)
         zone = find_zone("UTC")
         assert zone is not None
-        await events.change(work, row, Details("Two"), SaidTimes(zone))
+        await calendar_events.change(work, row, Details("Two"), SaidTimes(zone))
     after = Calendar.from_ical(feeds.to_ics([row])).walk("VEVENT")[0]
 
     assert after["uid"] == before["uid"]
@@ -404,4 +405,4 @@ async def test_event_of_somebody_else_is_not_there(database: Database, principal
     other = await register(database)
     async with database.reading() as session:
         with pytest.raises(CalendarEventNotFound):
-            await events.get(session, other.user_id, row.id)
+            await calendar_events.get(session, other.user_id, row.id)

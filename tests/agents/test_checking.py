@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from agents.agui.incoming import read_run_request
-from agents.models.extractive import Extractive
-from agents.runs import checking
+from agents.agui import stream_check
+from agents.agui.decoder import read_run_request
+from agents.llm.extractive.model import Extractive
+from agents.models import LoggedEvent
 from agents.runs.service import RunService
-from agents.tables import LoggedEvent
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors import DatabaseUnavailable
@@ -33,7 +33,7 @@ class Log:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     log = Log()
-    monkeypatch.setattr(checking, "log", log)
+    monkeypatch.setattr(stream_check, "log", log)
     return log
 
 
@@ -129,5 +129,5 @@ async def test_reader_is_served_unchecked_when_the_database_is_lost_at_its_begin
     async def lost(*_: object) -> None:
         raise DatabaseUnavailable
 
-    monkeypatch.setattr(checking, "_behind", lost)
+    monkeypatch.setattr(stream_check, "_behind", lost)
     assert (await follow(runs, key))[-1]["type"] == "RUN_FINISHED"

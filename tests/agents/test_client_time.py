@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agui.incoming import read_run_request
+from agents.agui.decoder import read_run_request
 from agents.client_time import ClientTime, PersonTime, read_client_time
 from core.errors import InvalidRequest, InvalidRunInput
 from core.time_zones import zone_names

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import SQLModel, col, select
 
-from agents import departures
-from agents.calendar.tables import CalendarEvent, CalendarFeed
-from agents.departures import Belongings, Departure, Fate, delete_account, finish
-from agents.memory.tables import Memory
-from agents.policies.tables import ChosenPolicy
-from agents.tables import AgentRun, ChatMessage, ChatSession, LoggedEvent
+from agents.accounts import deletion
+from agents.accounts.deletion import Belongings, Departure, Fate, delete_account, finish
+from agents.calendar.models import CalendarEvent, CalendarFeed
+from agents.memory.models import Memory
+from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent
+from agents.tool_policies.models import ChosenPolicy
 from core.audit.models import AuditEntry
 from core.auth.api_keys import create_api_key
 from core.auth.authentication import principal_of_user
@@ -217,7 +217,7 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
 async def test_many_rows_go_a_few_at_a_time_and_what_is_left_in_the_next_round(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(departures, "_AT_ONCE", 10)
+    monkeypatch.setattr(deletion, "_AT_ONCE", 10)
     root, anna = await add(database, "root", ADMIN_ROLE), await add(database, "anna")
     busy, run = await fill(database, anna)
     async with unit_of_work(database) as work:

@@ -3,8 +3,7 @@
 import pytest
 
 from agents.evidence import Evidence, read_passages
-from agents.models.extractive import Extractive, quote_passages
-from agents.models.port import (
+from agents.llm.base import (
     Message,
     ModelEnd,
     ModelEvent,
@@ -14,6 +13,7 @@ from agents.models.port import (
     ToolCall,
     ToolSpec,
 )
+from agents.llm.extractive.model import Extractive, quote_passages
 from tests.agents.fakes import CHINESE, INSTALL, LIBRARY, SETTINGS, passage
 
 pytestmark = pytest.mark.anyio

@@ -10,19 +10,19 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import select
 
-from agents import sessions
 from agents import tools as registry
-from agents.agui.incoming import read_run_request
+from agents.agui.decoder import read_run_request
 from agents.agui.verifier import verify
 from agents.async_runs.history import read_day
-from agents.async_runs.thread_feed import find_place, follow_thread
-from agents.model_registry.choosing import ModelRef
-from agents.models.extractive import Extractive
+from agents.async_runs.thread_stream import find_place, follow_thread
+from agents.llm.extractive.model import Extractive
+from agents.llm_registry.selection import ModelRef
+from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import store
-from agents.runs.continuing import Refusal
-from agents.runs.planning import RunLease, RunPlan
+from agents.runs.plan import RunLease, RunPlan
+from agents.runs.resume import Refusal
 from agents.runs.service import RunService
-from agents.tables import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from agents.sessions import service as sessions
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.principal import Principal
 from core.db.database import Database

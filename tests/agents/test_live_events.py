@@ -13,11 +13,11 @@ from redis.asyncio import Redis
 from sqlalchemy import event as sql_events
 
 from agents.agui.verifier import verify
-from agents.event_log import LogEntry
-from agents.models.port import ChatModel
-from agents.runs.live import fan_out, followers
-from agents.runs.live.fan_out import FanOut
-from agents.runs.live.tail import Tail
+from agents.llm.base import ChatModel
+from agents.runs.event_log import LogEntry
+from agents.runs.live import broadcaster, subscribers
+from agents.runs.live.broadcaster import FanOut
+from agents.runs.live.buffer import Tail
 from agents.runs.service import RunService
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -98,9 +98,9 @@ async def processes(database: Database, url: str | None) -> AsyncIterator[MakePr
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only Redis is left, and it tells only what is asked for."""
-    monkeypatch.setattr(followers, "_LOOK_SECONDS", 3600)
-    monkeypatch.setattr(followers, "_LOOK_BESIDE_SECONDS", 3600)
-    monkeypatch.setattr(fan_out, "_BLOCK_MS", 3_600_000)
+    monkeypatch.setattr(subscribers, "_LOOK_SECONDS", 3600)
+    monkeypatch.setattr(subscribers, "_LOOK_BESIDE_SECONDS", 3600)
+    monkeypatch.setattr(broadcaster, "_BLOCK_MS", 3_600_000)
 
 
 @dataclass(frozen=True)

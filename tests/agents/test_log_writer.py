@@ -9,13 +9,13 @@ from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.event_log import Addition, LogClosed
-from agents.journal import Effect
-from agents.model_registry.choosing import ModelRef
-from agents.runs import effects, pulse, store
-from agents.runs.log_writer import LogBatch, LogWriter, Written
-from agents.runs.planning import RunLease, RunPlan
-from agents.runs.pulse import Pulse
+from agents.llm_registry.selection import ModelRef
+from agents.runs import heartbeat, journal_store, store
+from agents.runs.event_log import Addition, LogClosed
+from agents.runs.event_writer import LogBatch, LogWriter, Written
+from agents.runs.heartbeat import Pulse
+from agents.runs.journal import Effect
+from agents.runs.plan import RunLease, RunPlan
 from agents.runs.store import BegunRun
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -69,7 +69,7 @@ async def test_runs_that_wait_are_written_in_one_transaction(
         row, _, _ = await rows_of(database, run.key)
         assert (row.last_seq, row.own_events, outcome.stored) == (size, size, 1)
         async with database.reading() as session:
-            assert await effects.read(session, run.task_id) == [EFFECT]
+            assert await journal_store.read(session, run.task_id) == [EFFECT]
 
 
 async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, principal: Principal):
@@ -83,7 +83,7 @@ async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, pr
     assert [type(outcome) for outcome in outcomes] == [Written, LogClosed, Written]
     assert [len(await logged(database, run.key)) for run in (own[0], lost, own[1])] == [1, 0, 1]
     async with database.reading() as session:
-        assert await effects.read(session, lost.task_id) == []
+        assert await journal_store.read(session, lost.task_id) == []
 
 
 async def test_run_that_can_not_be_written_fails_alone(database: Database, principal: Principal):
@@ -127,8 +127,8 @@ async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(
     before = {
         run.key: (await rows_of(database, run.key))[0].lease_until for run in (driven, abandoned)
     }
-    monkeypatch.setattr(pulse, "_PULSE_SECONDS", 0.01)
-    monkeypatch.setattr(pulse, "LEASE_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LEASE_SECONDS", 0.01)
     beating = Pulse(database, "me", asyncio.Lock())
 
     async def stop() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agents.mcp.catalogue import callable_name
-from agents.mcp.faults import McpFault, McpRefusal
+from agents.mcp.errors import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
 from agents.mcp.pool import McpPool
 from agents.mcp.results import read_result
 from agents.mcp.target import McpTarget, McpType
+from agents.mcp.tools import callable_name
 from core.errors import AgentexError, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import OutgoingGuard
 from tests.fixtures.mcp_server import TOKEN, McpServers, mcp_servers
@@ -231,7 +231,7 @@ def test_names_for_models_are_valid_stable_and_never_collide():
 
 
 def test_every_fault_has_its_words_in_both_languages():
-    from agents.mcp.faults import failure_of
+    from agents.mcp.errors import failure_of
 
     for fault in McpFault:
         details = failure_of(fault).details

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from agents.mcp import connections
-from agents.mcp.catalogue import McpTool
 from agents.mcp.connections import ConnectionFields
+from agents.mcp.forms import Said, update
 from agents.mcp.limits import McpLimits
+from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
-from agents.mcp.saying import Said, update
 from agents.mcp.service import PURPOSE, McpService
-from agents.mcp.tables import McpConnection
 from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_lists import ParsedLists
-from agents.runs.reaching import Reaching
+from agents.mcp.tool_cache import ParsedLists
+from agents.mcp.tools import McpTool
+from agents.runs.mcp_tools import Reaching
 from agents.tools import DEFAULT_POLICIES
 from core.auth.principal import Principal
 from core.db.database import Database

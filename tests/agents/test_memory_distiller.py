@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col, select
 
+from agents.llm.base import ChatModel
+from agents.llm.config import Endpoint
+from agents.llm.extractive.model import Extractive
+from agents.llm.openai_compatible import OpenAICompatible
 from agents.memory import distiller as distilling
 from agents.memory import queue, store
 from agents.memory.distiller import Distiller
-from agents.memory.memories import Memories
-from agents.memory.tables import Distillation, Memory
-from agents.models.endpoint import Endpoint
-from agents.models.extractive import Extractive
-from agents.models.openai_compatible import OpenAICompatible
-from agents.models.port import ChatModel
-from agents.tables import AgentRun, ChatMessage, ChatSession, RunStatus
+from agents.memory.models import Distillation, Memory
+from agents.memory.service import Memories
+from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import new_id, utc_now

@@ -3,8 +3,8 @@
 import pytest
 from sqlmodel import select
 
-from agents.memory.memories import Memories
-from agents.memory.tables import Memory
+from agents.memory.models import Memory
+from agents.memory.service import Memories
 from core.auth.principal import Principal
 from core.db.database import Database
 from tests.agents.memory_parts import (

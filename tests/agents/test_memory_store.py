@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents.memory import store
+from agents.memory.models import MemorySource
 from agents.memory.store import MemoryDraft
-from agents.memory.tables import MemorySource
-from agents.memory.texts import digest_of
+from agents.memory.text import digest_of
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.pagination import Page

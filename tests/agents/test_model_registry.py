@@ -6,9 +6,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from agents.model_registry.adapters import PURPOSE, Adapters
-from agents.model_registry.registry import ModelDraft, ModelRegistry, list_all
-from agents.model_registry.tables import RegisteredModel
+from agents.llm_registry.client_cache import PURPOSE, Adapters
+from agents.llm_registry.models import RegisteredModel
+from agents.llm_registry.service import ModelDraft, ModelRegistry, list_all
 from core.db.database import Database
 from core.errors import ModelNameTaken
 from core.outbound.guard import OutgoingGuard

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agents.models import configured_endpoint, configured_model, open_client
-from agents.models.endpoint import Endpoint, Traits
-from agents.models.port import Message
-from agents.models.providers import PROVIDERS
+from agents.llm import configured_endpoint, configured_model, open_client
+from agents.llm.base import Message
+from agents.llm.config import Endpoint, Traits
+from agents.llm.providers import PROVIDERS
 from core.errors import UnusableSetting
 from core.outbound.guard import OutgoingGuard
 from core.settings import Settings

@@ -1,6 +1,6 @@
 """What may be quoted from a passage."""
 
-from agents.models.quotable import quotable_units
+from agents.llm.extractive.sentences import quotable_units
 
 PAGE = """# Installation
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from agents.models import open_client
-from agents.models.endpoint import Endpoint
-from agents.models.openai_compatible import OpenAICompatible
-from agents.models.port import (
+from agents.llm import open_client
+from agents.llm.base import (
     Message,
     ModelEnd,
     ModelImage,
@@ -19,6 +17,8 @@ from agents.models.port import (
     ToolCall,
     ToolSpec,
 )
+from agents.llm.config import Endpoint
+from agents.llm.openai_compatible import OpenAICompatible
 from core.errors import ModelFailed
 from tests.agents.model_calls import (
     ASK,

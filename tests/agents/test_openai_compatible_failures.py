@@ -8,10 +8,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.models.endpoint import Endpoint
-from agents.models.failures import ModelFault
-from agents.models.openai_compatible import OpenAICompatible
-from agents.models.port import ModelText, ModelUsage, ToolsRefused
+from agents.llm.base import ModelText, ModelUsage, ToolsRefused
+from agents.llm.config import Endpoint
+from agents.llm.errors import ModelFault
+from agents.llm.openai_compatible import OpenAICompatible
 from core.errors import ModelFailed
 from tests.agents.model_calls import ASK, TOOL, collect, endpoint, events_of, text_of
 from tests.fixtures.model_scripts import UPSTREAM_SECRET

@@ -6,9 +6,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.models import open_model
-from agents.models.endpoint import Endpoint, Traits
-from agents.models.port import (
+from agents.llm import open_model
+from agents.llm.base import (
     ChatModel,
     Message,
     ModelEnd,
@@ -19,6 +18,7 @@ from agents.models.port import (
     ToolSpec,
     ToolsRefused,
 )
+from agents.llm.config import Endpoint, Traits
 from core.errors import ModelFailed
 from tests.agents.model_calls import (
     ASK,

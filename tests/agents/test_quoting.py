@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.models.question_terms import surface_text
-from agents.models.quotable import quotable_units
-from agents.models.quoting import Source, select_quotes
+from agents.llm.extractive.quotes import Source, select_quotes
+from agents.llm.extractive.sentences import quotable_units
+from agents.llm.extractive.terms import surface_text
 
 BACKUP = Source(
     1,

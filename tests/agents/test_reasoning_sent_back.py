@@ -9,11 +9,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.agui.incoming import read_run_request
-from agents.models import open_model
-from agents.models.endpoint import Endpoint
-from agents.models.port import Message, ToolCall
-from agents.models.providers import PROVIDERS
+from agents.agui.decoder import read_run_request
+from agents.llm import open_model
+from agents.llm.base import Message, ToolCall
+from agents.llm.config import Endpoint
+from agents.llm.providers import PROVIDERS
 from core.db.database import Database
 from tests.agents.model_calls import TOOL, events_of, text_of
 from tests.agents.run_parts import asking, follow, register, service_of

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from agents import event_log
-from agents.agui.outgoing import EventMapper
+from agents.agui.encoder import EventMapper
 from agents.events import PatchOperation, StateDelta, StateSnapshot
-from agents.model_registry.choosing import ModelRef
-from agents.requests import RunRequest
-from agents.runs import endings, store
-from agents.runs.planning import RunLease, RunPlan
+from agents.llm_registry.selection import ModelRef
+from agents.runs import event_log, finish, store
+from agents.runs.plan import RunLease, RunPlan
 from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
+from agents.runs.request import RunRequest
 from agents.runs.store import BegunRun
 from agents.strategies import REFLECTING
 from core.auth.principal import Principal
@@ -44,7 +43,7 @@ async def reflected(
         events = [wire for event in [*told, other] for wire in mapper.translate(event)]
         await event_log.append(work.session, run.key, [mapper.started(), *events])
     async with unit_of_work(database) as work:
-        await endings.close(work, run.key, RunLost(), if_lost=False)
+        await finish.close(work, run.key, RunLost(), if_lost=False)
     return run
 
 

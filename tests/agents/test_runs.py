@@ -10,12 +10,12 @@ import pytest
 from sqlmodel import select
 
 from agents.agui.verifier import verify
-from agents.models.extractive import Extractive
-from agents.models.port import ChatModel
-from agents.runs import pulse, service
-from agents.runs.live import followers
+from agents.llm.base import ChatModel
+from agents.llm.extractive.model import Extractive
+from agents.models import AgentRun, RunStatus
+from agents.runs import heartbeat, service
+from agents.runs.live import subscribers
 from agents.runs.service import RunService
-from agents.tables import AgentRun, RunStatus
 from api import event_stream, run_streams
 from api.framings import SseFraming
 from api.run_streams import RunPlace
@@ -188,8 +188,8 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
     principal: Principal,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(pulse, "_PULSE_SECONDS", 0.01)
-    monkeypatch.setattr(pulse, "LEASE_SECONDS", 0.06)
+    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LEASE_SECONDS", 0.06)
     request = asking()
     runs = services()
     preparation = Preparation(runs, monkeypatch)
@@ -241,7 +241,7 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
         return await close(*given, **named)
 
     monkeypatch.setattr(here, "_close", close_late)
-    monkeypatch.setattr(pulse, "_PULSE_SECONDS", 60)
+    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 60)
 
     assert not await here.stop(principal, request.run_id)
 
@@ -492,7 +492,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
-    monkeypatch.setattr(followers, "_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = services(model), asking()
     key = await runs.begin(principal, request)

@@ -11,10 +11,8 @@ import pytest
 from pydantic import JsonValue
 from sqlmodel import select
 
-from agents import event_log, sessions
-from agents.agui.outgoing import EventMapper
+from agents.agui.encoder import EventMapper
 from agents.agui.verifier import verify
-from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import (
     PROGRESS,
     ActivityStarted,
@@ -34,16 +32,18 @@ from agents.events import (
     Usage,
     WireEvent,
 )
-from agents.journal import Effect
-from agents.model_registry.choosing import ModelRef
-from agents.model_registry.tables import ModelUsage
-from agents.models.extractive import Extractive
-from agents.runs import effects, endings, store
-from agents.runs.planning import RunLease, RunPlan
+from agents.llm.extractive.model import Extractive
+from agents.llm_registry.models import ModelUsage
+from agents.llm_registry.selection import ModelRef
+from agents.models import AgentRun, LoggedEvent, RunStatus
+from agents.runs import event_log, finish, journal_store, store
+from agents.runs.event_log import Addition, LogClosed, LogEntry
+from agents.runs.journal import Effect
+from agents.runs.plan import RunLease, RunPlan
+from agents.runs.recovery import MOST_TAKEOVERS
 from agents.runs.store import BegunRun
-from agents.runs.taking_up import MOST_TAKEOVERS
-from agents.strategies.channel import Batch
-from agents.tables import AgentRun, LoggedEvent, RunStatus
+from agents.sessions import service as sessions
+from agents.strategies.event_channel import Batch
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
@@ -192,7 +192,7 @@ async def test_lost_run_counts_what_its_turns_spent(
         row = await unit.session.get_one(AgentRun, lost.key)
         row.model_id, row.model = "configured", "gpt"
         unit.session.add(row)
-        await effects.write(unit.session, lost.task_id, turns, stored=0)
+        await journal_store.write(unit.session, lost.task_id, turns, stored=0)
         assert not is_stopped or await store.request_stop(unit, lost.key)
     await service_of(database, Extractive()).take_up_lost()
 
@@ -260,7 +260,7 @@ async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(
     run = await begin(database, principal)
     async with unit_of_work(database) as unit:
         await store.renew(unit, [run.key], driver=run.driver, seconds=60)
-        assert not await endings.close(unit, run.key, RunLost(), if_lost=True)
+        assert not await finish.close(unit, run.key, RunLost(), if_lost=True)
 
     assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING
 
@@ -319,7 +319,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
         run = await session.get_one(AgentRun, key)
         run.lease_owner = "another"
         session.add(run)
-        await effects.write(session, run.task_id, [turn], stored=1)
+        await journal_store.write(session, run.task_id, [turn], stored=1)
     before, driver = await logged(database, key), runs._drivers[key]
     with pytest.raises(LogClosed):
         await driver._store(before[-1:], Batch([Finished(Usage())], [turn], 1))

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agents.safe_markdown import LONGEST_READ, _code_spans, fenced, plain, quoted
+from agents.sessions.markdown_sanitizer import LONGEST_READ, _code_spans, fenced, plain, quoted
 
 HEAD = "# Session\n\n"
 TAGS = re.compile(r"<(/?)([a-zA-Z!?][^\s>/]*)")

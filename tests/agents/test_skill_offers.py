@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agents.skill_use import offers
-from agents.skill_use.offers import OfferCounter
-from agents.skill_use.refs import SkillVersionRef
+from agents.skills import impressions
+from agents.skills.impressions import OfferCounter
+from agents.skills.refs import SkillVersionRef
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors import DatabaseUnavailable
@@ -51,7 +51,7 @@ async def test_what_could_not_be_written_is_kept(
     monkeypatch: pytest.MonkeyPatch,
     broken_by: type[BaseException],
 ):
-    counter, real, broken = OfferCounter(database), offers.count_uses, asyncio.Event()
+    counter, real, broken = OfferCounter(database), impressions.count_uses, asyncio.Event()
 
     async def fails_once(*given: Any) -> None:
         if not broken.is_set():
@@ -59,8 +59,8 @@ async def test_what_could_not_be_written_is_kept(
             raise broken_by
         await real(*given)
 
-    monkeypatch.setattr(offers, "count_uses", fails_once)
-    monkeypatch.setattr(offers, "_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(impressions, "count_uses", fails_once)
+    monkeypatch.setattr(impressions, "_PAUSE_SECONDS", 0.001)
     counter.add([skill])
     running = asyncio.create_task(counter.run())
     await broken.wait()

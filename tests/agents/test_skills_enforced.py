@@ -8,15 +8,15 @@ import pytest
 from sqlmodel import select
 
 from agents.events import Failed
-from agents.models.port import ToolCall
-from agents.requests import ClientTool
-from agents.skill_use.library import OwnersSkills
-from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
+from agents.llm.base import ToolCall
+from agents.models import RunSkill
+from agents.runs.request import ClientTool
+from agents.skills.loader import OwnersSkills
+from agents.skills.refs import SkillVersionRef, TaskOfOwner
 from agents.strategies import start
 from agents.strategies.base import Limits
-from agents.strategies.calls import LATE_CALL
 from agents.strategies.rounds import bears_out
-from agents.tables import RunSkill
+from agents.strategies.tool_calls import LATE_CALL
 from agents.tools.base import ToolOutput, ToolRules
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work

@@ -9,13 +9,13 @@ import pytest
 from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
-from agents.models.port import Message, ToolCall
-from agents.skill_use.active import ActiveSkill, dumped
-from agents.skill_use.offering import MOST_LISTED, SkillUse
-from agents.skill_use.refs import SkillVersionRef, TaskOfOwner
-from agents.skill_use.shelf import MOST_TOKENS
+from agents.llm.base import Message, ToolCall
+from agents.skills.active import ActiveSkill, dumped
+from agents.skills.factory import MOST_LISTED, SkillUse
+from agents.skills.refs import SkillVersionRef, TaskOfOwner
+from agents.skills.run_skills import MOST_TOKENS
 from agents.strategies.base import StrategyInput
-from agents.strategies.exchange import LEFT_OUT, fitted_into
+from agents.strategies.context_window import LEFT_OUT, fitted_into
 from agents.tools import toolbox
 from agents.tools.base import ToolScope
 from agents.tools.skill_inputs import gather, requested_for

@@ -6,11 +6,11 @@ import httpx
 import pytest
 
 from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStarted, ToolCallArgs
-from agents.models.extractive import Extractive
-from agents.models.failures import ModelFault
-from agents.models.openai_compatible import Endpoint, OpenAICompatible
-from agents.models.port import Message
-from agents.requests import ContextItem
+from agents.llm.base import Message
+from agents.llm.errors import ModelFault
+from agents.llm.extractive.model import Extractive
+from agents.llm.openai_compatible import Endpoint, OpenAICompatible
+from agents.runs.request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start
 from agents.strategies.base import Limits, StrategyInput
 from core.errors import UnknownAgentType, VectorIndexUnavailable

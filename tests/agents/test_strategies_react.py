@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events import Failed, Finished
-from agents.models.extractive import Extractive
+from agents.llm.extractive.model import Extractive
 from agents.strategies.base import Limits, StrategyInput
 from core.errors import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage

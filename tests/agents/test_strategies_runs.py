@@ -6,12 +6,12 @@ import pytest
 
 from agents.citations import Retrieved
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
-from agents.models.extractive import Extractive
-from agents.models.openai_compatible import Endpoint, OpenAICompatible
+from agents.llm.extractive.model import Extractive
+from agents.llm.openai_compatible import Endpoint, OpenAICompatible
 from agents.strategies import start
 from agents.strategies.base import Limits, StrategyInput
-from agents.strategies.channel import EventChannel
-from agents.strategies.strategy_run import StrategyRun
+from agents.strategies.event_channel import EventChannel
+from agents.strategies.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agents.agui.verifier import verify
-from agents.models.port import Message, ToolCall
-from agents.skill_use.active import ActiveSkill, dumped
-from agents.skill_use.stages import Stage, told_stage
-from agents.strategies.exchange import fitted_into
+from agents.llm.base import Message, ToolCall
+from agents.skills.active import ActiveSkill, dumped
+from agents.skills.strict_steps import Stage, told_stage
+from agents.strategies.context_window import fitted_into
 from agents.tools.base import ToolRules
 from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of

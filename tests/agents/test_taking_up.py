@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from agents.agui.closing import torn_end
-from agents.agui.message_fold import MessageFold
-from agents.agui.outgoing import EventMapper
+from agents.agui.close_open import torn_end
+from agents.agui.encoder import EventMapper
+from agents.agui.message_reducer import MessageFold
 from agents.agui.verifier import verify
 from agents.events import RunEvent, WireEvent
-from agents.journal import Effect, Journal
+from agents.runs.journal import Effect, Journal
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
-from agents.strategies.channel import Batch
+from agents.strategies.event_channel import Batch
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
 

@@ -8,10 +8,12 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import select
 
-from agents import sessions
-from agents.async_runs.thread_feed import _open_calls
-from agents.runs import joining, task_logs, tasks
-from agents.tables import AgentRun, ChatSession
+from agents.async_runs.thread_stream import _open_calls
+from agents.models import AgentRun, ChatSession
+from agents.runs import join
+from agents.sessions import service as sessions
+from agents.tasks import logs as task_logs
+from agents.tasks import service as tasks
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
@@ -93,7 +95,7 @@ async def test_of_a_threads_runs_only_the_newest_is_loaded(
     try:
         async with database.reading() as session:
             thread = await session.get_one(ChatSession, last.session_id)
-            await joining.newest_run(session, thread)
+            await join.newest_run(session, thread)
         async with database.reading() as session:
             await tasks.find_task(session, principal, "t", "r0")
     finally:
@@ -111,7 +113,7 @@ async def test_run_that_holds_the_thread_is_the_newest_whatever_clocks_say(
         thread.active_run_id = holder.id
     async with database.reading() as session:
         thread = await session.get_one(ChatSession, last.session_id)
-        assert (await joining.newest_run(session, thread)) == holder
+        assert (await join.newest_run(session, thread)) == holder
 
 
 async def test_answer_does_not_bring_a_deleted_session_back(database, principal, monkeypatch):

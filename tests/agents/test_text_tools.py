@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models.openai_compatible import OpenAICompatible
-from agents.models.port import (
-    Message,
-    ModelText,
-    ModelUsage,
-    ToolCall,
-    ToolSpec,
-    ToolsRefused,
-)
-from agents.models.text_tools import CLOSE, OPEN, CallReader
+from agents.llm.base import Message, ModelText, ModelUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.text_tools import CLOSE, OPEN, CallReader
 from core.errors import ModelFailed
 from tests.agents.model_calls import (
     ASK,

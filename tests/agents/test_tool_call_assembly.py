@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models import tool_call_assembly
-from agents.models.tool_call_assembly import ToolCallAssembly
+from agents.llm import tool_call_accumulator
+from agents.llm.tool_call_accumulator import ToolCallAssembly
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[]"\\,: aü', max_size=8)
 values = st.recursive(
@@ -49,7 +49,7 @@ def test_arguments_are_not_parsed_again_for_every_piece(monkeypatch: pytest.Monk
         parsed.append(text)
         raise ValueError
 
-    monkeypatch.setattr(tool_call_assembly, "parse", parse)
+    monkeypatch.setattr(tool_call_accumulator, "parse", parse)
     calls = ToolCallAssembly()
     for piece in ('{"text": "', *["{word} "] * 1000):
         calls.add(delta(piece))

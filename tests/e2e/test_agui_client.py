@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
-from agents.models.failures import ModelFault
+from agents.llm.errors import ModelFault
 from agents.strategies import STRATEGIES
 from tests.fixtures.agents import (
     GUIDE,

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from agents.model_registry.choosing import CONFIGURED_ID
-from agents.models.failures import ModelFault
+from agents.llm.errors import ModelFault
+from agents.llm_registry.selection import CONFIGURED_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,

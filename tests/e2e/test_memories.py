@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from agents.model_registry.choosing import CONFIGURED_ID
+from agents.llm_registry.selection import CONFIGURED_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually, unique

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from agents.model_registry.choosing import EXTRACTIVE_ID
+from agents.llm_registry.selection import EXTRACTIVE_ID
 from core.errors import ErrorCode
 from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
 from tests.fixtures.client import Api, conforms

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from agents.agui.protobuf import events_pb2
 from agents.events import WireEvent
-from agents.json_shapes import as_list, as_object, as_text
+from core.json_access import as_list, as_object, as_text
 
 MEDIA_TYPE = "application/vnd.ag-ui.event+proto"
 _EVENT = GetMessageClass(events_pb2.DESCRIPTOR.message_types_by_name["Event"])

@@ -1,0 +1,260 @@
+"""Accounts that are deleted: what becomes of all that their owners leave behind."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, tuple_, update
+from sqlalchemy import select as select_columns
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped
+from sqlmodel import SQLModel, col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.calendar.models import CalendarEvent, CalendarFeed
+from agents.mcp.models import McpConnection
+from agents.memory import store as memories
+from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
+from agents.tool_policies.models import ChosenPolicy
+from core.audit import AuditAction, note
+from core.auth import user_admin
+from core.auth.models import ApiKey, User, UserStatus
+from core.auth.principal import Principal
+from core.auth.sharing import forget_subject
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import InvalidRequest, UserNotFound, UserOwnsThings
+from core.logging import get_logger
+from kb_service.attached_images import Attachment
+from kb_service.knowledge_bases import ownership
+from kb_service.models import RetrievalRecord
+from skills.store import owners as skill_owners
+
+log = get_logger(__name__)
+
+_AT_ONCE = 200
+"""Rows that are erased in one transaction."""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What is to become of an account's belongings; at most one of both.
+
+    Args:
+        transfer_to: the account that takes over its knowledge bases and skills; what is private is erased.
+        erase: whether everything is erased.
+    """
+
+    transfer_to: str | None = None
+    erase: bool = False
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """How many things of each kind an account owns."""
+
+    knowledge_bases: int
+    documents: int
+    skills: int
+    sessions: int
+    memories: int
+    calendar_events: int
+    images: int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """An account that was deleted, and what became of its belongings.
+
+    Args:
+        user_id: of the account.
+        username: as it was.
+        heir_id: who owns its knowledge bases and skills now; None where they were erased.
+        belongings: what it owned; all but what an heir has got is erased.
+        api_keys: how many keys it had.
+    """
+
+    user_id: str
+    username: str
+    heir_id: str | None
+    belongings: Belongings
+    api_keys: int
+
+
+async def delete_account(
+    work: UnitOfWork, principal: Principal, user_id: str, fate: Fate
+) -> Departure:
+    """Delete an account in one transaction.
+
+    From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
+    next pulse. Sessions, which nobody else could see, are left to :func:`finish`. The row stays,
+    without name and address, until that finds that nothing needs it any more.
+
+    Raises:
+        InvalidRequest: both fates, or an heir who is no active account.
+        LastAdministrator: nobody could administer accounts any more.
+        PermissionDenied: the account may do what the caller may not.
+        UserNotFound: there is none.
+        UserOwnsThings: it owns things and no fate is named for them.
+    """
+    session = work.session
+    user, role = await user_admin.held_account(session, principal, user_id)
+    heir = await _heir(session, user, fate)
+    belongings = await count(session, user.id)
+    if heir is None and not fate.erase and any(asdict(belongings).values()):
+        raise UserOwnsThings(**asdict(belongings))
+    keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
+    departure = Departure(
+        user.id,
+        user.username,
+        None if heir is None else heir.id,
+        belongings,
+        (await session.exec(keys)).one(),
+    )
+    note(
+        session,
+        AuditAction.USER_DELETED,
+        user_admin.target_of(user),
+        details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
+    )
+    if heir is not None:
+        await ownership.hand_over(work, user.id, heir.id, label=user.username)
+        await skill_owners.hand_over(work, user.id, heir.id)
+    await user_admin.retire(session, user, role)
+    await _erase(work, user.id)
+    return departure
+
+
+async def count(session: AsyncSession, user_id: str) -> Belongings:
+    """What an account owns."""
+    holdings = await ownership.count(session, user_id)
+    images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
+    return Belongings(
+        holdings.knowledge_bases,
+        holdings.documents,
+        await skill_owners.count(session, user_id),
+        await _count(session, ChatSession, ChatSession.owner_id == user_id),
+        await memories.count(session, user_id),
+        await _count(session, CalendarEvent, CalendarEvent.owner_id == user_id),
+        await _count(session, Attachment, *images),
+    )
+
+
+async def _count(
+    session: AsyncSession, table: type[SQLModel], *conditions: ColumnElement[bool] | bool
+) -> int:
+    return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
+
+
+async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
+    if fate.transfer_to is None:
+        return None
+    if fate.erase:
+        raise InvalidRequest("erase", "Name either transfer_to or erase, not both")
+    try:
+        heir, _ = await user_admin.find_account(session, fate.transfer_to)
+    except UserNotFound:
+        raise InvalidRequest("transfer_to", "No such account") from None
+    if heir.id == user.id or heir.status != UserStatus.ACTIVE:
+        raise InvalidRequest("transfer_to", "Name another active account")
+    return heir
+
+
+async def finish(database: Database) -> int:
+    """Erase what deleted accounts left behind, a little at a time, and then their rows.
+
+    What is in use waits for the next round, and so does what is left when this one breaks off.
+
+    Returns:
+        How many rows of accounts went.
+    """
+    async with database.reading() as session:
+        query = select(User.id).where(User.status == UserStatus.DELETED.value)
+        departed = (await session.exec(query)).all()
+    gone = 0
+    for user_id in departed:
+        try:
+            gone += await _finish(database, user_id)
+        except IntegrityError:
+            # Something new refers to it at this moment: the next round finds that.
+            log.info("account.still_needed", user_id=user_id)
+    if gone:
+        log.info("accounts.erased", count=gone)
+    return gone
+
+
+async def _finish(database: Database, user_id: str) -> bool:
+    kind: int | None = 0
+    while kind is not None:
+        async with unit_of_work(database) as work:
+            kind = await _erase_some(work.session, user_id, kind)
+    async with unit_of_work(database) as work:
+        await _erase(work, user_id)
+        session = work.session
+        in_use = (
+            (Attachment, Attachment.owner_id == user_id),
+            (ChatSession, ChatSession.owner_id == user_id),
+            (AgentRun, AgentRun.owner_id == user_id),
+        )
+        if await ownership.are_left(session, user_id):
+            return False
+        for table, condition in in_use:
+            if await _count(session, table, condition):
+                return False
+        await session.exec(delete(User).where(col(User.id) == user_id))
+    return True
+
+
+async def _erase(work: UnitOfWork, user_id: str) -> None:
+    """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
+    session = work.session
+    await ownership.erase(work, user_id)
+    await skill_owners.erase(work, user_id)
+    await forget_subject(work, user_id)
+    await memories.delete_all(work, user_id)
+    for statement in (
+        delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),
+        delete(CalendarFeed).where(col(CalendarFeed.owner_id) == user_id),
+        delete(McpConnection).where(col(McpConnection.owner_id) == user_id),
+        delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == user_id),
+    ):
+        await session.exec(statement)
+    images = update(Attachment).where(
+        col(Attachment.owner_id) == user_id, col(Attachment.deleted_at).is_(None)
+    )
+    await session.exec(images.values(deleted_at=utc_now()))
+
+
+async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | None:
+    """Erase some rows of an account's sessions without runs under way.
+
+    There can be very many, and whoever writes to SQLite keeps all others from it. What hangs on
+    a row goes before it, so that no row takes many along.
+
+    Args:
+        session: of a transaction.
+        user_id: the account.
+        first: the kind of rows to begin with: of those before it none was left the last time, and
+            looking for them in every turn would take longer than erasing.
+
+    Returns:
+        The kind of which there may be more; None when no row is left.
+    """
+    idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
+    of_idle = select(ChatSession.id).where(*idle)
+    runs = select(AgentRun.id).where(col(AgentRun.session_id).in_(of_idle))
+    event, effect = LoggedEvent, RunEffect
+    kinds: tuple[tuple[type[SQLModel], tuple[Mapped[Any], ...], ColumnElement[bool]], ...] = (
+        (event, (col(event.run_id), col(event.seq)), col(event.run_id).in_(runs)),
+        (effect, (col(effect.task_id), col(effect.position)), col(effect.task_id).in_(runs)),
+        (ChatMessage, (col(ChatMessage.id),), col(ChatMessage.session_id).in_(of_idle)),
+        (RetrievalRecord, (col(RetrievalRecord.id),), col(RetrievalRecord.user_id) == user_id),
+        (AgentRun, (col(AgentRun.id),), col(AgentRun.session_id).in_(of_idle)),
+        (ChatSession, (col(ChatSession.id),), and_(*idle)),
+    )
+    for kind, (table, key, condition) in enumerate(kinds[first:], start=first):
+        some = select_columns(*key).where(condition).limit(_AT_ONCE)
+        statement = delete(table).where(tuple_(*key).in_(some))
+        if (await session.exec(statement)).rowcount > 0:
+            return kind
+    return None

@@ -1,0 +1,133 @@
+"""Closing a logged run from outside: what its dead worker left open."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from agents.agui.message_reducer import MessageFold, is_running
+from agents.events import WireEvent
+from core.json_access import as_text
+
+# In the order in which they are closed: what may lie inside something else comes first.
+_CLOSED_BY = {
+    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
+    "REASONING_START": ("REASONING_END", "messageId"),
+    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
+    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
+    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
+}
+_STARTED_BY = {end: (start, field) for start, (end, field) in _CLOSED_BY.items()}
+_CANCELLED = "Cancelled: the run was stopped."
+_SUPERSEDED = "Begun again: the process that made this call is gone."
+
+
+@dataclass(frozen=True, slots=True)
+class TornEnd:
+    """What a process that is gone had begun to say and nobody will end.
+
+    Attributes:
+        ids: Messages and calls that are begun again under other ids.
+        closing: Events that close those of them that are open.
+    """
+
+    ids: frozenset[str]
+    closing: list[WireEvent]
+
+
+def torn_end(
+    logged: Sequence[WireEvent], known: frozenset[str], *, now: Callable[[], int]
+) -> TornEnd:
+    """What of a log the run, taken up by another process, does not know of.
+
+    Args:
+        logged: All events of the run so far, in order.
+        known: Ids of the messages, thoughts and calls that the run goes on with.
+        now: Milliseconds since the epoch.
+    """
+    fields = {"TEXT_MESSAGE_START": "messageId", "TOOL_CALL_START": "toolCallId"}
+    begun = {
+        as_text(event[fields[kind]])
+        for event in logged
+        if (kind := as_text(event.get("type"))) in fields
+    }
+    closing: list[WireEvent] = []
+    for event in closing_events(logged, now=now):
+        name = as_text(event.get("messageId")) or as_text(event.get("toolCallId"))
+        if event["type"] == "STEP_FINISHED":
+            continue
+        if event["type"] == "TOOL_CALL_RESULT":
+            name = as_text(event["toolCallId"])
+            event["content"] = _SUPERSEDED
+        if name not in known:
+            closing.append(event)
+    return TornEnd(frozenset(begun - known), closing)
+
+
+def activity_ends(
+    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]
+) -> list[WireEvent]:
+    """The events after which no activity of a log says any more that its run goes on.
+
+    Args:
+        logged: All events of the run so far, in order.
+        status: How it ended.
+        now: Milliseconds since the epoch.
+    """
+    fold = MessageFold()
+    for event in logged:
+        fold.observe(event)
+    return [
+        {
+            "type": "ACTIVITY_DELTA",
+            "timestamp": now(),
+            "messageId": message["id"],
+            "activityType": message["activityType"],
+            "patch": [{"op": "replace", "path": "/status", "value": status}],
+        }
+        for message in fold.all_messages
+        if is_running(message)
+    ]
+
+
+def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:
+    """The events that must follow a log before ``RUN_FINISHED``; none for a complete run.
+
+    Args:
+        logged: All events of the run so far, in order.
+        now: Milliseconds since the epoch.
+    """
+    still_open: dict[str, list[str]] = {start: [] for start in _CLOSED_BY}
+    unanswered: list[str] = []
+    for event in logged:
+        kind = as_text(event.get("type"))
+        if kind in _CLOSED_BY:
+            still_open[kind].append(as_text(event[_CLOSED_BY[kind][1]]))
+        if kind in _STARTED_BY:
+            start, field = _STARTED_BY[kind]
+            still_open[start].remove(as_text(event[field]))
+        if kind == "TOOL_CALL_START":
+            unanswered.append(as_text(event["toolCallId"]))
+        elif kind == "TOOL_CALL_RESULT" and (name := as_text(event["toolCallId"])) in unanswered:
+            # One that is not was called in an earlier run of the task, which waited for it.
+            unanswered.remove(name)
+    closing: list[WireEvent] = [
+        {"type": end, "timestamp": now(), field: name, **_marks(end)}
+        for start, (end, field) in _CLOSED_BY.items()
+        for name in reversed(still_open[start])
+    ]
+    return closing + [_cancelled_result(call_id, now()) for call_id in unanswered]
+
+
+def _marks(end: str) -> WireEvent:
+    return {"metadata": {"stopped": True}} if end == "TEXT_MESSAGE_END" else {}
+
+
+def _cancelled_result(call_id: str, timestamp: int) -> WireEvent:
+    return {
+        "type": "TOOL_CALL_RESULT",
+        "timestamp": timestamp,
+        "messageId": str(uuid4()),
+        "toolCallId": call_id,
+        "content": _CANCELLED,
+        "role": "tool",
+    }

@@ -1,0 +1,268 @@
+"""The log of a run as the events of ``/runs/{thread_id}/events`` (seed 004): pure, in order."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.tool_results import read_outcome
+from agents.async_runs.ui_schema import compile_ui_schema
+from agents.events import WireEvent
+from core.json_access import as_list, as_object, as_text, parse
+
+Stage = Literal["router", "worker"]
+_STAGES: Mapping[str, Stage] = {"router": "router", "worker": "worker"}
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A call as it grows."""
+
+    name: str
+    message_id: str
+    pieces: list[str] = field(default_factory=list[str])
+    arguments: dict[str, JsonValue] | None = None
+
+    def add(self, delta: str) -> bool:
+        """Take in more of its arguments; true when that makes them whole."""
+        if self.arguments is not None:
+            return False
+        self.pieces.append(delta)
+        # Only the end of an object can complete it.
+        if not delta.rstrip().endswith("}"):
+            return False
+        try:
+            whole = parse("".join(self.pieces))
+        except ValueError:
+            return False
+        if isinstance(whole, dict):
+            self.arguments = whole
+        return isinstance(whole, dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    message_id: str
+    text: str
+    metadata: dict[str, JsonValue]
+
+
+class RunTranslator:
+    """Follows the log of one run from its first event.
+
+    A logged event becomes none, one or several events. What it becomes depends on the events
+    before it alone, so that a reader who comes back at any place gets what it would have got.
+    Tokens, costs and the model's name are figures of the operator's and in none of them.
+
+    Args:
+        calls: calls of an earlier run that this one may answer, by their ids.
+    """
+
+    def __init__(self, calls: Mapping[str, ToolCall] | None = None) -> None:
+        self._calls: dict[str, ToolCall] = dict(calls or {})
+        self._ids: WireEvent = {}
+        self._stage: Stage | None = None
+        self._opened_by = ""
+        self._texts: dict[str, list[str]] = {}
+        self._with_calls: set[str] = set()
+        self._cut_off: _Said | None = None
+        self._has_answered = False
+        self._tools: set[str] = set()
+        self._handlers: Mapping[str, Callable[[WireEvent], list[WireEvent]]] = {
+            "RUN_STARTED": self._run_started,
+            "RUN_FINISHED": self._run_finished,
+            "RUN_ERROR": self._run_error,
+            "STEP_STARTED": self._step_started,
+            "STEP_FINISHED": self._step_finished,
+            "TOOL_CALL_START": self._call_started,
+            "TOOL_CALL_ARGS": self._call_args,
+            "TOOL_CALL_END": self._call_ended,
+            "TOOL_CALL_RESULT": self._call_result,
+            "TEXT_MESSAGE_START": self._text_started,
+            "TEXT_MESSAGE_CONTENT": self._text_content,
+            "TEXT_MESSAGE_END": self._text_ended,
+            "MESSAGES_SNAPSHOT": self._messages_replaced,
+        }
+
+    def translate(self, event: WireEvent) -> list[WireEvent]:
+        """The events that a logged event becomes; thoughts, state and deltas become none."""
+        handler = self._handlers.get(as_text(event["type"]))
+        return [] if handler is None else handler(event)
+
+    def _of(self, event: WireEvent, **fields: JsonValue) -> WireEvent:
+        """An event at the moment of the logged one, with the ids that all of them have."""
+        stamp = {"timestamp": event["timestamp"]} if "timestamp" in event else {}
+        kind = fields.pop("type", event["type"])
+        return {"type": kind, **self._ids, **fields, **stamp}
+
+    def _run_started(self, event: WireEvent) -> list[WireEvent]:
+        self._ids = {"threadId": event["threadId"], "runId": event["runId"]}
+        more = {key: event[key] for key in ("parentRunId", "protocolVersion") if key in event}
+        return [self._of(event, **more)]
+
+    def _run_finished(self, event: WireEvent) -> list[WireEvent]:
+        events = self._answer_cut_off(event)
+        if self._stage is not None:
+            events.append(self._of(event, type="STEP_FINISHED", stepName=self._stage))
+        more = {"outcome": event["outcome"]} if event.get("outcome") is not None else {}
+        return [*events, self._of(event, **more)]
+
+    def _answer_cut_off(self, event: WireEvent) -> list[WireEvent]:
+        said = self._cut_off
+        if said is None or self._has_answered:
+            return []
+        return [self._answer(event, said)]
+
+    def _run_error(self, event: WireEvent) -> list[WireEvent]:
+        message = as_text(event.get("message"))
+        said = self._cut_off or _Said(f"{self._ids.get('runId')}:error", "", {})
+        told = [] if self._has_answered else [self._answer(event, said, failure=message)]
+        return [*told, self._of(event, message=message, code=event.get("code"))]
+
+    def _step_started(self, event: WireEvent) -> list[WireEvent]:
+        if self._stage is not None:
+            # A step inside the stage; other agent types have but one stage, the worker's.
+            return []
+        name = as_text(event["stepName"])
+        self._stage = _STAGES.get(name, "worker")
+        self._opened_by = name if name in _STAGES else ""
+        return [self._of(event, stepName=self._stage)]
+
+    def _step_finished(self, event: WireEvent) -> list[WireEvent]:
+        if self._stage is None or event["stepName"] != self._opened_by:
+            return []
+        stage, self._stage = self._stage, None
+        return [self._of(event, stepName=stage)]
+
+    def _about(self, event: WireEvent, call: ToolCall, **fields: JsonValue) -> WireEvent:
+        return self._of(
+            event,
+            messageId=call.message_id,
+            toolCallId=event["toolCallId"],
+            toolCallName=call.name,
+            **fields,
+            stage=self._stage or "worker",
+        )
+
+    def _call_started(self, event: WireEvent) -> list[WireEvent]:
+        call_id = as_text(event["toolCallId"])
+        message_id = as_text(event.get("parentMessageId")) or call_id
+        call = ToolCall(as_text(event["toolCallName"]), message_id)
+        self._calls[call_id] = call
+        self._with_calls.add(message_id)
+        return [self._about(event, call)]
+
+    def _call(self, event: WireEvent) -> ToolCall:
+        call_id = as_text(event["toolCallId"])
+        return self._calls.setdefault(call_id, ToolCall("", call_id))
+
+    def _call_args(self, event: WireEvent) -> list[WireEvent]:
+        call = self._call(event)
+        if not call.add(as_text(event["delta"])):
+            return []
+        return [self._about(event, call, args=call.arguments)]
+
+    def _call_ended(self, event: WireEvent) -> list[WireEvent]:
+        call = self._call(event)
+        events: list[WireEvent] = []
+        if call.arguments is None:
+            # None were given, or what was given is no object and can't be shown as one.
+            call.arguments = {}
+            events.append(self._about(event, call, type="TOOL_CALL_ARGS", args={}))
+        return [*events, self._about(event, call)]
+
+    def _call_result(self, event: WireEvent) -> list[WireEvent]:
+        call = self._call(event)
+        content = event["content"]
+        outcome = read_outcome(content if isinstance(content, str) else _text_of_parts(content))
+        if outcome.status != "failure":
+            self._tools.add(call.name)
+        return [
+            self._of(
+                event,
+                messageId=event["messageId"],
+                role="tool",
+                stage=self._stage or "worker",
+                tool_name=call.name,
+                tool_call_id=event["toolCallId"],
+                tool_call_args=call.arguments or {},
+                status=outcome.status,
+                result=outcome.result,
+                error=outcome.error,
+            )
+        ]
+
+    def _text_started(self, event: WireEvent) -> list[WireEvent]:
+        self._texts[as_text(event["messageId"])] = []
+        return []
+
+    def _text_content(self, event: WireEvent) -> list[WireEvent]:
+        self._texts.setdefault(as_text(event["messageId"]), []).append(as_text(event["delta"]))
+        return []
+
+    def _text_ended(self, event: WireEvent) -> list[WireEvent]:
+        message_id = as_text(event["messageId"])
+        text = "".join(self._texts.pop(message_id, ()))
+        said = _Said(message_id, text, as_object(event.get("metadata")))
+        if message_id in self._with_calls:
+            # What was said before a call is no answer yet.
+            return []
+        if said.metadata.get("stopped"):
+            # Only the run's end tells whether it was stopped or broke off.
+            self._cut_off = said
+            return []
+        self._has_answered = True
+        return [self._answer(event, said)]
+
+    def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
+        # What a process that died had begun to say is taken back, and begun again by the next one.
+        said = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
+        if self._cut_off is not None and self._cut_off.message_id not in said:
+            self._cut_off = None
+        return []
+
+    def _answer(self, event: WireEvent, said: _Said, failure: str | None = None) -> WireEvent:
+        metadata = said.metadata
+        report = report_on(
+            Answer(
+                text=said.text,
+                citations=tuple(as_object(item) for item in as_list(metadata.get("citations"))),
+                marks=frozenset(metadata),
+                tools=frozenset(self._tools),
+                failure=failure,
+            )
+        )
+        return self._of(
+            event,
+            type="TEXT_MESSAGE_END",
+            messageId=said.message_id,
+            role="assistant",
+            stage="worker",
+            status=report.status,
+            answer=said.text,
+            key_points=list(report.key_points),
+            result_type=report.result_type,
+            suggested_actions=list(report.suggested_actions),
+            error=failure,
+            ui_schema=compile_ui_schema(report),
+            **({"metadata": metadata} if metadata else {}),
+        )
+
+
+def calls_of(logged: Iterable[WireEvent]) -> dict[str, ToolCall]:
+    """The tool calls of a run's log, by their ids."""
+    calls: dict[str, ToolCall] = {}
+    for event in logged:
+        call_id = as_text(event.get("toolCallId"))
+        if event["type"] == "TOOL_CALL_START":
+            message_id = as_text(event.get("parentMessageId")) or call_id
+            calls[call_id] = ToolCall(as_text(event["toolCallName"]), message_id)
+        elif event["type"] == "TOOL_CALL_ARGS":
+            calls[call_id].add(as_text(event["delta"]))
+    return calls
+
+
+def _text_of_parts(parts: JsonValue) -> str:
+    return "\n".join(as_text(as_object(part).get("text")) for part in as_list(parts))

@@ -1,0 +1,167 @@
+"""The runs of a thread as one stream of events, from any place of it on."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import orjson
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.async_runs.event_mapper import RunTranslator, ToolCall, calls_of
+from agents.events import WireEvent
+from agents.models import AgentRun, ChatSession, RunStatus
+from agents.runs import event_log
+from agents.runs.event_log import LogEntry
+from agents.runs.join import newest_run
+from agents.runs.service import RunService
+from agents.sessions import service as sessions
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.errors import InvalidCursor, RunNotFound
+
+_FOREIGN = "No run of this thread has this id and as many events"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a reader begins: behind the event ``after`` of a run, 0 for its beginning."""
+
+    run: AgentRun
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event for a reader; ``seq`` is None where a later one of the same place follows."""
+
+    run_id: str
+    seq: int | None
+    event: WireEvent
+
+
+async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
+    """Whether a run (``AgentRun.id``) made its thread, which has no earlier run then."""
+    run = (await session.exec(select(AgentRun).where(AgentRun.id == run_key))).first()
+    if run is None:
+        return False
+    thread = (await session.exec(select(ChatSession).where(ChatSession.id == run.session_id))).one()
+    # A session that was made before anything was asked has its own id for a thread id.
+    return thread.id != thread.thread_id and await _neighbour(session, run, older=True) is None
+
+
+async def find_place(
+    session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
+) -> Place | None:
+    """Where a reader of one of the caller's threads begins.
+
+    Args:
+        session: a reading session.
+        principal: who reads.
+        thread_id: the thread.
+        cursor: run id and number of the last event that was read; None for the newest run.
+
+    Returns:
+        None when everything was read.
+
+    Raises:
+        SessionNotFound: the caller has no such thread.
+        RunNotFound: nothing ran on it yet.
+        InvalidCursor: the cursor is none of this thread.
+    """
+    thread = await sessions.get(session, principal, thread_id)
+    runs = select(AgentRun).where(AgentRun.session_id == thread.id)
+    if cursor is None:
+        run = await newest_run(session, thread)
+        if run is None:
+            raise RunNotFound
+        return Place(run, 0)
+    run_id, seq = cursor
+    run = (await session.exec(runs.where(AgentRun.run_id == run_id))).first()
+    if run is None or seq > run.last_seq:
+        raise InvalidCursor(cursor=f"{run_id}:{seq}", error=_FOREIGN)
+    if run.status == RunStatus.RUNNING or seq < run.last_seq:
+        return Place(run, seq)
+    following = await _neighbour(session, run, older=False)
+    return None if following is None else Place(following, 0)
+
+
+async def follow_thread(
+    database: Database, runs: RunService, place: Place
+) -> AsyncGenerator[list[Frame]]:
+    """The events behind a place, through later runs of the thread, to the newest one's end.
+
+    An empty list comes when there is nothing to tell for a while.
+    """
+    run: AgentRun | None = place.run
+    after = place.after
+    while run is not None:
+        is_over = False
+        async with database.reading() as session:
+            translator = RunTranslator(await _open_calls(session, run))
+        async with aclosing(runs.follow(run.id)) as followed:
+            async for entries in followed:
+                is_over = bool(entries) and entries[-1].is_terminal
+                # An answer's markdown can take long to read: not on the event loop.
+                yield await asyncio.to_thread(
+                    translate_entries, translator, run.run_id, entries, after
+                )
+        if not is_over:
+            # Deleted, or handed over: who reads it asks again, or the rest would be skipped.
+            return
+        async with database.reading() as session:
+            run = await _neighbour(session, run, older=False)
+        after = 0
+
+
+async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, ToolCall]:
+    """The calls that its task left to a person or a frontend: this run has their results."""
+    query = (
+        select(AgentRun.id)
+        .where(
+            # The task alone has no index.
+            AgentRun.session_id == run.session_id,
+            AgentRun.task_id == run.task_id,
+            col(AgentRun.id) != run.id,
+            col(AgentRun.created_at) <= run.created_at,
+        )
+        .order_by(col(AgentRun.created_at).desc())
+        .limit(1)
+    )
+    before = (await session.exec(query)).first() if run.task_id != run.id else None
+    return {} if before is None else calls_of(await event_log.read_all(session, before))
+
+
+def translate_entries(
+    translator: RunTranslator, run_id: str, entries: Sequence[LogEntry], after: int
+) -> list[Frame]:
+    """What the next entries of a run's log become for a reader.
+
+    Args:
+        translator: has followed the log from its beginning to here.
+        run_id: the caller's id of the run.
+        entries: in order.
+        after: what is up to this number the reader has.
+    """
+    frames: list[Frame] = []
+    for entry in entries:
+        events = translator.translate(orjson.loads(entry.payload))
+        if entry.seq > after:
+            frames += [Frame(run_id, None, event) for event in events[:-1]]
+            frames += [Frame(run_id, entry.seq, event) for event in events[-1:]]
+    return frames
+
+
+async def _neighbour(session: AsyncSession, run: AgentRun, *, older: bool) -> AgentRun | None:
+    """The run before or after one on its thread; they never run side by side."""
+    query = select(AgentRun).where(
+        AgentRun.session_id == run.session_id, col(AgentRun.id) != run.id
+    )
+    if older:
+        earlier = query.where(col(AgentRun.created_at) <= run.created_at)
+        return (
+            await session.exec(earlier.order_by(col(AgentRun.created_at).desc()).limit(1))
+        ).first()
+    later = query.where(col(AgentRun.created_at) > run.created_at)
+    return (await session.exec(later.order_by(col(AgentRun.created_at)).limit(1))).first()

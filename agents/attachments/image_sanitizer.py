@@ -1,0 +1,126 @@
+"""Sent bytes become an image that is safe to keep, in a child process that can be killed."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+from agents.attachments.reencode_main import FOR_MODELS, MOST_PIXELS, SECONDS
+from core.errors import CorruptImage, EmptyFile, ImageTooLarge, UnsupportedFileType
+from core.logging import get_logger
+
+log = get_logger(__name__)
+
+_MODULE = "agents.attachments.reencode_main"
+# Starting and reading are not processor time of the drawing.
+_MARGIN_SECONDS = 10
+_AT_ONCE = 2
+_LONGEST_LINE = 1000
+MIME_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image that was drawn anew.
+
+    Args:
+        mime_type: one of ``MIME_TYPES``, by its bytes.
+        width: in pixels.
+        height: in pixels.
+        content: its bytes.
+    """
+
+    mime_type: str
+    width: int
+    height: int
+    content: bytes
+
+
+def sniff(head: bytes) -> str | None:
+    """The media type that the first bytes say; None for what is none of the four."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+class Pictures:
+    """Draws images anew, a few at once."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def draw(self, content: bytes, *, for_models: bool = False) -> Picture:
+        """Draw an image anew: upright, first picture only, pixels and nothing else.
+
+        Args:
+            content: what was sent.
+            for_models: as a JPEG of a size that models take.
+
+        Raises:
+            EmptyFile: no bytes.
+            UnsupportedFileType: not PNG, JPEG, WebP or GIF by its first bytes.
+            ImageTooLarge: too many pixels; nothing was decoded.
+            CorruptImage: it can't be decoded, or not within its limits of time and memory.
+        """
+        if not content:
+            raise EmptyFile(field="file")
+        found = sniff(content[:16])
+        if found is None:
+            raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
+        async with self._turn:
+            reply = await _in_child(content, *((FOR_MODELS,) if for_models else ()))
+        line, _, drawn = reply[:_LONGEST_LINE].partition(b"\n")
+        drawn = reply[len(line) + 1 :]
+        told = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
+        fault = told.get("fault")
+        if fault == "too_many_pixels":
+            raise ImageTooLarge(max_pixels=MOST_PIXELS)
+        expected = "image/jpeg" if for_models else found
+        if fault is not None or told["mime_type"] != expected:
+            log.info("attachment.not_drawn", fault=fault)
+            raise CorruptImage(field="file")
+        return Picture(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
+
+
+async def _in_child(content: bytes, *arguments: str) -> bytes:
+    """What the child says; empty when it had to be ended."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-B", "-m", _MODULE, *arguments),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        # Without any variable of this process.
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LC_ALL": "C.UTF-8"},
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(SECONDS + _MARGIN_SECONDS):
+            reply, _ = await process.communicate(content)
+    except TimeoutError:
+        return b""
+    finally:
+        await _end(process)
+    return reply if process.returncode == 0 else b""
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        # Its pipes must be emptied before it counts as ended.
+        if process.stdout is not None:
+            while await process.stdout.read(2**20):
+                pass
+        await process.wait()

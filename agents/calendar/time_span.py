@@ -1,0 +1,139 @@
+"""From when to when an event goes: read from texts, checked, and changed."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from agents.calendar.local_time import BadTime, day_of, day_start, read_date, read_moment
+from agents.calendar.models import CalendarEvent
+from core.errors import InvalidRequest
+from core.time_zones import UTC_NAME, find_zone
+
+LONGEST_DAYS = 366
+_USUAL = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when.
+
+    Attributes:
+        starts_at: UTC.
+        ends_at: UTC, after ``starts_at``.
+        zone: in which it was said.
+        notes: What was decided where a time was ambiguous.
+    """
+
+    starts_at: datetime
+    ends_at: datetime
+    zone: ZoneInfo
+    all_day: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTimes:
+    """Times as they were said; None where nothing was.
+
+    Attributes:
+        start: Local time, or the first day.
+        end: Local time, or the day after the last one.
+        zone: Where they are meant.
+        instants: Whether offsets that the zone does not have are taken as they are.
+    """
+
+    zone: ZoneInfo
+    start: str | None = None
+    end: str | None = None
+    all_day: bool | None = None
+    instants: bool = False
+
+
+def span_of(said: SaidTimes) -> Span:
+    """The span of a new event; without an end it takes an hour, or a day.
+
+    Raises:
+        InvalidRequest: a time that can't be used, with what to do; or no positive, sane length.
+    """
+    if not said.start:
+        raise InvalidRequest("start", "Say when it starts")
+    if said.all_day:
+        start = _read_day(said, "start", said.start)
+        last = day_of(start, said.zone) + timedelta(days=1)
+        end = _read_day(said, "end", said.end or last.isoformat())
+        return _checked(Span(start, end, said.zone, all_day=True))
+    begins, note = _read_time(said, "start", said.start)
+    if not said.end:
+        return _checked(Span(begins, begins + _USUAL, said.zone, all_day=False, notes=note))
+    ends, note_on_end = _read_time(said, "end", said.end)
+    notes = tuple(dict.fromkeys((*note, *note_on_end)))
+    return _checked(Span(begins, ends, said.zone, all_day=False, notes=notes))
+
+
+def changed_span(row: CalendarEvent, said: SaidTimes) -> Span | None:
+    """The new span of an event; None when nothing was said of its times.
+
+    A new start moves the event and keeps its length. The zone counts for what is said with it: a
+    zone alone changes nothing.
+
+    Raises:
+        InvalidRequest: as for a new event; or it becomes all-day, or timed, without a start.
+    """
+    all_day = row.all_day if said.all_day is None else said.all_day
+    if all_day != row.all_day and not said.start:
+        raise InvalidRequest("start", "Say the new start, too, when all_day changes")
+    if not said.start and not said.end:
+        return None
+    if said.start:
+        moved = span_of(SaidTimes(said.zone, said.start, said.end, all_day, said.instants))
+        if said.end or all_day != row.all_day:
+            return moved
+        return _checked(_of_the_same_length(row, moved))
+    zone = zone_of(row)
+    meant = SaidTimes(zone if all_day else said.zone, end=said.end, instants=said.instants)
+    if all_day:
+        return _checked(
+            Span(row.starts_at, _read_day(meant, "end", said.end or ""), zone, all_day=True)
+        )
+    end, notes = _read_time(meant, "end", said.end or "")
+    return _checked(Span(row.starts_at, end, zone, all_day=False, notes=notes))
+
+
+def zone_of(row: CalendarEvent) -> ZoneInfo:
+    """The zone in which an event was said; UTC if the time zone database lost it."""
+    return find_zone(row.time_zone) or ZoneInfo(UTC_NAME)
+
+
+def _of_the_same_length(row: CalendarEvent, moved: Span) -> Span:
+    if not row.all_day:
+        end = moved.starts_at + (row.ends_at - row.starts_at)
+    else:
+        zone = zone_of(row)
+        days = day_of(row.ends_at, zone) - day_of(row.starts_at, zone)
+        end = day_start(day_of(moved.starts_at, moved.zone) + days, moved.zone)
+    return Span(moved.starts_at, end, moved.zone, moved.all_day, moved.notes)
+
+
+def _read_time(said: SaidTimes, field: str, text: str) -> tuple[datetime, tuple[str, ...]]:
+    try:
+        moment = read_moment(text, said.zone, instants=said.instants)
+    except BadTime as error:
+        raise InvalidRequest(field, str(error)) from error
+    return moment.utc, (moment.note,) if moment.note else ()
+
+
+def _read_day(said: SaidTimes, field: str, text: str) -> datetime:
+    try:
+        return day_start(read_date(text), said.zone)
+    except BadTime as error:
+        raise InvalidRequest(field, str(error)) from error
+
+
+def _checked(span: Span) -> Span:
+    if span.ends_at <= span.starts_at:
+        more = ": the end of an all-day event is the day after its last one" if span.all_day else ""
+        raise InvalidRequest("end", f"It must end after it starts{more}")
+    # An hour more: clocks may be put back in between.
+    if span.ends_at - span.starts_at > timedelta(days=LONGEST_DAYS, hours=1):
+        raise InvalidRequest("end", f"It may take {LONGEST_DAYS} days at most")
+    return span

@@ -1,0 +1,127 @@
+"""What all adapters of endpoints share: how tools are offered, and one turn over the transport."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Self
+
+import httpx
+
+from agents.llm.base import Message, ModelEvent, ModelImage, ToolSpec, ToolsRefused
+from agents.llm.config import Endpoint
+from agents.llm.errors import ModelFault, details_of, tell_fields
+from agents.llm.payloads import PayloadReader
+from agents.llm.text_tools import with_text_tools
+from agents.llm.transport import Call, stream_turn
+from core.errors import ModelFailed
+from core.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+class StreamedModel(ABC):
+    """A ``ChatModel`` behind an endpoint; a protocol adds how to ask and how to read.
+
+    Args:
+        endpoint: Where the model is.
+        client: The caller's, so that connections are shared; it follows no redirects, so that the
+            key goes nowhere else.
+    """
+
+    is_extractive = False
+
+    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+        self.name = endpoint.model
+        self.provider = endpoint.provider
+        self.sees_images = endpoint.traits.vision
+        self.context_window = endpoint.traits.context_window
+        self.endpoint = endpoint
+        self._client = client
+        self._refuses_tools = False
+
+    def hasty(self, seconds: float) -> Self:
+        """The same for one call: asked once, and for so long at most."""
+        endpoint = replace(
+            self.endpoint,
+            attempts=1,
+            connect_timeout_seconds=min(seconds, self.endpoint.connect_timeout_seconds),
+            read_timeout_seconds=min(seconds, self.endpoint.read_timeout_seconds),
+            call_seconds=min(seconds, self.endpoint.call_seconds),
+        )
+        return type(self)(endpoint, self._client)
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Stream one turn; deltas of one network read are joined.
+
+        An endpoint that refuses tools is told of them in the prompt from then on, if its traits
+        leave the choice open.
+
+        Raises:
+            ToolsRefused: The endpoint takes no tools.
+            ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
+        """
+        try:
+            async with aclosing(self._with_tools(messages, tools)) as events:
+                async for event in events:
+                    yield event
+        except ModelFailed as failure:
+            if self.endpoint.is_registered:
+                tell_fields(failure)
+            # The name of the fault is ours: nothing of the endpoint's words is in it.
+            fault, status = failure.details.get("fault"), failure.details.get("status")
+            names = {"provider": self.provider, "model": self.name}
+            _log.warning("model.failed", fault=fault, status=status, **names)
+            raise
+
+    async def _with_tools(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[ModelEvent, None]:
+        mode = self.endpoint.traits.tools
+        if mode == "none" and tools:
+            raise ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED))
+        if mode != "text" and not self._refuses_tools:
+            try:
+                async with aclosing(self._turn(messages, tools)) as events:
+                    async for event in events:
+                        yield event
+            except ToolsRefused:
+                if mode != "auto":
+                    raise
+                self._refuses_tools = True
+                _log.info("model.text_tools", provider=self.provider, model=self.name)
+            else:
+                return
+        async with aclosing(with_text_tools(self._turn, messages, tools)) as events:
+            async for event in events:
+                yield event
+
+    def _turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        call = self._call(messages, tools)
+        return stream_turn(self._client, self.endpoint, call, self._reader())
+
+    def _address(self, path: str) -> str:
+        # The whole address of the path is a common slip.
+        return self.endpoint.base_url.strip().rstrip("/").removesuffix(path) + path
+
+    @abstractmethod
+    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+        """What is sent for a turn."""
+
+    @abstractmethod
+    def _reader(self) -> PayloadReader:
+        """A reader for one turn."""
+
+
+def images_of(messages: Sequence[Message]) -> tuple[ModelImage, ...]:
+    """All pictures of a conversation."""
+    return tuple(image for message in messages for image in message.images)
+
+
+def uses_tools(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
+    """Whether a request speaks of tools: calls of the history do too, and may be refused."""
+    return bool(tools) or any(m.role == "tool" or m.tool_calls for m in messages)

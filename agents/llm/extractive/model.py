@@ -1,0 +1,312 @@
+"""The offline model: no weights; it retrieves and quotes, or says that it found nothing."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from agents.citations import LONGEST_QUERY
+from agents.evidence import NumberedText, read_passages
+from agents.llm.base import (
+    FinishReason,
+    Message,
+    ModelEnd,
+    ModelEvent,
+    ModelText,
+    ModelToolCall,
+    ModelUsage,
+    ToolCall,
+    ToolSpec,
+)
+from agents.llm.extractive.quotes import Quotation, Quote, Source, select_quotes
+from agents.llm.extractive.terms import content_terms, surface_text
+from agents.llm.extractive.wording import Wording, wording_for
+from core.json_access import as_object, as_text, parse
+
+ENOUGH_COVERAGE = 0.6
+# They give and find procedures, which this model can't follow: nothing to search in, or to quote.
+_OF_SKILLS = frozenset({"load_skill", "read_skill_file", "find_skills", "complete_step"})
+_MOST_SEARCHES = 2
+_SLASH_COMMAND = re.compile(r"^/tool(?=\s|$)\s*(?P<name>[\w.-]*)\s*(?P<arguments>.*)$", re.DOTALL)
+# Reference marks of the source would read as our citations.
+_REFERENCE_MARK = re.compile(r"\s?[\[【]\d{1,3}[\]】]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What came back for one call of this turn; ``passages`` is None if it was no search."""
+
+    call: ToolCall
+    content: str
+    passages: list[NumberedText] | None
+
+    @property
+    def query(self) -> str:
+        return _argument(self.call.arguments, "query")
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The conversation as the offline model sees it."""
+
+    question: str
+    standalone: str
+    command: re.Match[str] | None
+    results: tuple[_Result, ...]
+    skills: tuple[str, ...] = ()
+
+    @property
+    def searches(self) -> list[_Result]:
+        return [result for result in self.results if result.passages is not None]
+
+
+class Extractive:
+    """A ``ChatModel`` that can only retrieve and quote (coverage rules: ``quoting``)."""
+
+    name = "extractive"
+    provider = "agentex"
+    is_extractive = True
+    sees_images = False
+    # It reads whatever it is given.
+    context_window = 1_000_000
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """One turn: a search, a second one for what the first did not cover, or the answer.
+
+        The search tool is any offered tool with a string parameter ``query``. A question of the
+        form ``/tool name {json}`` is turned into that call.
+        """
+        turn = _read(messages)
+        call = _next_call(turn, tools)
+        finish_reason: FinishReason = "stop"
+        if call is not None:
+            yield ModelToolCall(call.id, call.name, call.arguments, opens=True)
+            finish_reason = "tool_calls"
+        else:
+            for paragraph in _answer(turn, tools):
+                yield ModelText(paragraph)
+        yield ModelUsage(0, 0)
+        yield ModelEnd(finish_reason)
+
+
+def standalone_question(question: str, earlier: Sequence[str]) -> str:
+    """The question, preceded by the last one that had content if it has none of its own.
+
+    At most as long as a query may be: of a longer one its beginning and its end, where people
+    ask; what they paste stands between.
+    """
+    asked = _condensed(question)
+    if content_terms(asked):
+        return asked
+    for previous in map(_condensed, reversed(earlier)):
+        if content_terms(previous):
+            return _condensed(f"{previous} {asked}")
+    return asked
+
+
+def _condensed(text: str) -> str:
+    if len(text) <= LONGEST_QUERY:
+        return text
+    half = LONGEST_QUERY // 2 - 1
+    return f"{text[:half]} {text[-half:]}"
+
+
+def is_command(question: str) -> bool:
+    """Whether the question names a tool to call: ``/tool name {json}``."""
+    return _SLASH_COMMAND.match(question.strip()) is not None
+
+
+def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
+    """The quotes that answer the question; also the offline grade of the passages."""
+    sources = [
+        Source(
+            p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text
+        )
+        for p in passages
+        if (text := _REFERENCE_MARK.sub("", p.text))
+    ]
+    return select_quotes(question, sources)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """One of the things asked, and what was found for it."""
+
+    task: str
+    passages: Sequence[NumberedText]
+
+
+def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
+    """The answer to a question that was taken apart: quotes under each part, said once each."""
+    wording = wording_for(question)
+    paragraphs: list[str] = []
+    quoted: set[Quote] = set()
+    for part in parts:
+        quotes = quote_passages(part.task, part.passages).quotes
+        fresh = [quote for quote in quotes if quote not in quoted]
+        quoted.update(fresh)
+        paragraphs.append(f"**{part.task}**")
+        paragraphs += [_block(quote) for quote in fresh]
+        if not quotes:
+            paragraphs.append(wording.part_not_found)
+        elif not fresh:
+            paragraphs.append(wording.part_quoted_above)
+    if quoted:
+        return "\n\n".join([wording.quoted, *paragraphs])
+    count = len({passage.number for part in parts for passage in part.passages})
+    return "".join(_abstained((part.task for part in parts), count, wording))
+
+
+def answer_from(question: str, passages: Sequence[NumberedText], queries: Sequence[str]) -> str:
+    """The answer quoted from these passages, or what was searched for in vain."""
+    wording = wording_for(question)
+    quoted = _quoted(question, passages, wording)
+    return "".join(quoted or _abstained(queries, len(passages), wording))
+
+
+def reflection_on(question: str, missing: str) -> str:
+    """What the offline model says to itself when its quotes leave something out."""
+    wording = wording_for(question)
+    return wording.reflection.format(missing=wording.separator.join(missing.split()))
+
+
+def _read(messages: Sequence[Message]) -> _Turn:
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    last = users[-1] if users else 0
+    question = messages[last].content if users else ""
+    calls: dict[str, ToolCall] = {}
+    results: list[_Result] = []
+    skills: list[str] = []
+    command = _SLASH_COMMAND.match(question.strip())
+    for message in messages[last + 1 :]:
+        calls.update((call.id, call) for call in message.tool_calls)
+        if message.role == "tool" and (call := calls.get(message.tool_call_id)) is not None:
+            if call.name in _OF_SKILLS and not (command and command["name"] == call.name):
+                skills.append(message.content)
+                continue
+            passages = read_passages(message.content)
+            results.append(_Result(call, message.content, passages))
+    asked = _condensed(question)
+    if command and (query := _argument(command["arguments"], "query")):
+        asked = query
+    standalone = standalone_question(asked, [messages[index].content for index in users[:-1]])
+    return _Turn(asked, standalone, command, tuple(results), tuple(skills))
+
+
+def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
+    if turn.command:
+        if turn.results or not _is_offered(turn.command, tools) or not _has_object(turn.command):
+            return None
+        return _call(turn.command["name"], turn.command["arguments"].strip() or "{}")
+    tool = next((tool.name for tool in tools if _takes_query(tool)), None)
+    has_failed = len(turn.searches) < len(turn.results)
+    if tool is None or has_failed or not content_terms(turn.standalone):
+        return None
+    if not turn.searches:
+        return _call(tool, _query(turn.standalone))
+    quotation = quote_passages(turn.standalone, _passages(turn))
+    if quotation.coverage >= ENOUGH_COVERAGE or len(turn.searches) >= _MOST_SEARCHES:
+        return None
+    missing = surface_text(quotation.missing)
+    return _call(tool, _query(missing)) if missing else None
+
+
+def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
+    wording = wording_for(turn.question)
+    if turn.command and not turn.results and _is_offered(turn.command, tools):
+        return [wording.bad_arguments.format(name=turn.command["name"])]
+    if turn.command and not turn.results:
+        names = wording.separator.join(f"`{tool.name}`" for tool in tools) or "-"
+        return [wording.unknown_tool.format(name=turn.command["name"] or "?", names=names)]
+    if turn.searches and not _is_other_tool(turn.command):
+        passages = _passages(turn)
+        asked = [result.query for result in turn.searches if result.query]
+        return _quoted(turn.standalone, passages, wording) or _abstained(
+            asked, len(passages), wording
+        )
+    if turn.command:
+        return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
+    if turn.results:
+        return [wording.search_failed.format(reason=turn.results[-1].content)]
+    if turn.skills:
+        return [wording.skills, *(f"\n\n````\n{text}\n````" for text in turn.skills)]
+    if not content_terms(turn.standalone):
+        return [wording.greeting]
+    return [wording.no_knowledge_base]
+
+
+def _quoted(question: str, passages: Sequence[NumberedText], wording: Wording) -> list[str]:
+    quotation = quote_passages(question, passages)
+    if not quotation.quotes:
+        return []
+    paragraphs = [wording.quoted, *(f"\n\n{_block(quote)}" for quote in quotation.quotes)]
+    if quotation.coverage < ENOUGH_COVERAGE and quotation.missing:
+        missing = wording.separator.join(surface_text(quotation.missing).split())
+        paragraphs.append(f"\n\n{wording.partial.format(missing=missing)}")
+    return paragraphs
+
+
+def _block(quote: Quote) -> str:
+    lines = quote.text.splitlines()
+    mark = f"[{quote.number}]"
+    # A mark on the line of a closing fence would be part of the code.
+    lines = [*lines, mark] if lines[-1] == "```" else [*lines[:-1], f"{lines[-1]} {mark}"]
+    return "\n".join(f"> {line}" for line in lines)
+
+
+def _abstained(asked: Iterable[str], count: int, wording: Wording) -> list[str]:
+    queries = wording.separator.join(
+        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(asked)
+    )
+    return [
+        wording.abstained,
+        f"\n\n{wording.nothing_found.format(queries=queries, count=count)}",
+        f"\n\n{wording.tries}",
+    ]
+
+
+def _passages(turn: _Turn) -> list[NumberedText]:
+    """All passages found in this turn, once each, best search first."""
+    found = {p.number: p for result in turn.searches for p in result.passages or ()}
+    return list(found.values())
+
+
+def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
+    return any(tool.name == command["name"] for tool in tools)
+
+
+def _is_other_tool(command: re.Match[str] | None) -> bool:
+    """Whether a tool was called that gives passages, but answers no question."""
+    return command is not None and not _argument(command["arguments"], "query")
+
+
+def _has_object(command: re.Match[str]) -> bool:
+    try:
+        return isinstance(parse(command["arguments"].strip() or "{}"), dict)
+    except ValueError:
+        return False
+
+
+def _takes_query(tool: ToolSpec) -> bool:
+    if tool.name in _OF_SKILLS:
+        return False
+    query = as_object(as_object(tool.parameters.get("properties")).get("query"))
+    return query.get("type") == "string"
+
+
+def _call(name: str, arguments: str) -> ToolCall:
+    return ToolCall(f"call_{uuid4().hex}", name, arguments)
+
+
+def _query(text: str) -> str:
+    return json.dumps({"query": text}, ensure_ascii=False)
+
+
+def _argument(arguments: str, name: str) -> str:
+    try:
+        return as_text(as_object(parse(arguments)).get(name))
+    except ValueError:
+        return ""

@@ -1,0 +1,212 @@
+"""The chat-completions wire format: messages out, stream chunks in."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from pydantic import JsonValue
+
+from agents.llm.base import (
+    FinishReason,
+    Message,
+    ModelEvent,
+    ModelText,
+    ModelThought,
+    ModelUsage,
+    ToolSpec,
+)
+from agents.llm.config import Traits
+from agents.llm.errors import ModelFault, model_failed
+from agents.llm.payloads import PayloadReader, reported
+from agents.llm.reasoning_details import ReasoningDetails
+from agents.llm.think_tags import ThinkTags
+from agents.llm.tool_call_accumulator import ToolCallAssembly
+from core.errors import ModelFailed
+from core.json_access import as_count, as_list, as_object, as_text
+
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "safety": "content_filter",
+}
+# The endpoint gave up half-way and says so where others just hang up.
+_BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
+_NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
+# Of an error in the stream that has no code: its words decide.
+_STATUS = 400
+
+
+def request_body(
+    model: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    traits: Traits,
+) -> dict[str, JsonValue]:
+    """The body of a streaming chat-completions request."""
+    body: dict[str, JsonValue] = {
+        "model": model,
+        "messages": [_message(message, traits) for message in _with_system(messages, traits)],
+        "stream": True,
+    }
+    if traits.stream_usage:
+        body["stream_options"] = {"include_usage": True}
+    if traits.max_tokens is not None:
+        body[traits.max_tokens_field] = traits.max_tokens
+    if traits.temperature is not None:
+        body["temperature"] = traits.temperature
+    if tools:
+        body["tools"] = [_tool(tool) for tool in tools]
+        if traits.parallel_tools is not None:
+            body["parallel_tool_calls"] = traits.parallel_tools
+    return {**body, **traits.extra_body}
+
+
+def _tool(tool: ToolSpec) -> dict[str, JsonValue]:
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            # Several endpoints refuse a schema that says nothing.
+            "parameters": tool.parameters or _NO_PARAMETERS,
+        },
+    }
+
+
+def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Message]:
+    """The messages, the system's joined to the first question where its role is not known."""
+    system = [message.content for message in messages if message.role == "system"]
+    if traits.system_role != "user" or not system:
+        return messages
+    rest = [message for message in messages if message.role != "system"]
+    first = next((n for n, message in enumerate(rest) if message.role == "user"), None)
+    if first is None:
+        return [Message("user", "\n\n".join(system)), *rest]
+    content = "\n\n".join([*system, rest[first].content])
+    return [*rest[:first], replace(rest[first], content=content), *rest[first + 1 :]]
+
+
+def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
+    role = traits.system_role if message.role == "system" else message.role
+    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
+    if message.role == "tool":
+        fields["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        fields["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.tool_calls
+        ]
+        if traits.echo_reasoning:
+            # Wanted on each of them; calls that the model did not make have none.
+            fields[traits.reasoning_field] = message.reasoning
+        if message.reasoning_blocks:
+            fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
+    return fields
+
+
+def _said(message: Message) -> JsonValue:
+    """The content: parts where there are pictures, which several endpoints take only if so."""
+    if not message.images:
+        return message.content
+    parts: list[JsonValue] = [{"type": "text", "text": message.content}]
+    for image in message.images:
+        url = f"data:{image.mime_type};base64,{image.base64}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
+
+
+class ChunkReader(PayloadReader):
+    """Reads the chunks of one streamed completion, or one that came whole."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self._calls = ToolCallAssembly()
+        self._details = ReasoningDetails()
+        self._tags = ThinkTags() if traits.think_tags else None
+        self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
+
+    def close(self) -> list[ModelEvent]:
+        """What was held back until it was certain that no more comes."""
+        events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
+        return events + list(self._calls.close()) + list(self._details.close())
+
+    def _read(self, payload: str) -> Iterable[ModelEvent]:
+        if payload.strip() == "[DONE]":
+            self.is_done = True
+            return []
+        return super()._read(payload)
+
+    def _read_object(self, chunk: dict[str, JsonValue]) -> list[ModelEvent]:
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise _reported(chunk)
+        self._read_usage(as_object(chunk.get("usage")))
+        events: list[ModelEvent] = []
+        for choice in as_list(chunk.get("choices"))[:1]:
+            events += self._read_choice(as_object(choice))
+        return events
+
+    def _read_choice(self, choice: dict[str, JsonValue]) -> Iterable[ModelEvent]:
+        # Moonshot counts here.
+        self._read_usage(as_object(choice.get("usage")))
+        if reason := as_text(choice.get("finish_reason")).lower():
+            if reason in _BROKEN_OFF:
+                raise model_failed(ModelFault.ERROR_IN_STREAM)
+            self.finish_reason = _FINISH_REASONS.get(reason, "stop")
+        # A completion that came whole has a message instead.
+        delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
+        reasoning = (as_text(delta.get(name)) for name in self._reasoning_fields)
+        if thought := next(filter(None, reasoning), ""):
+            yield ModelThought(thought)
+        for detail in as_list(delta.get("reasoning_details")):
+            self._details.add(detail)
+        if text := _content(delta.get("content")):
+            yield from self._tags.feed(text) if self._tags else [ModelText(text)]
+        for call in as_list(delta.get("tool_calls")):
+            self.has_calls = True
+            if (event := self._calls.add(call)) is not None:
+                yield event
+
+    def _read_usage(self, usage: dict[str, JsonValue]) -> None:
+        if not usage:
+            return
+        prompt_details = as_object(usage.get("prompt_tokens_details"))
+        completion_details = as_object(usage.get("completion_tokens_details"))
+        counted = ModelUsage(
+            prompt_tokens=as_count(usage.get("prompt_tokens")),
+            completion_tokens=as_count(usage.get("completion_tokens")),
+            reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
+            cached_prompt_tokens=as_count(prompt_details.get("cached_tokens")),
+        )
+        # Counts are totals: the newest stands, but zeros in between say nothing.
+        if counted.prompt_tokens or counted.completion_tokens:
+            self.usage = counted
+
+
+def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
+    """The failure that an error object in the stream stands for."""
+    error = as_object(chunk.get("error")) or chunk
+    code = error.get("code")
+    status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
+    return reported(status, json.dumps(error))
+
+
+def _is_number(code: JsonValue) -> TypeGuard[str]:
+    return isinstance(code, str) and code.isdecimal() and len(code) <= 3
+
+
+def _content(content: JsonValue) -> str:
+    if isinstance(content, list):
+        return "".join(as_text(as_object(part).get("text")) for part in content)
+    return as_text(content)

@@ -1,0 +1,76 @@
+"""The registry of model providers: one entry each, and no other place to change for a new one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agents.llm.config import Traits
+
+Protocol = Literal["openai", "anthropic", "gemini"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What is known of a provider before anyone set anything; every value can be overridden.
+
+    Attributes:
+        base_url: Where its models are.
+        key_variable: Variable that its key is usually kept in; None where it needs no key.
+        protocol: What it speaks.
+    """
+
+    base_url: str
+    key_variable: str | None = None
+    traits: Traits = field(default_factory=Traits)
+    protocol: Protocol = "openai"
+
+
+# Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
+_LOCAL = Traits(think_tags=True, context_window=32_768)
+
+# Vision is preset where all current models of a provider see; elsewhere it is a matter of the model,
+# which the operator names.
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider(
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        Traits(max_tokens_field="max_completion_tokens", vision=True),
+    ),
+    "deepseek": Provider(
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
+        Traits(echo_reasoning=True),
+    ),
+    "qwen": Provider(
+        "https://dashscope.aliyuncs.com/compatible-mode/v1",
+        "DASHSCOPE_API_KEY",
+        # Off unless asked for.
+        Traits(parallel_tools=True, context_window=131_072),
+    ),
+    "moonshot": Provider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY"),
+    "zhipu": Provider("https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY"),
+    "openrouter": Provider(
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        Traits(reasoning_field="reasoning"),
+    ),
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        Traits(context_window=200_000, vision=True),
+        protocol="anthropic",
+    ),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta",
+        "GEMINI_API_KEY",
+        Traits(context_window=1_000_000, vision=True),
+        protocol="gemini",
+    ),
+    "vllm": Provider("http://127.0.0.1:8000/v1", traits=_LOCAL),
+    "ollama": Provider("http://127.0.0.1:11434/v1", traits=_LOCAL),
+    "lmstudio": Provider("http://127.0.0.1:1234/v1", traits=_LOCAL),
+}
+
+CUSTOM_NAME = "openai-compatible"
+CUSTOM = Provider("", traits=Traits(think_tags=True))
+"""Any other OpenAI-compatible endpoint, named by its address alone."""

@@ -1,0 +1,63 @@
+"""Reasoning that a model writes into its answer: ``<think>...</think>`` at the very start."""
+
+from typing import Literal
+
+from agents.llm.base import ModelText, ModelThought
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+class ThinkTags:
+    """Tells reasoning from answer while both stream; holds back only what may be a tag."""
+
+    def __init__(self) -> None:
+        self._state: Literal["start", "thinking", "after", "answer"] = "start"
+        self._held = ""
+
+    def feed(self, text: str) -> list[ModelText | ModelThought]:
+        """What is certain after this piece of text."""
+        if self._state == "answer":
+            return [ModelText(text)]
+        self._held += text
+        events: list[ModelText | ModelThought] = []
+        if self._state == "start":
+            self._start()
+        if self._state == "thinking":
+            events += self._think()
+        if self._state == "after":
+            self._held = self._held.lstrip()
+            self._state = "answer" if self._held else "after"
+        if self._state == "answer" and self._held:
+            events.append(ModelText(self._held))
+            self._held = ""
+        return events
+
+    def close(self) -> list[ModelText | ModelThought]:
+        """What was held back, now that no more comes."""
+        held, self._held = self._held, ""
+        if not held:
+            return []
+        return [ModelThought(held) if self._state == "thinking" else ModelText(held)]
+
+    def _start(self) -> None:
+        begun = self._held.lstrip()
+        if begun.startswith(_OPEN):
+            self._held = begun.removeprefix(_OPEN)
+            self._state = "thinking"
+        elif not _OPEN.startswith(begun):
+            self._state = "answer"
+
+    def _think(self) -> list[ModelText | ModelThought]:
+        thought, closed, rest = self._held.partition(_CLOSE)
+        if closed:
+            self._held, self._state = rest, "after"
+        else:
+            kept = held_back(thought, _CLOSE)
+            thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
+        return [ModelThought(thought)] if thought else []
+
+
+def held_back(text: str, mark: str) -> int:
+    """How many characters at the end of a text may be the beginning of a mark."""
+    longest = min(len(text), len(mark) - 1)
+    return next((n for n in range(longest, 0, -1) if text.endswith(mark[:n])), 0)

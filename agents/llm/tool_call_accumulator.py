@@ -1,0 +1,174 @@
+"""Putting streamed tool calls together from what OpenAI-compatible endpoints really send."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from pydantic import JsonValue
+
+from agents.llm.base import ModelToolCall
+from core.json_access import as_object, as_text, parse
+
+_NO_ARGUMENTS = "{}"
+_UNNAMED = "unnamed"
+_MARKS = re.compile(r'["\\{}\[\]]')
+
+
+class _Nesting:
+    """Follows a JSON text as it grows: parsing all of it at every piece takes quadratic time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._length = 0
+        # The place that a backslash takes its meaning from.
+        self._escaped = -1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text can't be a whole value yet."""
+        return self._in_string or self._depth > 0
+
+    def feed(self, text: str) -> None:
+        """Take in what comes next."""
+        for found in _MARKS.finditer(text):
+            mark, place = found.group(), self._length + found.start()
+            if place == self._escaped:
+                continue
+            if self._in_string:
+                self._in_string = mark != '"'
+                self._escaped = place + 1 if mark == "\\" else -1
+            elif mark == '"':
+                self._in_string = True
+            else:
+                self._depth += (mark in "{[") - (mark in "}]")
+        self._length += len(text)
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """One call so far.
+
+    Attributes:
+        nesting: Of the arguments.
+        held: Arguments that are not passed on yet: those before the name, and an empty object,
+            which some gateways send in front of the real arguments.
+        is_announced: Whether its opening was passed on; that needs its name.
+    """
+
+    call_id: str
+    upstream_id: str
+    name: str
+    pieces: list[str] = field(default_factory=list[str])
+    held: str = ""
+    is_announced: bool = False
+    nesting: _Nesting = field(default_factory=_Nesting)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces) + self.held
+
+    def is_finished(self) -> bool:
+        """Whether the arguments so far are a whole JSON value."""
+        if self.nesting.is_open:
+            return False
+        try:
+            parse(self.arguments)
+        except ValueError:
+            return False
+        return True
+
+    def is_over(self) -> bool:
+        """Whether no more arguments can come; an empty object may stand before real ones."""
+        return self.arguments != _NO_ARGUMENTS and self.is_finished()
+
+    def repeats(self, arguments: str) -> bool:
+        """Whether these are the whole arguments once more, as some endpoints end a call."""
+        return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
+
+    def add(self, arguments: str) -> ModelToolCall | None:
+        """Pass on what can be: nothing before the name is known."""
+        if arguments and not self.repeats(arguments):
+            if self.held == _NO_ARGUMENTS:
+                self.held, self.nesting = "", _Nesting()
+            self.held += arguments
+            self.nesting.feed(arguments)
+        if not self.name:
+            return None
+        is_held = self.held == _NO_ARGUMENTS and not self.pieces
+        return self._pass_on("" if is_held else self.held)
+
+    def close(self) -> ModelToolCall | None:
+        """What is still held back."""
+        self.name = self.name or _UNNAMED
+        return self._pass_on(self.held)
+
+    def _pass_on(self, arguments: str) -> ModelToolCall | None:
+        opens, self.is_announced = not self.is_announced, True
+        if arguments:
+            self.pieces.append(arguments)
+            self.held = ""
+        if not opens and not arguments:
+            return None
+        return ModelToolCall(self.call_id, self.name, arguments, opens)
+
+
+class ToolCallAssembly:
+    """Assigns each delta to its call, by index and id.
+
+    A new id with a name, or any new call after a finished one, opens a call even at an index that
+    is in use (Ollama and several gateways put every call at index 0); a delta without an index
+    continues the last call; a missing or repeated id is replaced by a made-up one.
+    """
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, _OpenCall] = {}
+        self._last: _OpenCall | None = None
+        self._calls: dict[str, _OpenCall] = {}
+
+    def add(self, delta: JsonValue) -> ModelToolCall | None:
+        """Read one element of ``delta.tool_calls``; None while there is nothing to pass on."""
+        fields = as_object(delta)
+        function = as_object(fields.get("function"))
+        name, upstream_id = as_text(function.get("name")), as_text(fields.get("id"))
+        arguments = _arguments_text(function.get("arguments"))
+        index = fields.get("index")
+        call = self._by_index.get(index) if isinstance(index, int) else self._last
+        if call is None or _is_new(call, upstream_id=upstream_id, name=name, arguments=arguments):
+            call = self._open(upstream_id, name)
+        if isinstance(index, int):
+            self._by_index[index] = call
+        self._last = call
+        call.name = call.name or name
+        call.upstream_id = call.upstream_id or upstream_id
+        return call.add(arguments)
+
+    def close(self) -> list[ModelToolCall]:
+        """What was held back until it was certain that no more comes."""
+        closed = (call.close() for call in self._calls.values())
+        return [event for event in closed if event is not None]
+
+    def _open(self, upstream_id: str, name: str) -> _OpenCall:
+        usable = upstream_id and upstream_id not in self._calls
+        call_id = upstream_id if usable else f"call_{uuid4().hex}"
+        self._calls[call_id] = _OpenCall(call_id, upstream_id, name)
+        return self._calls[call_id]
+
+
+def _is_new(call: _OpenCall, *, upstream_id: str, name: str, arguments: str) -> bool:
+    if upstream_id and call.upstream_id and upstream_id != call.upstream_id:
+        return bool(name) or call.is_finished()
+    if not name or not call.name:
+        return False
+    if name != call.name:
+        return True
+    if upstream_id and upstream_id == call.upstream_id:
+        return arguments.startswith("{") and call.is_over() and not call.repeats(arguments)
+    return call.is_finished()
+
+
+def _arguments_text(arguments: JsonValue) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

@@ -1,0 +1,107 @@
+"""Adapters of registered models: one for each, kept for as long as its row stays as it is."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+
+import httpx
+from pydantic import SecretStr
+
+from agents.llm import open_model, with_options
+from agents.llm.base import ChatModel, Message, ModelEvent, ToolSpec
+from agents.llm.config import Endpoint
+from agents.llm.errors import ModelFault, model_failed
+from agents.llm.providers import CUSTOM, PROVIDERS
+from agents.llm_registry.models import RegisteredModel
+from core.security.vault import Vault
+from core.settings.llm import LlmOptions
+
+PURPOSE = "model-keys"
+_MOST_KEPT = 200
+
+
+def base_url_of(provider: str, base_url: str) -> str:
+    """The address itself, or that of the provider's preset; empty where there is neither."""
+    return base_url or PROVIDERS.get(provider, CUSTOM).base_url
+
+
+def endpoint_of(row: RegisteredModel) -> Endpoint:
+    """Where a model is, and how it is asked, without its key."""
+    endpoint = Endpoint(
+        base_url_of(row.provider, row.base_url),
+        row.model_id,
+        provider=row.provider,
+        traits=PROVIDERS.get(row.provider, CUSTOM).traits,
+        is_registered=True,
+    )
+    own = {"max_tokens": row.max_tokens, "temperature": row.temperature}
+    return with_options(endpoint, LlmOptions.model_validate({**row.options, **own}))
+
+
+class Adapters:
+    """Opens registered models.
+
+    What an adapter has learnt of its endpoint (that it takes no tools) stays with it, and all of
+    them share the connections of one client.
+
+    Args:
+        keys: unseals the models' keys.
+        client: the caller's, guarded.
+    """
+
+    def __init__(self, keys: Vault, client: httpx.AsyncClient) -> None:
+        self._keys = keys
+        self._client = client
+        self._kept: dict[str, tuple[int, ChatModel]] = {}
+
+    def seal(self, api_key: str) -> str:
+        """A key as it is stored."""
+        return self._keys.encrypt(api_key)
+
+    def _endpoint(self, row: RegisteredModel) -> Endpoint:
+        """The same with its key; an operator's key in the environment is never read for it.
+
+        Raises:
+            SecretKeyMismatchError: its key was sealed with another secret key.
+        """
+        sealed = row.sealed_api_key
+        key = SecretStr(self._keys.decrypt(sealed)) if sealed else None
+        return replace(endpoint_of(row), api_key=key)
+
+    def open(self, row: RegisteredModel) -> ChatModel:
+        """The adapter of a model as it is registered now.
+
+        Raises:
+            SecretKeyMismatchError: as said.
+        """
+        revision, kept = self._kept.pop(row.id, (0, None))
+        if kept is None or revision != row.revision:
+            kept = open_model(self._endpoint(row), self._client)
+        # At the end: the one that was asked for longest ago goes first.
+        self._kept[row.id] = row.revision, kept
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return kept
+
+
+@dataclass
+class TakenAway:
+    """Stands for a model that is there no more for who began a run with it: each call fails."""
+
+    name: str
+    provider: str = ""
+    is_extractive: bool = False
+    sees_images: bool = False
+    context_window: int = 0
+
+    async def events(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Fail before anything is said.
+
+        Raises:
+            ModelFailed: always.
+        """
+        nothing: tuple[ModelEvent, ...] = ()
+        for event in nothing:
+            yield event
+        raise model_failed(ModelFault.NOT_AVAILABLE)

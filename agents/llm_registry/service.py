@@ -1,0 +1,231 @@
+"""The registry of models: administrators list, add, change and remove them (seed 002, section 6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from pydantic import JsonValue
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.llm.providers import CUSTOM_NAME, PROVIDERS
+from agents.llm_registry.client_cache import Adapters, base_url_of
+from agents.llm_registry.models import RegisteredModel
+from core.audit import AuditAction, Target, note
+from core.auth.models import Role, User
+from core.auth.permissions import ADMIN_ROLE
+from core.db.database import Database
+from core.db.types import is_id, utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors import InvalidRequest, ModelNameTaken, ModelNotFound, UrlNotAllowed
+from core.outbound.guard import OutgoingGuard, read_url
+
+KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
+
+
+@dataclass(frozen=True)
+class ModelDraft:
+    """A model as it is to be registered; the names are those of ``RegisteredModel``."""
+
+    name: str
+    model_id: str
+    provider: str = CUSTOM_NAME
+    base_url: str = ""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    options: dict[str, JsonValue] | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    is_default: bool = False
+    enabled: bool = True
+    role_access: list[str] | None = None
+    user_access: list[str] | None = None
+
+
+_FIELDS = tuple(field.name for field in fields(ModelDraft))
+
+
+def draft_of(row: RegisteredModel) -> ModelDraft:
+    """A model as it is, to be changed."""
+    return ModelDraft(**{name: getattr(row, name) for name in _FIELDS})
+
+
+class ModelRegistry:
+    """Writes the registry.
+
+    Args:
+        database: where it is.
+        adapters: seal keys.
+        guard: says which addresses may be called.
+    """
+
+    def __init__(self, database: Database, adapters: Adapters, guard: OutgoingGuard) -> None:
+        self._database = database
+        self._adapters = adapters
+        self._guard = guard
+
+    async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
+        """Register a model; its key, which may be empty, is sealed.
+
+        Raises:
+            InvalidRequest: a field can't be used.
+            UrlNotAllowed: nor can the address.
+            ModelNameTaken: another model has the name.
+        """
+        await self._check(draft)
+        async with unit_of_work(self._database) as work:
+            await _take_turn(work.session)
+            row = RegisteredModel(name=draft.name, provider=draft.provider, model_id=draft.model_id)
+            await self._write(work, row, draft, api_key)
+            _note(work, AuditAction.MODEL_REGISTERED, row)
+        return row
+
+    async def change(
+        self, model_id: str, changes: dict[str, object], api_key: str | None
+    ) -> RegisteredModel:
+        """Change a model; the next run on it acts on the change.
+
+        Args:
+            model_id: ``RegisteredModel.id``.
+            changes: the new values by the names of ``ModelDraft``.
+            api_key: the new one; empty for none any more, None to keep what there is.
+
+        Raises:
+            ModelNotFound: there is none.
+            InvalidRequest: a field can't be used, or the key would go to another address.
+            UrlNotAllowed, ModelNameTaken: as when it is created.
+        """
+        async with self._database.reading() as session:
+            before = draft_of(await get(session, model_id))
+        # Which addresses a name has is asked for outside of the transaction: it may take long.
+        await self._check(_changed(before, changes))
+        async with unit_of_work(self._database) as work:
+            await _take_turn(work.session)
+            row = await get(work.session, model_id, for_update=True)
+            draft = _changed(draft_of(row), changes)
+            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(draft_of(row)):
+                raise InvalidRequest(
+                    "api_key", "The address is another one: give the key for it, or null for none"
+                )
+            await self._write(work, row, draft, api_key)
+            given = {*changes, *(() if api_key is None else ("api_key",))}
+            # Their names alone: the values are long, and one of them is a secret.
+            names: list[JsonValue] = [*sorted(given)]
+            _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
+        return row
+
+    async def remove(self, model_id: str) -> None:
+        """Remove a model; who asks for the default is answered by the installation's own then.
+
+        Raises:
+            ModelNotFound: there is none.
+        """
+        async with unit_of_work(self._database) as work:
+            row = await get(work.session, model_id, for_update=True)
+            _note(work, AuditAction.MODEL_REMOVED, row)
+            await work.session.delete(row)
+
+    async def _check(self, draft: ModelDraft) -> None:
+        if draft.provider not in KNOWN_PROVIDERS:
+            raise InvalidRequest("provider", f"Use one of {', '.join(KNOWN_PROVIDERS)}")
+        base_url = base_url_of(draft.provider, draft.base_url)
+        if not base_url:
+            raise InvalidRequest("base_url", f"The provider {draft.provider} has none of its own")
+        if draft.is_default and not draft.enabled:
+            raise InvalidRequest("is_default", "A model that is switched off can't be the default")
+        if "?" in base_url or "#" in base_url:
+            raise InvalidRequest("base_url", "Leave out the query and the fragment")
+        try:
+            await self._guard.check(base_url)
+        except UrlNotAllowed as refused:
+            refused.details["field"] = "base_url"
+            raise
+
+    async def _write(
+        self, work: UnitOfWork, row: RegisteredModel, draft: ModelDraft, api_key: str | None
+    ) -> None:
+        await _require_free_name(work.session, draft.name, row.id)
+        await _check_access(work.session, draft, row)
+        if draft.is_default:
+            others = update(RegisteredModel).where(
+                col(RegisteredModel.is_default).is_(True), col(RegisteredModel.id) != row.id
+            )
+            # Its revision stays: nothing that an adapter is made of changes.
+            await work.session.exec(others.values(is_default=False))
+        for name in _FIELDS:
+            setattr(row, name, getattr(draft, name))
+        row.options = draft.options or {}
+        if api_key is not None:
+            row.sealed_api_key = self._adapters.seal(api_key) if api_key else None
+        row.revision += 1
+        row.updated_at = utc_now()
+        work.session.add(row)
+        await work.session.flush()
+
+
+async def list_all(session: AsyncSession) -> Sequence[RegisteredModel]:
+    """Every registered model, by name."""
+    return (await session.exec(select(RegisteredModel).order_by(RegisteredModel.name))).all()
+
+
+async def get(session: AsyncSession, model_id: str, *, for_update: bool = False) -> RegisteredModel:
+    """One registered model, whoever may use it.
+
+    Raises:
+        ModelNotFound: there is none.
+    """
+    row = None
+    if is_id(model_id):
+        row = await session.get(RegisteredModel, model_id, with_for_update=for_update or None)
+    if row is None:
+        raise ModelNotFound
+    return row
+
+
+async def _take_turn(session: AsyncSession) -> None:
+    """Let administrators write the registry one after the other.
+
+    Two at once would each find a name free, and no other default than theirs.
+    """
+    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
+    await session.exec(turn)
+
+
+def _note(
+    work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
+) -> None:
+    note(work.session, action, Target("model", row.id, row.name), details=details)
+
+
+def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
+    changed = replace(draft, **changes)  # pyright: ignore[reportArgumentType] # fields that were checked at the rim
+    if not changed.enabled and "is_default" not in changes:
+        # What is switched off answers nobody, by default neither.
+        changed = replace(changed, is_default=False)
+    return changed
+
+
+def _origin(draft: ModelDraft) -> tuple[str, str, int]:
+    base_url = base_url_of(draft.provider, draft.base_url)
+    target = read_url(base_url)
+    return base_url.partition(":")[0], target.host, target.port
+
+
+async def _check_access(session: AsyncSession, draft: ModelDraft, row: RegisteredModel) -> None:
+    # Those that stood there before may be gone by now.
+    roles = set(draft.role_access or ()) - set(row.role_access or ())
+    users = set(draft.user_access or ()) - set(row.user_access or ())
+    found = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
+    if roles - found:
+        raise InvalidRequest("role_access", "There is no such role")
+    found = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
+    if users - found:
+        raise InvalidRequest("user_access", "There is no such user")
+
+
+async def _require_free_name(session: AsyncSession, name: str, own_id: str) -> None:
+    taken = select(RegisteredModel.id).where(
+        RegisteredModel.name == name, RegisteredModel.id != own_id
+    )
+    if (await session.exec(taken)).first() is not None:
+        raise ModelNameTaken(field="name")

@@ -1,0 +1,108 @@
+"""The tools of an MCP server as they are kept: bounded, and named so that models can call them."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from agents.mcp.limits import McpLimits
+from core.json_access import as_list, as_object, as_text
+
+if TYPE_CHECKING:
+    # The protocol is loaded with the first session: it takes half a second.
+    import mcp_types
+
+PREFIX = "mcp__"
+_LONGEST_NAME = 64
+_LONGEST_SERVER = 24
+_LONGEST_TOOL = 256
+_DIGEST = 6
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool as its server describes it.
+
+    Attributes:
+        input_schema: JSON Schema of the arguments, as it came.
+        is_read_only: the server says that a call changes nothing.
+        is_idempotent: the server says that a repeated call changes nothing more.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, JsonValue]
+    is_read_only: bool = False
+    is_idempotent: bool = False
+
+
+_FIELDS = tuple(one.name for one in fields(McpTool))
+
+
+def kept(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
+    """Those of a server's tools that are kept, without what is beyond the limits."""
+    found: dict[str, McpTool] = {}
+    for tool in tools:
+        is_known = tool.name in found or not 0 < len(tool.name) <= _LONGEST_TOOL
+        if is_known or len(json.dumps(tool.input_schema)) > limits.schema_characters:
+            continue
+        if len(found) == limits.tools:
+            break
+        said = tool.annotations
+        reads = said is not None and bool(said.read_only_hint)
+        found[tool.name] = McpTool(
+            tool.name,
+            (tool.description or tool.title or "")[: limits.description_characters],
+            tool.input_schema,
+            is_read_only=reads,
+            is_idempotent=reads or (said is not None and bool(said.idempotent_hint)),
+        )
+    return list(found.values())
+
+
+def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
+    """The tools for a JSON column."""
+    return [{name: getattr(tool, name) for name in _FIELDS} for tool in tools]
+
+
+def from_text(stored: str) -> tuple[McpTool, ...]:
+    """The tools of a JSON column, of its text: what stands there was checked when it came."""
+    return tuple(
+        McpTool(
+            name=as_text(tool.get("name")),
+            description=as_text(tool.get("description")),
+            input_schema=as_object(tool.get("input_schema")),
+            is_read_only=tool.get("is_read_only") is True,
+            is_idempotent=tool.get("is_idempotent") is True,
+        )
+        # A model of pydantic's takes ten times as long.
+        for tool in map(as_object, as_list(json.loads(stored)))
+    )
+
+
+def callable_name(connection_name: str, tool_name: str) -> str:
+    """The name under which a model calls a tool: ``mcp__<connection>__<tool>``.
+
+    Follows from the two names alone, has at most 64 characters of those that all providers take,
+    and differs where they differ: what had to be changed or cut carries a digest of it.
+    """
+    server = _clean(connection_name, _LONGEST_SERVER)
+    if "__" in server or server.startswith("_") or server.endswith("_"):
+        server = _marked(server.strip("_").replace("__", "_"), connection_name, _LONGEST_SERVER)
+    return PREFIX + server + "__" + _clean(tool_name, _LONGEST_NAME - len(PREFIX + server + "__"))
+
+
+def _clean(name: str, longest: int) -> str:
+    cleaned = _FOREIGN.sub("_", name).strip("_") if _FOREIGN.search(name) else name
+    return name if cleaned == name and len(name) <= longest else _marked(cleaned, name, longest)
+
+
+def _marked(cleaned: str, name: str, longest: int) -> str:
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
+    start = cleaned[: longest - _DIGEST - 1].rstrip("_")
+    return f"{start}_{digest}" if start else digest

@@ -1,0 +1,132 @@
+"""HTTP to MCP servers: guarded, without redirects and compression, and with an end to every answer."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from agents.mcp.errors import McpFault, note_fault
+from agents.mcp.limits import McpLimits
+from agents.mcp.target import McpTarget
+from agents.mcp.transports.streams import Streams
+from core.errors import UrlNotAllowed
+from core.outbound.guard import OutgoingGuard
+from core.outbound.transports import GuardedTransport
+
+_MEDIA_TYPES = ("application/json", "text/event-stream")
+_ERROR, _REDIRECT, _OK = 400, 300, 200
+_UNAUTHORISED = frozenset({401, 403})
+# Answered in place of the server where none of it may be read.
+_NOTHING = 502
+_NOT_OFFERED = 405
+
+
+@asynccontextmanager
+async def http_streams(
+    target: McpTarget, guard: OutgoingGuard, limits: McpLimits
+) -> AsyncGenerator[Streams]:
+    """The messages of a server over streamable HTTP (MCP specification, Transports)."""
+    headers = {"Accept-Encoding": "identity", **target.headers}
+    timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
+    transport = _Bounded(GuardedTransport(guard), limits)
+    async with (
+        httpx2.AsyncClient(
+            headers=headers, timeout=timeout, transport=transport, max_redirects=0
+        ) as client,
+        streamable_http_client(
+            target.url, http_client=client, max_sse_event_size=limits.message_bytes
+        ) as streams,
+    ):
+        yield streams
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Answers no request with more than the limits, and with nothing that is not the protocol's.
+
+    A request that fails gets an answer of ours: raised through the library an error would end
+    the session, and every other call in it.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
+        self._inner = inner
+        self._limits = limits
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            # The stream of what a server says unasked: nothing here needs it, and it has no end.
+            return httpx2.Response(_NOT_OFFERED, request=request)
+        try:
+            response = await self._inner.handle_async_request(request)
+        except UrlNotAllowed:
+            return _instead(request, McpFault.NOT_ALLOWED)
+        except httpx2.TimeoutException:
+            return _instead(request, McpFault.NO_ANSWER)
+        except httpx2.TransportError:
+            return _instead(request, McpFault.UNREACHABLE)
+        fault = _fault_of(response)
+        if fault is not None:
+            await response.aclose()
+            return _instead(request, fault, response.status_code)
+        is_stream = "text/event-stream" in response.headers.get("Content-Type", "").lower()
+        limit = self._limits.answer_bytes if is_stream else self._limits.message_bytes
+        stream = response.stream
+        if isinstance(stream, httpx2.AsyncByteStream):
+            response.stream = _Capped(stream, limit)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _fault_of(response: httpx2.Response) -> McpFault | None:
+    status = response.status_code
+    if status in _UNAUTHORISED:
+        note_fault(McpFault.UNAUTHORISED)
+        return McpFault.UNAUTHORISED
+    media_type = response.headers.get("Content-Type", "").lower()
+    is_json = media_type.startswith(_MEDIA_TYPES[0])
+    if status >= _ERROR:
+        # An error of the protocol's own has a body that is read; any other body is not.
+        note_fault(McpFault.REFUSED)
+        return None if is_json else McpFault.REFUSED
+    if status >= _REDIRECT:
+        return McpFault.REDIRECTED
+    is_empty = status != _OK
+    is_encoded = response.headers.get("Content-Encoding", "identity").lower() != "identity"
+    if is_encoded or not (is_empty or media_type.startswith(_MEDIA_TYPES)):
+        return McpFault.NOT_MCP
+    return None
+
+
+def _instead(request: httpx2.Request, fault: McpFault, status: int = _NOTHING) -> httpx2.Response:
+    note_fault(fault)
+    return httpx2.Response(status if status >= _ERROR else _NOTHING, request=request)
+
+
+class _TooLong(httpx2.StreamError):
+    """An answer beyond the limit; the library takes it for one that can't be read."""
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, limit: int) -> None:
+        self._inner = inner
+        self._left = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._inner:
+                self._left -= len(chunk)
+                if self._left < 0:
+                    note_fault(McpFault.TOO_LARGE)
+                    raise _TooLong("the answer is too large")
+                yield chunk
+        except httpx2.TimeoutException as error:
+            note_fault(McpFault.NO_ANSWER)
+            raise _TooLong("the answer took too long") from error
+        except httpx2.TransportError as error:
+            note_fault(McpFault.BROKE_OFF)
+            raise _TooLong("the answer broke off") from error
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

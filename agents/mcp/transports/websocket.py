@@ -1,0 +1,175 @@
+"""MCP over WebSocket: JSON-RPC messages as text frames, with the subprotocol ``mcp``."""
+
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import aiohttp
+import anyio
+from aiohttp.abc import AbstractResolver, ResolveResult
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from agents.mcp.errors import McpFault, Note, failure_of
+from agents.mcp.limits import McpLimits
+from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
+from agents.mcp.transports.streams import Streams
+from core.outbound.guard import NameNotResolved, OutgoingGuard, read_url
+from core.types.network import spelled_address
+
+_WAITING = 16
+_CLOSE_SECONDS = 2.0
+_UNAUTHORISED = frozenset({401, 403})
+_AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
+
+
+@asynccontextmanager
+async def websocket_streams(
+    target: McpTarget, guard: OutgoingGuard, limits: McpLimits, note: Note
+) -> AsyncGenerator[Streams]:
+    """The messages of a server over a WebSocket.
+
+    Args:
+        target: where.
+        guard: judges its address.
+        limits: of the messages.
+        note: is told why the connection ended.
+
+    Raises:
+        UrlNotAllowed: the guard refuses.
+        McpUnavailable: there is no connection.
+    """
+    connector = await _connector(target, guard)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
+    async with (
+        aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False) as http,
+        _connected(http, target, limits) as connection,
+    ):
+        incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](_WAITING)
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage](_WAITING)
+        async with read, write, anyio.create_task_group() as tasks:
+            tasks.start_soon(_receive, connection, incoming, limits, note)
+            tasks.start_soon(_send, connection, outgoing)
+            yield read, write
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _connected(
+    http: aiohttp.ClientSession, target: McpTarget, limits: McpLimits
+) -> AsyncGenerator[aiohttp.ClientWebSocketResponse]:
+    try:
+        connection = await http.ws_connect(
+            target.url,
+            headers=target.headers,
+            protocols=("mcp",),
+            heartbeat=target.heartbeat_seconds,
+            max_msg_size=limits.message_bytes,
+        )
+    except aiohttp.WSServerHandshakeError as error:
+        is_known = error.status in _UNAUTHORISED
+        raise failure_of(McpFault.UNAUTHORISED if is_known else McpFault.NOT_MCP) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise failure_of(McpFault.UNREACHABLE) from error
+    try:
+        yield connection
+    finally:
+        with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+            await connection.close()
+
+
+async def _receive(
+    connection: aiohttp.ClientWebSocketResponse,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    limits: McpLimits,
+    note: Note,
+) -> None:
+    """Read messages until the connection ends; the session ends with the stream."""
+    unasked = 0
+    async with incoming:
+        async for frame in connection:
+            if frame.type is aiohttp.WSMsgType.ERROR:
+                break
+            try:
+                message = jsonrpc_message_adapter.validate_json(frame.data, by_name=False)
+            except (ValidationError, RecursionError):
+                # Which request it belongs to can't be known: what waits would wait in vain.
+                note.fault = McpFault.NOT_MCP
+                return
+            unasked = 0 if isinstance(message, JSONRPCResponse | JSONRPCError) else unasked + 1
+            if unasked > limits.unasked_messages:
+                note.fault = McpFault.TOO_LARGE
+                return
+            await incoming.send(SessionMessage(message))
+        is_large = connection.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+        note.fault = McpFault.TOO_LARGE if is_large else McpFault.BROKE_OFF
+
+
+async def _send(
+    connection: aiohttp.ClientWebSocketResponse,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await connection.send_str(text)
+            except (aiohttp.ClientError, OSError):
+                # The reader sees the same end and tells it.
+                return
+
+
+async def _connector(target: McpTarget, guard: OutgoingGuard) -> aiohttp.TCPConnector:
+    where = read_url(target.url, WEBSOCKET_SCHEMES)
+    try:
+        addresses = await guard.resolve(where.host, where.port)
+    except NameNotResolved as error:
+        raise failure_of(McpFault.UNREACHABLE) from error
+    return aiohttp.TCPConnector(
+        resolver=_Pinned(addresses),
+        socket_factory=_only(addresses, where.port),
+        use_dns_cache=False,
+        force_close=True,
+    )
+
+
+class _Pinned(AbstractResolver):
+    """Knows the addresses that the guard let through, whatever name is asked for."""
+
+    def __init__(self, addresses: list[str]) -> None:
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in self._addresses
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _only(addresses: list[str], port: int) -> Callable[[_AddressInfo], socket.socket]:
+    """Sockets to these addresses and this port: redirects are followed, and not through a resolver."""
+    allowed = {(spelled_address(address), port) for address in addresses}
+
+    def make(info: _AddressInfo) -> socket.socket:
+        family, kind, protocol, _, place = info
+        if (spelled_address(str(place[0])), place[1]) not in allowed:
+            raise OSError("this address was not let through")
+        made = socket.socket(family, kind, protocol)
+        made.setblocking(False)
+        return made
+
+    return make

@@ -1,0 +1,213 @@
+"""The append-only log of each run: the truth that every subscriber reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+from sqlalchemy import bindparam, insert, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.events import WireEvent
+from agents.models import AgentRun, LoggedEvent, RunStatus
+from core.db.types import utc_now
+from core.errors import AgentexError
+
+_READ_BATCH = 500
+# Put together once: they run for every token, and building one takes as long as running it.
+_IS_HELD = (
+    col(AgentRun.lease_owner) == bindparam("driver"),
+    col(AgentRun.status) == RunStatus.RUNNING.value,
+)
+_COUNT_EACH = (
+    update(AgentRun)
+    .where(col(AgentRun.id) == bindparam("key"))
+    .values(last_seq=AgentRun.last_seq + bindparam("more"), own_events=bindparam("own"))
+)
+_COUNT = _COUNT_EACH.returning(col(AgentRun.last_seq))
+_COUNT_HELD = _COUNT.where(*_IS_HELD)
+# In one order, so that nobody who holds several rows waits for another who does.
+_HELD = (
+    select(AgentRun.id, AgentRun.last_seq)
+    .where(col(AgentRun.id).in_(bindparam("keys", expanding=True)), *_IS_HELD)
+    .order_by(col(AgentRun.id))
+    .with_for_update()
+)
+_ADD = insert(LoggedEvent)
+_BEHIND = (
+    select(LoggedEvent.seq, LoggedEvent.type, LoggedEvent.payload)
+    .where(LoggedEvent.run_id == bindparam("run_key"), col(LoggedEvent.seq) > bindparam("after"))
+    .order_by(col(LoggedEvent.seq))
+    .limit(_READ_BATCH)
+)
+TERMINAL_TYPES = frozenset({"RUN_FINISHED", "RUN_ERROR"})
+
+
+class LogClosed(AgentexError):
+    """The run is over or driven by another process: nothing was appended."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One event with its place in the run's log, from 1 without gaps."""
+
+    seq: int
+    type: str
+    payload: str
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether it is the run's last one."""
+        return self.type in TERMINAL_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What is to be added to a log.
+
+    Args:
+        run_key: ``AgentRun.id``.
+        events: in order; may be none, where something else is written under the same lease.
+        own_events: the journal's count with the last of them.
+    """
+
+    run_key: str
+    events: Sequence[WireEvent]
+    own_events: int = 0
+
+
+async def append(
+    session: AsyncSession, run_key: str, events: Sequence[WireEvent], *, own_events: int = 0
+) -> list[LogEntry]:
+    """Append to the log of a run that the caller began or ended in this very transaction.
+
+    Args:
+        session: a writing session.
+        run_key: ``AgentRun.id``.
+        events: in order.
+        own_events: the journal's count with the last of them.
+
+    Returns:
+        What was appended; it counts once the transaction is committed.
+
+    Raises:
+        LogClosed: there is no such run.
+    """
+    connection = await session.connection()
+    asked = {"key": run_key, "more": len(events), "own": own_events}
+    last = (await connection.execute(_COUNT, asked)).scalar()
+    if last is None:
+        raise LogClosed
+    entries = _numbered(events, last - len(events))
+    if entries:
+        await connection.execute(_ADD, _lines(run_key, entries))
+    return entries
+
+
+async def open_log(
+    session: AsyncSession, run_key: str, events: Sequence[WireEvent]
+) -> list[LogEntry]:
+    """Write the first events of a run whose row counts them already.
+
+    Args:
+        session: the writing session that adds the run.
+        run_key: ``AgentRun.id``.
+        events: in order.
+
+    Returns:
+        What was written; it counts once the transaction is committed.
+    """
+    entries = _numbered(events, 0)
+    await (await session.connection()).execute(_ADD, _lines(run_key, entries))
+    return entries
+
+
+async def append_all(
+    session: AsyncSession, additions: Sequence[Addition], *, driver: str
+) -> list[list[LogEntry] | None]:
+    """Append to the logs of some runs that one driver holds, in the caller's transaction.
+
+    Args:
+        session: a writing session.
+        additions: at most one for each run.
+        driver: whose lease on the running run must hold.
+
+    Returns:
+        For each what was appended, which counts once the transaction is committed; None where
+        the lease does not hold.
+    """
+    connection = await session.connection()
+    last = await _count(connection, additions, driver)
+    appended: list[list[LogEntry] | None] = []
+    lines: list[dict[str, object]] = []
+    for addition in additions:
+        if addition.run_key not in last:
+            appended.append(None)
+            continue
+        entries = _numbered(addition.events, last[addition.run_key])
+        lines += _lines(addition.run_key, entries)
+        appended.append(entries)
+    if lines:
+        await connection.execute(_ADD, lines)
+    return appended
+
+
+async def _count(
+    connection: AsyncConnection, additions: Sequence[Addition], driver: str
+) -> dict[str, int]:
+    """Count the events of runs whose lease holds; the last number of each before them."""
+    if len(additions) == 1:
+        # The usual one, in one statement less.
+        (one,) = additions
+        more = len(one.events)
+        asked = {"key": one.run_key, "driver": driver, "more": more, "own": one.own_events}
+        last = (await connection.execute(_COUNT_HELD, asked)).scalar()
+        return {} if last is None else {one.run_key: last - more}
+    keys = [addition.run_key for addition in additions]
+    rows = await connection.execute(_HELD, {"keys": keys, "driver": driver})
+    held: dict[str, int] = {row.id: row.last_seq for row in rows}
+    counted = [
+        {"key": one.run_key, "more": len(one.events), "own": one.own_events}
+        for one in additions
+        if one.run_key in held
+    ]
+    if counted:
+        await connection.execute(_COUNT_EACH, counted)
+    return held
+
+
+def _numbered(events: Sequence[WireEvent], last: int) -> list[LogEntry]:
+    return [
+        LogEntry(seq, str(event["type"]), orjson.dumps(event).decode())
+        for seq, event in enumerate(events, start=last + 1)
+    ]
+
+
+def _lines(run_key: str, entries: Sequence[LogEntry]) -> list[dict[str, object]]:
+    now = utc_now()
+    return [
+        {
+            "run_id": run_key,
+            "seq": entry.seq,
+            "type": entry.type,
+            "payload": entry.payload,
+            "created_at": now,
+        }
+        for entry in entries
+    ]
+
+
+async def read(session: AsyncSession, run_key: str, *, after: int) -> list[LogEntry]:
+    """The next events behind a sequence number, at most 500."""
+    connection = await session.connection()
+    rows = await connection.execute(_BEHIND, {"run_key": run_key, "after": after})
+    return [LogEntry(*row) for row in rows]
+
+
+async def read_all(session: AsyncSession, run_key: str) -> list[WireEvent]:
+    """All events of a run so far."""
+    events: list[WireEvent] = []
+    while entries := await read(session, run_key, after=len(events)):
+        events += [orjson.loads(entry.payload) for entry in entries]
+    return events

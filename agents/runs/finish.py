@@ -1,0 +1,206 @@
+"""The end of a run: by its driver, or from outside when that one is gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.agui.close_open import activity_ends, closing_events
+from agents.agui.encoder import EventMapper
+from agents.agui.transcript import Transcript
+from agents.events import Finished, Interrupt, Usage, WireEvent
+from agents.llm_registry import usage
+from agents.memory import queue
+from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from agents.runs import event_log, journal_store
+from agents.runs.event_log import LogClosed, LogEntry
+from agents.sessions.service import add_messages, last_question
+from agents.strategies.runner import failed
+from agents.tasks import logs as task_logs
+from core.db.clock import now_ms
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import AgentexError
+from core.json_access import as_text
+from kb_service.text.tokenizer import is_cjk_dominant
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and what it leaves behind.
+
+    Args:
+        status: a final one.
+        usage: its tokens, as far as they are known.
+        transcript: what was said and done.
+        waits: whether others must answer calls of it before the work can go on.
+        interrupts: what people are asked.
+        own_events: the journal's count with the last event.
+    """
+
+    status: RunStatus
+    usage: Usage
+    transcript: Transcript
+    waits: bool = False
+    interrupts: tuple[Interrupt, ...] = ()
+    own_events: int = 0
+
+
+async def end(
+    work: UnitOfWork, run_key: str, events: Sequence[WireEvent], ending: Ending, *, driver: str
+) -> list[LogEntry]:
+    """Write a run's last events, the assistant's messages and the status, and free the thread.
+
+    Returns:
+        The last events in their places of the log.
+
+    Raises:
+        LogClosed: it was ended before, or another process drives it; nothing is written.
+    """
+    run = await _hold(work.session, run_key)
+    if run is None or run.lease_owner != driver:
+        raise LogClosed
+    return await _finish(work.session, run, events, ending)
+
+
+async def close(
+    work: UnitOfWork,
+    run_key: str,
+    failure: AgentexError | None,
+    *,
+    if_lost: bool,
+    driver: str | None = None,
+) -> list[LogEntry]:
+    """End a run that its driver does not end; what it had said is kept.
+
+    One that was asked to stop ends as cancelled, any other with the failure.
+
+    Args:
+        work: the transaction.
+        run_key: ``AgentRun.id``.
+        failure: why it is closed; None where it was stopped.
+        if_lost: only when its lease has ended.
+        driver: only when this one holds it; None for whoever does.
+
+    Returns:
+        The events that end it; none when there is nothing to close.
+    """
+    run = await _hold(work.session, run_key)
+    if run is None or driver not in {None, run.lease_owner}:
+        return []
+    if if_lost and run.lease_until >= await database_now(work.session):
+        return []
+    logged = await event_log.read_all(work.session, run_key)
+    transcript = Transcript()
+    transcript.carry_over(await task_logs.transcript_before(work.session, run), is_told=False)
+    for event in logged:
+        transcript.observe(event)
+    mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
+    spent = replace(await journal_store.read_usage(work.session, run.task_id), model=run.model)
+    if failure is None or run.stop_requested_at is not None:
+        status = RunStatus.CANCELLED
+        before = await task_logs.logs_before(work.session, run)
+        # A call that an earlier run left to a person gets its result here.
+        last = closing_events(chain(*before, logged), now=now_ms)
+        last += activity_ends(logged, "stopped", now=now_ms)
+        last += mapper.translate(Finished(spent, outcome="cancelled"))
+    else:
+        status = RunStatus.FAILED
+        is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
+        last = activity_ends(logged, "failed", now=now_ms)
+        last += mapper.translate(failed(failure, spent, is_chinese=is_chinese))
+    for event in last:
+        transcript.observe(event)
+    return await _finish(work.session, run, last, Ending(status, spent, transcript))
+
+
+async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
+    """The run, if it is running, kept from everybody else until the transaction ends."""
+    query = select(AgentRun).where(
+        AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value
+    )
+    return (await session.exec(query.with_for_update())).first()
+
+
+async def _finish(
+    session: AsyncSession, run: AgentRun, events: Sequence[WireEvent], ending: Ending
+) -> list[LogEntry]:
+    run.status = ending.status.value
+    run.finished_at = utc_now()
+    run.prompt_tokens = ending.usage.prompt_tokens
+    run.completion_tokens = ending.usage.completion_tokens
+    session.add(run)
+    await session.flush()
+    entries = await event_log.append(session, run.id, events, own_events=ending.own_events)
+    await add_messages(session, run.session_id, _messages(run, ending))
+    for interrupt in ending.interrupts:
+        session.add(
+            RunInterrupt(
+                id=interrupt.id,
+                run_id=run.id,
+                call_id=interrupt.call_id,
+                interrupt=TypeAdapter(Interrupt).dump_python(interrupt, mode="json"),
+                expires_at=datetime.fromisoformat(interrupt.expires_at),
+            )
+        )
+    freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
+    # What waited before the run began was dealt with when it took the thread.
+    freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
+    await session.exec(freed.values(active_run_id=None))
+    await usage.count_run(session, run)
+    await queue.put(session, run)
+    return entries
+
+
+def _milliseconds(run: AgentRun) -> int:
+    """How long a run took that is over."""
+    lasted = (run.finished_at or utc_now()) - run.created_at
+    return max(0, round(lasted.total_seconds() * 1000))
+
+
+def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:
+    """One row per message; what the whole run thought, called and used is on the last one.
+
+    A run that waits without a word leaves the message of its calls, which has no text: who comes
+    again sees what was done and what is asked.
+    """
+    spoken = ending.transcript.messages
+    if ending.waits and not spoken and (asking := ending.transcript.asking) is not None:
+        spoken = [asking]
+    about: dict[str, JsonValue] = {"agent_type": run.agent_type}
+    if run.model_id:
+        about |= {"model_id": run.model_id, "model": run.model}
+    whole: dict[str, JsonValue] = {
+        **ending.transcript.metadata(),
+        "usage": ending.usage.to_json(),
+        "duration": _milliseconds(run),
+    }
+    if ending.interrupts:
+        whole["interrupts"] = [
+            {
+                "id": one.id,
+                "reason": one.reason,
+                "message": one.message,
+                "tool_call_id": one.call_id,
+            }
+            for one in ending.interrupts
+        ]
+    return [
+        ChatMessage(
+            session_id=run.session_id,
+            message_id=message.message_id,
+            position=0,
+            role="assistant",
+            content=message.content,
+            content_type="markdown",
+            details={**about, **message.details, **(whole if message is spoken[-1] else {})},
+            run_id=run.run_id,
+        )
+        for message in spoken
+    ]

@@ -1,0 +1,86 @@
+"""Coming to a thread late: all that a client needs to be where the others are."""
+
+from dataclasses import dataclass
+
+import orjson
+from pydantic import JsonValue
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.agui.encoder import EventMapper
+from agents.events import WireEvent
+from agents.models import AgentRun, ChatSession
+from agents.runs import event_log, threads
+from agents.runs.joining import finished_prelude, live_prelude
+from agents.runs.thread_snapshot import fold_thread
+from core.auth.principal import Principal
+from core.db.clock import now_ms
+from core.errors import SessionNotFound
+from core.json_access import as_object
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Where a client stands that has read the prelude.
+
+    Args:
+        run_key: ``AgentRun.id`` of the thread's newest run.
+        run_id: the caller's id of it.
+        after: its last event that the prelude includes.
+        prelude: valid from the first event on; complete, if the run is over.
+    """
+
+    run_key: str
+    run_id: str
+    after: int
+    prelude: list[WireEvent]
+
+
+async def join(session: AsyncSession, principal: Principal, thread_id: str) -> Joined:
+    """The thread's messages and state, and what of its newest run is open.
+
+    Raises:
+        SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+    """
+    thread = await threads.find_thread(session, principal, thread_id)
+    run = None if thread is None else await newest_run(session, thread)
+    if thread is None or run is None:
+        raise SessionNotFound
+    logged = await event_log.read_all(session, run.id)
+    # The log's word: the run may have ended since its row was read.
+    is_live = logged[-1]["type"] not in event_log.TERMINAL_TYPES
+    fold = await fold_thread(session, thread.id, until=run.id)
+    for event in logged:
+        fold.observe(event)
+    mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
+    if is_live:
+        prelude = live_prelude(fold, logged, mapper)
+    else:
+        waits_for = await _open_outcome(session, thread)
+        prelude = finished_prelude(fold, logged, mapper, waits_for)
+    return Joined(run.id, run.run_id, len(logged), prelude)
+
+
+async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
+    """How the run ended that the thread waits on; later ones may have been refused."""
+    if thread.waiting_run_id is None:
+        return None
+    waiting = await session.get_one(AgentRun, thread.waiting_run_id)
+    last = await event_log.read(session, waiting.id, after=waiting.last_seq - 1)
+    return as_object(orjson.loads(last[-1].payload)).get("outcome")
+
+
+async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
+    """The run that holds the thread, else the last that did."""
+    if thread.active_run_id is not None:
+        # Whatever the clocks of the processes say that began this one and those before it.
+        holder = await session.get(AgentRun, thread.active_run_id)
+        if holder is not None:
+            return holder
+    query = (
+        select(AgentRun)
+        .where(AgentRun.session_id == thread.id)
+        .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+        .limit(1)
+    )
+    return (await session.exec(query)).first()

@@ -1,0 +1,150 @@
+"""Live events between processes: one Redis Stream per run, which holds no truth.
+
+An entry has the id ``{seq of its last event}-0``, so that a place in the stream is a place in the
+log: what was lost on the way shows as a gap, and is read from SQL.
+"""
+
+# redis has partial types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agents.runs.event_log import LogEntry
+from core.db.types import new_id
+from core.logging import get_logger
+
+log = get_logger(__name__)
+
+_PREFIX = "agentex:run-events:"
+_FIELD = b"entries"
+# Who comes later reads SQL; the text of runs must not stay in Redis for longer than needed.
+_KEPT_BATCHES = 200
+_KEPT_SECONDS = 60
+_MOST_WAITING = 2_000
+_MOST_AT_ONCE = 100
+# Below the client's socket timeout of five seconds.
+_BLOCK_MS = 2_000
+_PAUSE_SECONDS = 1.0
+# Per stream its name and its entries, each with its id and its fields.
+_Answer = Sequence[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]
+
+
+class FanOut:
+    """Sends what this process's runs write, and receives what those of others write.
+
+    Args:
+        redis: shared by all processes.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._waiting: list[tuple[str, Sequence[LogEntry]]] = []
+        self._sender: asyncio.Task[None] | None = None
+        self._bell = f"{_PREFIX}bell:{new_id()}"
+        self._bell_place = "0-0"
+        self._is_reachable = True
+        self.is_receiving = False
+
+    def send(self, run_key: str, entries: Sequence[LogEntry]) -> None:
+        """Send what was committed, soon; what can't be sent is left to the log."""
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((run_key, entries))
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send_waiting())
+
+    async def receive(
+        self,
+        wanted: Callable[[], Mapping[str, int]],
+        arrived: Callable[[str, Sequence[LogEntry]], None],
+    ) -> None:
+        """Receive as long as anything is wanted.
+
+        Args:
+            wanted: the runs, each with the number of the last event that is known.
+            arrived: takes what came, in the order of the log but perhaps with gaps.
+        """
+        try:
+            while runs := wanted():
+                try:
+                    answer = await self._read(runs)
+                except (RedisError, OSError) as error:
+                    self._note(error)
+                    self.is_receiving = False
+                    await asyncio.sleep(_PAUSE_SECONDS)
+                    continue
+                self._note(None)
+                self.is_receiving = True
+                for run_key, entries in self._sorted(answer):
+                    arrived(run_key, entries)
+        finally:
+            self.is_receiving = False
+
+    async def look_again(self) -> None:
+        """Have ``receive`` ask anew what is wanted, now."""
+        try:
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.xadd(self._bell, {b"again": b""}, maxlen=1)
+                pipe.expire(self._bell, _KEPT_SECONDS)
+                await pipe.execute()
+        except (RedisError, OSError) as error:
+            self._note(error)
+
+    async def close(self) -> None:
+        """Send what waits, for as long as one attempt takes."""
+        if self._sender is not None:
+            await asyncio.wait({self._sender})
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            batches, self._waiting = self._waiting, []
+            try:
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for run_key, entries in batches:
+                        name = _PREFIX + run_key
+                        place = f"{entries[-1].seq}-0"
+                        pipe.xadd(name, {_FIELD: _packed(entries)}, id=place, maxlen=_KEPT_BATCHES)
+                        pipe.expire(name, _KEPT_SECONDS)
+                    # A place behind the newest is refused: its reader sees a gap, and reads SQL.
+                    await pipe.execute(raise_on_error=False)
+            except (RedisError, OSError) as error:
+                self._note(error)
+            else:
+                self._note(None)
+
+    async def _read(self, runs: Mapping[str, int]) -> _Answer:
+        places: dict[Any, Any] = {_PREFIX + key: f"{seq}-0" for key, seq in runs.items()}
+        places[self._bell] = self._bell_place
+        return await self._redis.xread(places, count=_MOST_AT_ONCE, block=_BLOCK_MS)
+
+    def _sorted(self, answer: _Answer) -> list[tuple[str, list[LogEntry]]]:
+        arrived: list[tuple[str, list[LogEntry]]] = []
+        for name, messages in answer:
+            if name.decode() == self._bell:
+                self._bell_place = messages[-1][0].decode()
+                continue
+            run_key = name.decode().removeprefix(_PREFIX)
+            arrived += [(run_key, _unpacked(fields[_FIELD])) for _, fields in messages]
+        return arrived
+
+    def _note(self, error: Exception | None) -> None:
+        """Say once that Redis went, and once that it is back."""
+        if error is not None and self._is_reachable:
+            log.warning("run_events.redis_unreachable", cause=type(error).__name__)
+        elif error is None and not self._is_reachable:
+            log.info("run_events.redis_reachable")
+        self._is_reachable = error is None
+
+
+def _packed(entries: Sequence[LogEntry]) -> bytes:
+    return orjson.dumps([(entry.seq, entry.type, entry.payload) for entry in entries])
+
+
+def _unpacked(packed: bytes) -> list[LogEntry]:
+    return [LogEntry(*entry) for entry in orjson.loads(packed)]

@@ -1,0 +1,125 @@
+"""Runs whose process is gone: taken up by another one, from where they stood."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from pydantic import TypeAdapter
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.agui.transcript import Transcript
+from agents.events import WireEvent
+from agents.llm_registry.selection import ModelRef
+from agents.models import AgentRun, RunStatus
+from agents.runs import event_log, journal_store, store
+from agents.runs.journal import Effect
+from agents.runs.request import RunRequest
+from agents.runs.store import BegunRun
+from agents.tasks import logs as task_logs
+from core.db.now import database_now
+from core.db.unit_of_work import UnitOfWork
+
+MOST_TAKEOVERS = 3
+_REQUESTS = TypeAdapter(RunRequest)
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A run with all that is needed to go on with it.
+
+    Args:
+        run: now driven by who took it up.
+        request: what was asked when its task began.
+        knowledge_base_ids: those it searched.
+        past: the journal of its task.
+        logged: its own events so far.
+        own_events: the journal's count with the last of them.
+        answered: keys of finished tool calls whose result no event of the task has told yet.
+        model: that which answered when the run began.
+        before: what earlier runs of the task did and no message of theirs tells.
+    """
+
+    run: BegunRun
+    request: RunRequest
+    knowledge_base_ids: tuple[str, ...]
+    past: tuple[Effect, ...]
+    logged: tuple[WireEvent, ...]
+    own_events: int
+    answered: frozenset[str]
+    model: ModelRef
+    before: Transcript
+
+    @property
+    def had_skills(self) -> bool:
+        """Whether it works by skills, or a skill waits to be loaded, whatever became of them."""
+        return any(effect.outcome.keys() & {"skill", "skill_note"} for effect in self.past)
+
+
+async def find_lost(session: AsyncSession) -> Sequence[str]:
+    """Keys of the runs whose driver gave no sign of life until its lease ended."""
+    now = await database_now(session)
+    query = select(AgentRun.id).where(
+        AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < now
+    )
+    return (await session.exec(query)).all()
+
+
+async def take(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
+    """Take the lease on a run that its driver lost, if it can be gone on with.
+
+    Not one that was asked to stop, that is older than its journal, or that was taken up so often
+    that it may be what ends its drivers.
+
+    Returns:
+        False when it is to be closed, or another process was quicker.
+    """
+    now = await database_now(work.session)
+    statement = (
+        update(AgentRun)
+        .where(
+            col(AgentRun.id) == run_key,
+            col(AgentRun.status) == RunStatus.RUNNING.value,
+            col(AgentRun.lease_until) < now,
+            col(AgentRun.stop_requested_at).is_(None),
+            col(AgentRun.task_id) != "",
+            col(AgentRun.takeovers) < MOST_TAKEOVERS,
+        )
+        .values(
+            lease_owner=driver,
+            lease_until=now + timedelta(seconds=seconds),
+            takeovers=AgentRun.takeovers + 1,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    return (await work.session.exec(statement)).rowcount > 0
+
+
+async def load(session: AsyncSession, run_key: str) -> Unfinished:
+    """All that is needed to go on with a run."""
+    run = await session.get_one(AgentRun, run_key)
+    task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
+    request = _REQUESTS.validate_python(task.request["input"])
+    if task is not run:
+        # Who answers with a key that may do less does not get by it what the task may do.
+        answering = _REQUESTS.validate_python(run.request["input"])
+        request = replace(request, lacking=(*request.lacking, *answering.lacking))
+    past = await journal_store.read(session, run.task_id)
+    logged = await event_log.read_all(session, run_key)
+    told = await task_logs.told_calls(session, run)
+    calls = {
+        effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")
+    }
+    begun = await store.begun(session, run, request)
+    return Unfinished(
+        begun,
+        request,
+        tuple(TypeAdapter(list[str]).validate_python(task.request["knowledge_base_ids"])),
+        tuple(past),
+        tuple(logged),
+        run.own_events,
+        frozenset(key for key in calls if key.removeprefix("call:") not in told),
+        ModelRef(run.model_id, run.model),
+        await task_logs.transcript_before(session, run),
+    )

@@ -1,0 +1,285 @@
+"""What a thread waits for, and what a run that answers it makes of that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.events import Interrupt
+from agents.llm_registry.selection import ModelRef
+from agents.models import AgentRun, ChatSession, RunInterrupt
+from agents.runs import journal_store
+from agents.runs.journal import Effect, Journal
+from agents.runs.request import Answer, RunRequest, ToolMessage
+from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
+from agents.tools.base import capped
+from core.db.now import database_now
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import (
+    AgentexError,
+    InterruptAnswered,
+    InterruptAnswerInvalid,
+    InterruptNotOpen,
+    InterruptsOpen,
+)
+from core.json_access import as_text
+
+NO_RESULT = "No result was given: the user went on without it."
+_INTERRUPTS = TypeAdapter(Interrupt)
+_CALL = "call:"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A task that waits on a thread.
+
+    Args:
+        run: the one that ended with it.
+        past: the journal of the task.
+        interrupts: what people are asked, by id.
+        client_calls: ids of calls that the caller's frontend makes.
+    """
+
+    run: AgentRun
+    past: tuple[Effect, ...]
+    interrupts: dict[str, RunInterrupt]
+    client_calls: tuple[str, ...]
+
+    @property
+    def model(self) -> ModelRef:
+        """That which answered until now."""
+        return ModelRef(self.run.model_id, self.run.model)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """A task with answers to all that it waited for.
+
+    Args:
+        waiting: the task.
+        changes: what the answers make of the task's journal.
+        own_events: the journal's count: events of the strategy that come again before new ones.
+        told: per interrupt id, the status and what was said.
+    """
+
+    waiting: Waiting
+    changes: tuple[Effect, ...]
+    own_events: int
+    told: dict[str, tuple[str, dict[str, JsonValue]]]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """There is nothing to go on with.
+
+    Args:
+        refused: why, if that is an error.
+        question: in whose language it is told.
+    """
+
+    refused: AgentexError | None = None
+    question: str = ""
+
+
+class Refusal(Enum):
+    """What becomes of a request that does not fit what its thread waits for.
+
+    An error is raised. A run is one that ends in the error, and leaves all as it is.
+    """
+
+    ERROR = "an error"
+    RUN_OF_ANSWERS = "answers that can't be used are a run, a question is an error"
+    RUN = "a run"
+
+    def of_answers(self, refused: AgentexError) -> Nothing:
+        """Answers that can't be used."""
+        if self is Refusal.ERROR:
+            raise refused
+        return Nothing(refused)
+
+    def of_question(self, refused: AgentexError) -> Nothing:
+        """A question where answers are waited for."""
+        if self is not Refusal.RUN:
+            raise refused
+        return Nothing(refused)
+
+
+async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Waiting | None:
+    """What a thread waits for, if it waits."""
+    if thread is None or thread.waiting_run_id is None:
+        return None
+    run = await session.get(AgentRun, thread.waiting_run_id)
+    if run is None:
+        return None
+    past = tuple(await journal_store.read(session, run.task_id))
+    asked = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
+    interrupts = {row.id: row for row in (await session.exec(asked)).all()}
+    asked_calls = {row.call_id for row in interrupts.values()}
+    held = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
+    return Waiting(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
+
+
+async def decide(
+    session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: Refusal
+) -> Continuation | Nothing | None:
+    """What a request means for what its thread waits for.
+
+    Returns:
+        None for a question of its own; what waited for a frontend is then given up.
+
+    Raises:
+        InterruptsOpen: it neither answers nor cancels what people are asked, and ``refusal`` makes
+            that an error, as it may do with what follows.
+        InterruptNotOpen: it answers what nobody asks.
+        InterruptAnswered: it answers again, otherwise.
+        InterruptAnswerInvalid: an answer does not fit its question.
+    """
+    waiting = await find_waiting(session, thread)
+    if waiting is None:
+        if not request.answers:
+            return None
+        late = await _late(session, thread, request.answers)
+        return Nothing() if late is None else refusal.of_answers(late)
+    results = {message.call_id: message for message in request.tool_messages}
+    answers = [*request.answers, *_said_by_message(waiting, results, request.answers)]
+    if not answers and not any(call_id in results for call_id in waiting.client_calls):
+        if waiting.interrupts:
+            return refusal.of_question(InterruptsOpen(interrupts=sorted(waiting.interrupts)))
+        return None
+    try:
+        return await _continue(session, waiting, answers, results)
+    except AgentexError as refused:
+        return refusal.of_answers(refused)
+
+
+async def _late(
+    session: AsyncSession, thread: ChatSession | None, answers: Sequence[Answer]
+) -> AgentexError | None:
+    """What is wrong with answers to what is open no more; said before in the same way, nothing."""
+    asked = await _asked(session, thread, [answer.interrupt_id for answer in answers])
+    for answer in answers:
+        row = asked.get(answer.interrupt_id)
+        if answer.status == "cancelled":
+            continue
+        if row is None or row.status == "open":
+            return InterruptNotOpen(interrupt_id=answer.interrupt_id)
+        if (row.status, row.answer) != (answer.status, {"payload": answer.payload}):
+            return InterruptAnswered(interrupt_id=answer.interrupt_id)
+    return None
+
+
+async def _asked(
+    session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
+) -> dict[str, RunInterrupt]:
+    """What runs of the thread asked people, of these ids."""
+    if thread is None:
+        return {}
+    query = (
+        select(RunInterrupt)
+        .join(AgentRun, col(AgentRun.id) == col(RunInterrupt.run_id))
+        .where(col(RunInterrupt.id).in_(interrupt_ids), AgentRun.session_id == thread.id)
+    )
+    return {row.id: row for row in (await session.exec(query)).all()}
+
+
+def _said_by_message(
+    waiting: Waiting, results: dict[str, ToolMessage], answers: Sequence[Answer]
+) -> list[Answer]:
+    """Tool messages that answer a question to a person (seed 001), as answers."""
+    answered = {answer.interrupt_id for answer in answers}
+    said: list[Answer] = []
+    for row in waiting.interrupts.values():
+        message = results.get(row.call_id)
+        if message is not None and row.id not in answered:
+            said.append(Answer(row.id, "resolved", message.value))
+    return said
+
+
+async def _continue(
+    session: AsyncSession,
+    waiting: Waiting,
+    answers: Sequence[Answer],
+    results: dict[str, ToolMessage],
+) -> Continuation:
+    now = await database_now(session)
+    made: dict[str, Answered] = {}
+    told: dict[str, tuple[str, dict[str, JsonValue]]] = {}
+    for answer in answers:
+        row = waiting.interrupts.get(answer.interrupt_id)
+        if row is None:
+            if answer.status == "cancelled":
+                continue
+            raise InterruptNotOpen(interrupt_id=answer.interrupt_id)
+        if answer.status == "resolved" and row.expires_at < now:
+            raise InterruptNotOpen(interrupt_id=answer.interrupt_id, error="expired: cancel it")
+        made[row.call_id] = _answered(row, answer)
+        told[row.id] = (answer.status, {"payload": answer.payload})
+    missing = sorted(waiting.interrupts.keys() - told.keys())
+    if missing:
+        raise InterruptsOpen(interrupts=missing)
+    for call_id in waiting.client_calls:
+        made[call_id] = Answered("done", content=_result_of(call_id, waiting, results))
+    journal = _answered_journal(waiting, made)
+    return Continuation(waiting, tuple(journal.take_changes()), journal.own_left, told)
+
+
+def _result_of(call_id: str, waiting: Waiting, results: dict[str, ToolMessage]) -> str:
+    """What the caller's frontend says of its call; never nothing, which would be no result."""
+    message = results.get(call_id)
+    if message is None:
+        return NO_RESULT
+    if not message.error:
+        return capped(message.text)
+    held = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
+    failed = f"The tool {as_text(held.outcome.get('name'))} failed: {message.error}"
+    return capped(f"{failed}\n{message.text}".rstrip())
+
+
+def _answered(row: RunInterrupt, answer: Answer) -> Answered:
+    if answer.status == "cancelled":
+        return Answered("done", content=DECLINED)
+    try:
+        return read_answer(_INTERRUPTS.validate_python(row.interrupt), answer.payload)
+    except BadAnswer as fault:
+        raise InterruptAnswerInvalid(interrupt_id=row.id, error=str(fault)) from fault
+
+
+def _answered_journal(waiting: Waiting, answers: dict[str, Answered]) -> Journal:
+    """The journal of the task with the answers, by call id, in it."""
+    journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
+    for call_id, answered in answers.items():
+        outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
+        if answered.status == "approved":
+            held = journal.find(_CALL + call_id)
+            kept = {"skill": held.outcome["skill"]} if held and "skill" in held.outcome else {}
+            outcome = {"arguments": answered.arguments, **kept}
+        elif answered.content == DECLINED:
+            outcome["ran"] = False
+        journal.answer(_CALL + call_id, outcome, answered.status)
+    return journal
+
+
+async def apply(work: UnitOfWork, continuation: Continuation) -> None:
+    """Write the answers down, in the transaction that takes the thread for the run that goes on.
+
+    Args:
+        work: the transaction.
+        continuation: what was decided.
+    """
+    waiting = continuation.waiting
+    stored = len(waiting.past)
+    await journal_store.write(
+        work.session, waiting.run.task_id, continuation.changes, stored=stored
+    )
+    for interrupt_id, (status, said) in continuation.told.items():
+        answer = (
+            update(RunInterrupt)
+            .where(col(RunInterrupt.id) == interrupt_id, col(RunInterrupt.status) == "open")
+            .values(status=status, answer=said, answered_at=utc_now())
+        )
+        await work.session.exec(answer)

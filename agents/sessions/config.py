@@ -1,0 +1,45 @@
+"""What a session may be set to: agents that exist, and things that its owner may use."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.mcp import connections
+from agents.skills import selection as skill_selection
+from agents.strategies import require_known
+from core.auth.principal import Principal
+from core.errors import InvalidRequest
+from core.json_access import as_list, as_text
+from kb_service.knowledge_bases import service as knowledge_bases
+
+
+async def require_usable(
+    session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]
+) -> None:
+    """Refuse a configuration that no run of the session could use.
+
+    What the owner may not see is refused as what is not there. A later change, such as a
+    deletion, is told by the run that finds it.
+
+    Args:
+        session: to read from.
+        principal: whose session it is.
+        config: of seed 002, section 5.2; what is left out is not checked.
+
+    Raises:
+        UnknownAgentType: no such strategy.
+        KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
+        McpConnectionNotFound: one of the MCP connections is not the caller's.
+        PermissionDenied: it names skills, and the caller may use none.
+        InvalidRequest: another id names nothing; the details say which field.
+    """
+    if (agent_type := config.get("agent_type")) is not None:
+        require_known(as_text(agent_type))
+    ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
+    await knowledge_bases.get_searchable(session, principal, ids)
+    chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
+    await connections.listed(session, principal.user_id, chosen)
+    fault = await skill_selection.require_usable(session, principal, config.get("skill_ids"))
+    if fault is not None:
+        raise InvalidRequest("config.skill_ids", fault)

@@ -1,0 +1,154 @@
+"""A session as a Markdown file that people read: questions, answers, sources, folded tool calls."""
+
+import html
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from agents.models import ChatMessage, ChatSession
+from agents.sessions.markdown_sanitizer import fenced, plain, quoted
+from core.json_access import as_count, as_list, as_object, as_text
+from kb_service.text.tokenizer import is_cjk_dominant
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What stands between what was said, in one language."""
+
+    untitled: str
+    session: str
+    created: str
+    exported: str
+    roles: Mapping[str, str]
+    images: str
+    thinking: str
+    tool_call: str
+    sources: str
+    page: str
+    input: str
+    output: str
+    stopped: str
+
+
+_ENGLISH = _Words(
+    untitled="Untitled session",
+    session="Session",
+    created="Created",
+    exported="Exported",
+    roles={"user": "User", "assistant": "Assistant"},
+    images="Attached images: {count}",
+    thinking="Thinking",
+    tool_call="Tool call: {tool} ({duration} ms)",
+    sources="Sources",
+    page="page {page}",
+    input="Input",
+    output="Output",
+    stopped="Stopped before it was complete.",
+)
+_CHINESE = _Words(
+    untitled="未命名会话",
+    session="会话",
+    created="创建时间",
+    exported="导出时间",
+    roles={"user": "用户", "assistant": "助手"},
+    images="附带图片：{count} 张",
+    thinking="思考过程",
+    tool_call="工具调用：{tool}（{duration} 毫秒）",
+    sources="来源",
+    page="第 {page} 页",
+    input="输入",
+    output="输出",
+    stopped="未完成即已停止。",
+)
+
+
+class SessionMarkdown:
+    """Writes one session in the language of its title.
+
+    Nothing that was said, found or called has an effect in the file: no HTML of it runs, no
+    image is loaded, no link runs a script (``agents.safe_markdown``).
+
+    Args:
+        row: the session.
+        now: the moment that is written as that of the export.
+    """
+
+    def __init__(self, row: ChatSession, *, now: datetime) -> None:
+        self._row = row
+        self._now = now
+        self._words = _CHINESE if is_cjk_dominant(row.title) else _ENGLISH
+
+    def head(self) -> str:
+        """What stands before the messages."""
+        row, words = self._row, self._words
+        facts = (
+            (words.session, row.id),
+            (words.created, _moment(row.created_at)),
+            (words.exported, _moment(self._now)),
+        )
+        listed = "\n".join(f"- {name}: {value}" for name, value in facts)
+        return f"# {plain(row.title) or words.untitled}\n\n{listed}\n"
+
+    def message(self, message: ChatMessage) -> str:
+        """One message with what belongs to it."""
+        details, words = message.details, self._words
+        role = words.roles.get(message.role) or plain(message.role)
+        parts = [f"\n## {role} · {_moment(message.created_at)}", quoted(message.content)]
+        if images := as_list(details.get("attachments")):
+            parts.append(f"*{words.images.format(count=len(images))}*")
+        if details.get("stopped"):
+            parts.append(f"*{words.stopped}*")
+        parts += self._sources(details)
+        parts += self._thoughts(details)
+        parts += [self._call(as_object(call)) for call in as_list(details.get("tool_calls"))]
+        return "\n\n".join(parts) + "\n"
+
+    def _sources(self, details: Mapping[str, JsonValue]) -> Iterable[str]:
+        cited = [as_object(one) for one in as_list(details.get("citations"))]
+        if not cited:
+            return []
+        return [f"**{self._words.sources}**", "\n".join(map(self._source, cited))]
+
+    def _source(self, citation: Mapping[str, JsonValue]) -> str:
+        where = [as_text(citation.get("document_name"))]
+        if (page := citation.get("page")) is not None:
+            where.append(self._words.page.format(page=page))
+        headings = [as_text(one) for one in as_list(citation.get("heading_path"))]
+        where += [" > ".join(headings)] if headings else []
+        line = plain(f"[{as_count(citation.get('number'))}] {' · '.join(where)}")
+        return f"- {line}\n  > {plain(as_text(citation.get('quote')))}"
+
+    def _thoughts(self, details: Mapping[str, JsonValue]) -> Iterable[str]:
+        steps = [as_object(step) for step in as_list(details.get("thinking"))]
+        thoughts = [as_text(step.get("content")) for step in steps if step.get("type") == "thought"]
+        return [_folded(self._words.thinking, fenced("\n\n".join(thoughts)))] if thoughts else []
+
+    def _call(self, call: Mapping[str, JsonValue]) -> str:
+        words = self._words
+        name = words.tool_call.format(
+            tool=as_text(call.get("tool")), duration=as_count(call.get("duration"))
+        )
+        shown = (
+            f"{title}:\n\n{_json(call.get(field))}"
+            for title, field in ((words.input, "input"), (words.output, "output"))
+        )
+        return _folded(name, "\n\n".join(shown))
+
+
+def _json(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return fenced(value)
+    return fenced(json.dumps(value, ensure_ascii=False, indent=2), "json")
+
+
+def _folded(title: str, body: str) -> str:
+    """A part that Markdown readers show when it is opened; its own HTML is all there is."""
+    line = html.escape(" ".join(title.split()))
+    return f"<details>\n<summary>{line}</summary>\n\n{body}\n\n</details>"
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,115 @@
+"""Search over one's own sessions: words of a title, or of what was asked and answered."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, tuple_
+from sqlalchemy.orm import Mapped
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
+
+from agents.models import ChatMessage, ChatSession
+from core.text.graphemes import boundary
+
+_BEFORE = 40
+_EXCERPT = 160
+_Query = Select[ChatSession, Any, int]
+
+
+@dataclass(frozen=True)
+class Match:
+    """The newest message of a session that has the words.
+
+    Attributes:
+        message_id: its id on the wire.
+        role: who said it.
+        excerpt: the words with what stands around them, in one line.
+    """
+
+    message_id: str
+    role: str
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of the sessions that have some words, and how many there are in all.
+
+    ``matches`` says where, by ``ChatSession.id``; none where only a title has them.
+    """
+
+    rows: Sequence[ChatSession]
+    total: int
+    matches: Mapping[str, Match]
+
+
+async def find_sessions(
+    session: AsyncSession,
+    conditions: Sequence[ColumnElement[bool]],
+    words: str,
+    arranged: Callable[[_Query], _Query],
+) -> Found:
+    """The sessions of an owner that have the words in their title or in one of their messages.
+
+    They are looked for as they stand, also within longer words, so that Chinese needs no
+    splitting; case does not count as far as the database knows it. No index serves this: what is
+    read are the messages of the one owner, once.
+
+    Args:
+        session: to read from.
+        conditions: whose sessions, and which of them.
+        words: at least one sign.
+        arranged: gives a query of sessions its order and its limits.
+    """
+    said = (
+        select(ChatMessage.session_id, func.max(ChatMessage.position).label("position"))
+        .join(ChatSession, col(ChatSession.id) == col(ChatMessage.session_id))
+        .where(*conditions, _has(col(ChatMessage.content), words))
+        .group_by(col(ChatMessage.session_id))
+        .subquery()
+    )
+    has_words = _has(col(ChatSession.title), words) | said.c.session_id.is_not(None)
+    query = (
+        select(ChatSession, said.c.position, func.count().over())
+        .join(said, said.c.session_id == col(ChatSession.id), isouter=True)
+        .where(*conditions, has_words)
+    )
+    found = (await session.exec(arranged(query))).all()
+    places = {row.id: place for row, place, _ in found if place is not None}
+    matches = await _matches(session, places, words)
+    return Found([row for row, *_ in found], found[0][2] if found else 0, matches)
+
+
+def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
+    return text.icontains(words, autoescape=True)
+
+
+async def _matches(
+    session: AsyncSession, places: Mapping[str, int], words: str
+) -> Mapping[str, Match]:
+    if not places:
+        return {}
+    place = tuple_(col(ChatMessage.session_id), col(ChatMessage.position))
+    query = select(ChatMessage).where(place.in_(list(places.items())))
+    return {
+        message.session_id: Match(message.message_id, message.role, excerpt(message.content, words))
+        for message in (await session.exec(query)).all()
+    }
+
+
+def excerpt(text: str, words: str) -> str:
+    """The first place of the words with what stands around it, in one line.
+
+    Args:
+        text: that has them, in whatever case.
+        words: looked for.
+    """
+    # Lower case may be longer than the text itself (İ): the place is one of the text then, too.
+    lowered = text.lower()
+    place = lowered.find(words.lower()) if len(lowered) == len(text) else text.find(words)
+    start = boundary(text, max(0, place - _BEFORE))
+    end = boundary(text, start + _EXCERPT + len(words)) or len(text)
+    inner = " ".join(text[start:end].split())
+    return f"{'…' if start else ''}{inner}{'…' if end < len(text) else ''}"

@@ -1,0 +1,248 @@
+"""Sessions: the threads of a user's conversations, and their messages (seed 002, section 5)."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import delete as delete_rows
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.sessions.search import Match, find_sessions
+from core.auth.principal import Principal
+from core.db.pagination import Page, QueryT, paged
+from core.db.types import new_id, utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
+from core.text.graphemes import shortened
+from kb_service.attached_images import Attachment
+from kb_service.retrieval import retrieval_log
+
+SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")
+TITLE_LENGTH = 60
+"""Characters of a title that is made of a question, at most."""
+_TITLE_SOURCE = 1000
+# They make one sign of several, and parts of words in some scripts.
+_JOINERS = "\u200c\u200d"
+
+
+@dataclass(frozen=True)
+class SessionListing:
+    """One page of sessions and how many there are in all.
+
+    ``matches`` says where those that were searched for have the words, by ``ChatSession.id``.
+    """
+
+    items: Sequence[ChatSession]
+    total: int
+    matches: Mapping[str, Match] = field(default_factory=dict[str, Match])
+
+
+@dataclass(frozen=True)
+class MessageListing:
+    """Messages, oldest first, and whether there are older ones."""
+
+    items: Sequence[ChatMessage]
+    has_more: bool
+
+
+async def create(
+    work: UnitOfWork, principal: Principal, *, title: str, config: dict[str, JsonValue]
+) -> ChatSession:
+    """Begin an empty session of the caller's."""
+    session_id = new_id()
+    row = ChatSession(
+        id=session_id,
+        owner_id=principal.user_id,
+        thread_id=session_id,
+        title=title,
+        config=config,
+    )
+    work.session.add(row)
+    await work.session.flush()
+    return row
+
+
+async def get(session: AsyncSession, principal: Principal, session_id: str) -> ChatSession:
+    """Load one of the caller's sessions, by its id or by its thread id.
+
+    Raises:
+        SessionNotFound: the caller has none of this id.
+    """
+    query = select(ChatSession).where(
+        ChatSession.owner_id == principal.user_id,
+        or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
+    )
+    found = (await session.exec(query)).first()
+    if found is None:
+        raise SessionNotFound
+    return found
+
+
+async def list_sessions(
+    session: AsyncSession,
+    principal: Principal,
+    page: Page,
+    *,
+    is_archived: bool | None,
+    search: str = "",
+) -> SessionListing:
+    """One page of the caller's sessions.
+
+    Args:
+        session: to read from.
+        principal: whose sessions.
+        page: the part that is wanted.
+        is_archived: only those in the archive, or only those outside it; None for both.
+        search: words that the title or a message has; empty for all sessions.
+    """
+    conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
+    if is_archived is not None:
+        conditions.append(col(ChatSession.is_archived).is_(is_archived))
+    if search:
+        return await _found(session, conditions, search, page)
+    query = _paged(select(ChatSession).where(*conditions), page)
+    total = select(func.count()).select_from(ChatSession).where(*conditions)
+    return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def _found(
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: Page
+) -> SessionListing:
+    found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
+    total = found.total
+    if not found.rows and page.number > 1:
+        # Behind the last page no row tells it.
+        first = replace(page, number=1, size=1)
+        total = (
+            await find_sessions(session, conditions, words, lambda query: _paged(query, first))
+        ).total
+    return SessionListing(found.rows, total, found.matches)
+
+
+def _paged(query: QueryT, page: Page) -> QueryT:
+    columns = {
+        "updated_at": col(ChatSession.updated_at),
+        "created_at": col(ChatSession.created_at),
+        "last_message_at": col(ChatSession.last_message_at),
+        "title": col(ChatSession.title),
+    }
+    return paged(query, page, columns=columns, tie=col(ChatSession.id))
+
+
+async def change(
+    work: UnitOfWork,
+    row: ChatSession,
+    *,
+    title: str | None,
+    config: dict[str, JsonValue] | None,
+    is_archived: bool | None,
+) -> ChatSession:
+    """Change a session; None leaves a field as it is."""
+    if title is not None:
+        row.title = title
+    if config is not None:
+        row.config = config
+    if is_archived is not None:
+        row.is_archived = is_archived
+    row.updated_at = utc_now()
+    work.session.add(row)
+    return row
+
+
+async def delete(work: UnitOfWork, row: ChatSession) -> None:
+    """Delete a session with its messages, runs, events, recorded retrievals and images.
+
+    Raises:
+        ThreadBusy: a run is active on it.
+    """
+    runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
+    await retrieval_log.delete_of_runs(work, runs)
+    # Decided by the row itself: a run may have begun since it was read.
+    statement = delete_rows(ChatSession).where(
+        col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
+    )
+    images = (
+        update(Attachment)
+        .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
+        .values(deleted_at=utc_now())
+    )
+    await work.session.exec(images)
+    if (await work.session.exec(statement)).rowcount == 0:
+        raise ThreadBusy
+
+
+async def list_messages(
+    session: AsyncSession, row: ChatSession, *, before_id: str | None, limit: int
+) -> MessageListing:
+    """The newest messages of a session, or those before one of them, oldest first.
+
+    Raises:
+        InvalidRequest: ``before_id`` is no message of this session.
+    """
+    query = select(ChatMessage).where(ChatMessage.session_id == row.id)
+    if before_id is not None:
+        pivot = select(ChatMessage.position).where(
+            ChatMessage.session_id == row.id, ChatMessage.message_id == before_id
+        )
+        position = (await session.exec(pivot)).first()
+        if position is None:
+            raise InvalidRequest("before_id", "No such message in this session")
+        query = query.where(col(ChatMessage.position) < position)
+    query = query.order_by(col(ChatMessage.position).desc()).limit(limit + 1)
+    rows = (await session.exec(query)).all()
+    return MessageListing(rows[:limit][::-1], len(rows) > limit)
+
+
+async def add_messages(
+    session: AsyncSession, session_key: str, messages: Sequence[ChatMessage]
+) -> None:
+    """Put messages at the end of a session, in the caller's transaction.
+
+    Args:
+        session: a writing session.
+        session_key: ``ChatSession.id``.
+        messages: in order; they get their positions here.
+    """
+    if not messages:
+        return
+    now = utc_now()
+    counted = (
+        update(ChatSession)
+        .where(col(ChatSession.id) == session_key)
+        .values(
+            message_count=ChatSession.message_count + len(messages),
+            last_message_at=now,
+            updated_at=now,
+        )
+        .returning(col(ChatSession.message_count))
+    )
+    last: int = (await session.exec(counted)).one()[0]
+    for position, message in enumerate(messages, start=last - len(messages) + 1):
+        message.position = position
+    session.add_all(messages)
+
+
+async def last_question(session: AsyncSession, session_key: str) -> str:
+    """The newest message of the user, in whose language a session is spoken to; "" for none."""
+    query = (
+        select(ChatMessage.content)
+        .where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
+        .order_by(col(ChatMessage.position).desc())
+        .limit(1)
+    )
+    return (await session.exec(query)).first() or ""
+
+
+def title_of(question: str) -> str:
+    """A title made of the first words of a question; empty where it has none that can be seen."""
+    seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
+    return shortened(" ".join(seen.split()), TITLE_LENGTH)
+
+
+def _is_unseen(sign: str) -> bool:
+    """Whether a sign only steers how others are shown, as those that turn the direction do."""
+    return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)

@@ -1,0 +1,60 @@
+"""What trials of skills on models share: many at once, and their tokens counted."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+from agents.llm.base import ModelUsage
+from agents.llm_registry import usage
+from agents.llm_registry.selection import ChosenModel
+from agents.llm_registry.usage import Spent
+from core.db.database import Database
+from core.db.unit_of_work import unit_of_work
+
+# Endpoints limit how many requests they answer at once.
+_AT_ONCE = 4
+_LOOK_SECONDS = 1.0
+
+
+async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
+    """Make trials, some at once; closed early, the others are not made.
+
+    Args:
+        trials: each is called once.
+
+    Yields:
+        How many are done; at least once a second, so that whoever waits can leave.
+
+    Raises:
+        Exception: what the first trial that broke off raised; the others end, too.
+    """
+    free = asyncio.Semaphore(_AT_ONCE)
+
+    async def made(trial: Callable[[], Awaitable[None]]) -> None:
+        async with free:
+            await trial()
+
+    tasks = [asyncio.create_task(made(trial)) for trial in trials]
+    try:
+        pending = set(tasks)
+        while pending:
+            finished, pending = await asyncio.wait(
+                pending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in finished:
+                task.result()
+            yield len(tasks) - len(pending)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def count_tokens(
+    database: Database, user_id: str, chosen: ChosenModel, spent: Sequence[ModelUsage]
+) -> None:
+    """Write down what a trial took as somebody's usage."""
+    tokens = Spent(sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent))
+    if tokens.prompt_tokens or tokens.completion_tokens:
+        trial = usage.Trial(user_id, chosen.id, chosen.model.name)
+        async with unit_of_work(database) as work:
+            await usage.count(work.session, trial, tokens)

@@ -1,0 +1,159 @@
+"""The skills of a run's owner: opened for the run, and what it does with them written down."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.models import RunSkill
+from agents.skills.impressions import OfferCounter
+from agents.skills.refs import SkillVersionRef, TaskOfOwner
+from core.audit.context import Actor
+from core.audit.log import AuditAction, Target, note
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.logging import get_logger
+from kb_service.documents.visibility import Person
+from skills.store import catalog
+from skills.store.catalog import OpenedSkill
+from skills.store.usage import Use, count_uses
+
+_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+log = get_logger(__name__)
+
+
+class SkillLibrary(Protocol):
+    """What a run may read of skills, and where its use of them is counted."""
+
+    async def open(self, skill_id: str, version: int) -> OpenedSkill:
+        """A version of a skill.
+
+        Raises:
+            SkillNotFound, SkillVersionNotFound: the run's owner may not use it, or not any more.
+            PermissionDenied: the owner may use no skills any more.
+        """
+        ...
+
+    async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
+        """The bytes of a file beside it, looked up in the version's list of files.
+
+        Raises:
+            SkillFileNotFound: the version lists no such file.
+            SkillNotFound, SkillVersionNotFound, PermissionDenied: as for :meth:`open`.
+        """
+        ...
+
+    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stand in the run's index."""
+        ...
+
+    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+        """Write down that the run works by a version; counted once however often it is told."""
+        ...
+
+    async def completed(self, skill: SkillVersionRef) -> None:
+        """Count that the last step was reported done."""
+        ...
+
+    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+        """Count and audit that a tool was refused because these do not allow it."""
+        ...
+
+
+class OwnersSkills:
+    """The library of a run's owner in the database.
+
+    Args:
+        database: where skills are.
+        task: the run's.
+        offers: counts what stands in the index; None where that is not to be counted.
+    """
+
+    def __init__(
+        self, database: Database, task: TaskOfOwner, offers: OfferCounter | None = None
+    ) -> None:
+        self._database = database
+        self._owner_id = task.owner_id
+        self._task_id = task.id
+        self._offers = offers
+
+    async def open(self, skill_id: str, version: int) -> OpenedSkill:
+        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        async with self._database.reading() as session:
+            await self._admitted(session)
+            return await catalog.open(session, Person(self._owner_id), skill_id, version)
+
+    async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
+        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        async with self._database.reading() as session:
+            await self._admitted(session)
+            reader = Person(self._owner_id)
+            return await catalog.read_file(session, reader, skill_id, path, version)
+
+    async def _admitted(self, session: AsyncSession) -> Principal:
+        owner = await principal_of_user(session, self._owner_id)
+        owner.require(Permission.SKILL_VIEW)
+        return owner
+
+    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stand in the run's index."""
+        if self._offers is not None:
+            self._offers.add(skills)
+
+    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+        """Write down that the run works by a version; counted once however often it is told."""
+        try:
+            async with unit_of_work(self._database) as work:
+                if await self._add(work, skill, key, chosen=chosen):
+                    await count_uses(work, Use.LOADED, {(skill.id, skill.version): 1})
+        except IntegrityError:
+            # Deleted at this moment: the run goes on with what it was given.
+            log.info("skill.gone", skill_id=skill.id)
+
+    async def _add(
+        self, work: UnitOfWork, skill: SkillVersionRef, key: str, *, chosen: bool
+    ) -> bool:
+        insert = _INSERTS[work.session.get_bind().dialect.name]
+        row = insert(RunSkill).values(
+            task_id=self._task_id,
+            skill_id=skill.id,
+            version=skill.version,
+            content_sha256=skill.sha,
+            slug=key,
+            chosen=chosen,
+            loaded_at=utc_now(),
+        )
+        added = await work.session.exec(row.on_conflict_do_nothing())
+        return added.rowcount > 0
+
+    async def completed(self, skill: SkillVersionRef) -> None:
+        """Count that the last step was reported done."""
+        await self._count(Use.COMPLETED, [skill])
+
+    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+        """Count and audit that a tool was refused because these do not allow it."""
+        await self._count(Use.DENIED, skills)
+        async with unit_of_work(self._database) as work:
+            owner = await principal_of_user(work.session, self._owner_id)
+            for skill in skills:
+                note(
+                    work.session,
+                    AuditAction.SKILL_TOOL_DENIED,
+                    Target("skill", skill.id),
+                    actor=Actor(owner.user_id, owner.username),
+                    details={"tool": tool, "version": skill.version, "task_id": self._task_id},
+                )
+
+    async def _count(self, use: Use, skills: Sequence[SkillVersionRef]) -> None:
+        if not skills:
+            return
+        counts = {(one.id, one.version): 1 for one in skills}
+        async with unit_of_work(self._database) as work:
+            await count_uses(work, use, counts)

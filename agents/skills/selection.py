@@ -1,0 +1,129 @@
+"""Which skills a run that begins may use: those that a person chose, and those to choose among."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.runs.request import (
+    MOST_SKILLS,
+    PinnedSkill,
+    RunRequest,
+    SkillChoice,
+    read_skill_choices,
+)
+from agents.skills.factory import keyed
+from agents.skills.run_skills import MOST_TOKENS
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.errors import InvalidRunInput, SkillNotFound, SkillVersionNotFound
+from skills.store import catalog
+from skills.store.catalog import OpenedSkill
+
+_NO_SUCH = "no such id"
+_SLASH = re.compile(r"^/(?P<name>[A-Za-z0-9][\w.-]*(?:/[a-z0-9][a-z0-9-]*)?)(?=\s|$)")
+
+
+@dataclass(frozen=True)
+class SkillOffer:
+    """What a run that begins may use of skills.
+
+    Args:
+        cards: of all that its caller's agents may use.
+        chosen: those that a person chose, in the versions that the run keeps to.
+    """
+
+    cards: Sequence[catalog.CatalogueCard] = ()
+    chosen: tuple[PinnedSkill, ...] = ()
+
+
+def named_by_slash(question: str) -> str | None:
+    """The skill that a message calls by its slug, ``/slug ...``; None where it calls none."""
+    match = _SLASH.match(question.strip())
+    return match["name"] if match and match["name"] != "tool" else None
+
+
+async def offer(
+    session: AsyncSession, principal: Principal, request: RunRequest, configured: JsonValue
+) -> SkillOffer:
+    """The skills of a run: all to choose among, and the request's, else its session's, and ``/slug``.
+
+    A message that begins with a slash and names no skill of the caller's is just a message. A slug
+    names the same skill as in the run's index.
+
+    Args:
+        session: to read from.
+        principal: who asks.
+        request: what is asked.
+        configured: the session's ``skill_ids``.
+
+    Raises:
+        InvalidRunInput: one of the ids names nothing that the caller's agents may use, or they are
+            too many or too long together.
+        PermissionDenied: the request names some, and the caller may use none.
+    """
+    field, choices = "forwardedProps.skill_ids", request.options.skill_ids
+    if choices:
+        principal.require(Permission.SKILL_VIEW)
+    elif Permission.SKILL_VIEW not in principal.permissions:
+        return SkillOffer()
+    else:
+        field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
+    cards = await catalog.readable(session, principal)
+    together: dict[str, OpenedSkill] = {}
+    for one in choices or ():
+        opened = await _opened(session, principal, one, field)
+        together.setdefault(opened.card.id, opened)
+    named = keyed(cards, principal.user_id).get(named_by_slash(request.question) or "")
+    if named is not None and named.ref.id not in together:
+        choice = SkillChoice(named.ref.id, named.ref.version)
+        together[named.ref.id] = await _opened(session, principal, choice, field)
+    _check_size(list(together.values()), field)
+    return SkillOffer(cards, tuple(map(_pinned, together.values())))
+
+
+def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
+    if len(skills) > MOST_SKILLS:
+        error = f"{len(skills)} skills with the one of the message, at most {MOST_SKILLS}"
+        raise InvalidRunInput(field=field, error=error)
+    tokens = sum(one.parsed.token_estimate for one in skills)
+    if tokens > MOST_TOKENS:
+        error = f"about {tokens} tokens together, more than {MOST_TOKENS}: choose fewer"
+        raise InvalidRunInput(field=field, error=error)
+
+
+async def require_usable(
+    session: AsyncSession, principal: Principal, configured: JsonValue
+) -> str | None:
+    """What is wrong with a session's ``skill_ids``, if anything is.
+
+    Raises:
+        PermissionDenied: the caller may use no skills.
+    """
+    choices = read_skill_choices(configured or [])
+    if choices is None:
+        return "must be a list of ids or of {id, version}"
+    if choices:
+        principal.require(Permission.SKILL_VIEW)
+    for one in choices:
+        try:
+            await catalog.open(session, principal, one.id, one.version)
+        except (SkillNotFound, SkillVersionNotFound):
+            return _NO_SUCH
+    return None
+
+
+async def _opened(
+    session: AsyncSession, principal: Principal, one: SkillChoice, field: str
+) -> OpenedSkill:
+    try:
+        return await catalog.open(session, principal, one.id, one.version)
+    except (SkillNotFound, SkillVersionNotFound):
+        raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
+
+
+def _pinned(skill: OpenedSkill) -> PinnedSkill:
+    card = skill.card
+    return PinnedSkill(card.id, card.slug, card.owner, card.version, card.sha)

@@ -1,0 +1,95 @@
+"""Worker: a router picks the agent type for the request, then that one runs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import BaseModel, JsonValue
+from workflows import step
+from workflows.events import Event, StartEvent, StopEvent
+
+from agents.events import PatchOperation, RunEvent, StateDelta
+from agents.strategies.base import Strategy, StrategyInput
+from agents.strategies.heuristics import route_question
+from agents.strategies.structured_output import ask_for
+from agents.strategies.tool_loop import ToolStrategy
+from agents.strategies.worker_prompts import ROUTE
+
+
+class Choice(BaseModel):
+    """What the model says of a request."""
+
+    agent_type: str
+    reason: str = ""
+
+
+class Work(Event):
+    """The agent type is chosen."""
+
+
+class Worker(ToolStrategy):
+    """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
+
+    Args:
+        inputs: of the run.
+        choices: the agent types to pick from, by name.
+    """
+
+    def __init__(self, inputs: StrategyInput, choices: Mapping[str, type[Strategy]]) -> None:
+        super().__init__(inputs)
+        self._choices = choices
+        self._route: dict[str, JsonValue] = {}
+        self._chosen: Strategy | None = None
+
+    def opening(self) -> RunEvent:
+        """The caller's state with room for the choice."""
+        return self.opened(route=None)
+
+    def progress(self) -> dict[str, JsonValue]:
+        """That of the chosen type, under its name."""
+        if not self._route:
+            return super().progress()
+        told = super().progress() if self._chosen is None else self._chosen.progress()
+        return {**told, "agent_type": self._route["agent_type"]}
+
+    @step
+    async def router(self, event: StartEvent) -> Work | StopEvent:
+        """Pick the agent type."""
+        return await self.attempt("router", self._pick)
+
+    @step
+    async def worker(self, event: Work) -> StopEvent:
+        """Run it."""
+        return await self.attempt("worker", self._work)
+
+    async def _pick(self) -> Work:
+        choice = None if self.inputs.model.is_extractive else await self._ask()
+        if choice is not None and choice.agent_type in self._choices:
+            by, name, reason = "model", choice.agent_type, choice.reason
+        else:
+            name = route_question(self.inputs.question, can_search=self.can_search)
+            by, reason = "rules", ""
+        self._route = {"agent_type": name, "by": by, "reason": reason}
+        self.emit(StateDelta((PatchOperation("replace", "/route", self._route),)))
+        return Work()
+
+    async def _ask(self) -> Choice | None:
+        described = "\n".join(
+            f'- "{name}": {choice.purpose}' for name, choice in self._choices.items()
+        )
+        is_there = "are" if self.can_search else "are not"
+        system = ROUTE.format(choices=described, searchable=is_there)
+        chosen = await ask_for(self, self.conversation(system), Choice)
+        return None if chosen is None else chosen.value
+
+    async def _work(self) -> StopEvent:
+        name = str(self._route["agent_type"])
+        state = {**self.inputs.state, "route": self._route}
+        chosen = self._choices[name](replace(self.inputs, state=state))
+        if isinstance(chosen, ToolStrategy):
+            # The router's turn and time count, too: the run has one deadline.
+            chosen.budget = self.budget
+        self._chosen = chosen
+        self.emit(chosen.opening())
+        self.show_skills(anew=True)
+        await chosen.run_inside(self)
+        return StopEvent()

@@ -1,0 +1,167 @@
+"""The one way to start, read and stop a strategy."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from workflows.errors import WorkflowCancelledByUser
+from workflows.events import StopEvent
+from workflows.handler import WorkflowHandler
+
+from agents.events import Failed, Finished, RunEvent, Usage
+from agents.strategies.base import Strategy, outcome_of
+from agents.strategies.event_channel import Batch
+from core.errors import AgentexError, ErrorCode, RunTimedOut
+from core.logging import get_logger
+from kb_service.text.tokenizer import is_cjk_dominant
+
+_REPLAY_POLL_SECONDS = 0.005
+
+_log = get_logger(__name__)
+
+
+class StrategyRun:
+    """A strategy about to run, running or done.
+
+    Args:
+        strategy: not started yet.
+        agent_type: its name, for the activity message that shows how far it is; None for a run
+            that shows none.
+
+    ``events`` raises nothing but its own reader's cancellation: whatever goes wrong ends in one
+    terminal event (``Finished`` or ``Failed``), with everything open closed before it.
+    """
+
+    def __init__(self, strategy: Strategy, agent_type: str | None = None) -> None:
+        self._strategy = strategy
+        self._agent_type = agent_type
+        self._channel = strategy.channel
+        self._handler: WorkflowHandler | None = None
+        self._cancelling: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far."""
+        return self._strategy.usage
+
+    async def events(self) -> AsyncGenerator[RunEvent, None]:
+        """The run's events one by one, once; closing the generator early stops the run."""
+        async with aclosing(self.batches()) as batches:
+            async for batch in batches:
+                for event in batch.events:
+                    yield event
+
+    async def batches(self) -> AsyncGenerator[Batch, None]:
+        """The run's events, once, all that wait at a time; what waits longer is joined more.
+
+        A batch counts as written down when the next one is asked for. Closing the generator
+        early stops the run.
+        """
+        driver = asyncio.create_task(self._drive())
+        driver.add_done_callback(self._end_after)
+        try:
+            while True:
+                batch, number = await self._channel.read()
+                if batch.events or batch.effects:
+                    yield batch
+                self._channel.wrote(number)
+                if batch.is_last:
+                    return
+        finally:
+            await self.stop()
+            await asyncio.wait({driver})
+
+    async def stop(self, *, timeout_seconds: float = 1.0) -> None:
+        """Stop; ``events`` then closes what is open and ends in ``Finished(cancelled)``.
+
+        Async work is cancelled at once; what does not yield within the timeout is left behind,
+        and what it still writes is dropped. Does nothing to a run that is over.
+        """
+        self._is_stopped = True
+        await self._caught_up(timeout_seconds)
+        if self._handler is not None and not self._handler.is_done():
+            # The library's own timeout waits for work that does not let itself be cancelled.
+            cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
+            self._cancelling.add(cancelling)
+            cancelling.add_done_callback(self._cancelling.discard)
+            await asyncio.wait({cancelling}, timeout=timeout_seconds)
+        self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
+
+    async def _caught_up(self, seconds: float) -> None:
+        """Wait until a run that was taken up knows again what it had left open."""
+        journal = self._strategy.inputs.journal
+        deadline = asyncio.get_running_loop().time() + seconds
+        # Replay takes milliseconds, and is no place for a signal that every effect would set.
+        while (  # noqa: ASYNC110
+            journal.is_replaying
+            and not self._channel.is_closed
+            and asyncio.get_running_loop().time() < deadline
+        ):
+            await asyncio.sleep(_REPLAY_POLL_SECONDS)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Ids of all messages, thoughts and calls so far, those of the run's past included."""
+        return self._channel.known
+
+    async def _drive(self) -> None:
+        is_behind = self._strategy.inputs.journal.is_replaying and not self._channel.is_closed
+        # Who stops a run that was taken up waits until it knows again what it had said.
+        if self._is_stopped and not is_behind:
+            return
+        self._strategy.emit(self._strategy.opening())
+        if self._agent_type is not None:
+            self._strategy.begin_progress(self._agent_type)
+        self._handler = self._strategy.run()
+        outcome = outcome_of(self._handler)
+        # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
+        inputs = self._strategy.inputs
+        left = inputs.limits.timeout_seconds - inputs.journal.live_seconds
+        await asyncio.wait({outcome}, timeout=max(0.0, left))
+        if not outcome.done():
+            self._fail(RunTimedOut())
+            await self._handler.cancel_run(timeout=1.0)
+            await asyncio.wait({outcome}, timeout=1.0)
+        self._conclude(outcome)
+
+    def _end_after(self, driver: asyncio.Task[None]) -> None:
+        """Never leave the reader waiting, not even when the driver itself broke."""
+        if not driver.cancelled() and (error := driver.exception()) is not None:
+            _log.error("strategy.driver_failed", error=type(error).__name__)
+        self._fail(AgentexError())
+
+    def _conclude(self, outcome: asyncio.Future[StopEvent]) -> None:
+        error = outcome.exception() if outcome.done() and not outcome.cancelled() else None
+        if isinstance(error, WorkflowCancelledByUser) or self._is_stopped:
+            self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
+        elif self._strategy.failure is not None:
+            self._fail(self._strategy.failure)
+        elif (waiting := self._strategy.waits_for) is not None:
+            self._channel.finish(waiting.ending(self._strategy.usage))
+        elif error is not None or not outcome.done():
+            _log.error("strategy.failed", error=type(error).__name__)
+            self._fail(AgentexError())
+        else:
+            self._channel.finish(Finished(self._strategy.usage, self._strategy.citations))
+
+    def _fail(self, failure: AgentexError) -> None:
+        is_chinese = is_cjk_dominant(self._strategy.inputs.question)
+        self._channel.finish(failed(failure, self._strategy.usage, is_chinese=is_chinese))
+
+
+def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
+    """The terminal event of a failure, in the language of the question.
+
+    Only a model's failure says more than the code's message: its ``reason`` is ours, never the
+    endpoint's own text.
+    """
+    code = failure.code
+    message = code.message_zh if is_chinese else code.message
+    details = failure.details
+    reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
+    if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
+        message = f"{message}: {reason}"
+    # Seed 002 section 12.4.1 names this one code.
+    name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
+    return Failed(name, message, int(code), usage)

@@ -1,0 +1,70 @@
+"""Answers of the model that are data: asked for as JSON, validated, repaired once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agents.llm.base import Message
+from agents.strategies.prompts import REPAIR
+from agents.strategies.tool_loop import ToolStrategy
+from agents.tools.base import validation_facts
+
+ShapeT = TypeVar("ShapeT", bound=BaseModel)
+
+
+class Unreadable(ValueError):
+    """The text holds no such object; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[ShapeT]):
+    """A validated answer, and whether it took a second try."""
+
+    value: ShapeT
+    is_repaired: bool
+
+
+def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
+    """The JSON object in a text, whatever stands around it.
+
+    Raises:
+        Unreadable: there is none, or not of this shape.
+    """
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise Unreadable("there is no JSON object in it")
+    try:
+        return shape.model_validate_json(text[start : end + 1])
+    except ValidationError as error:
+        raise Unreadable(validation_facts(error)) from error
+
+
+async def ask_for(
+    strategy: ToolStrategy, messages: Sequence[Message], shape: type[ShapeT]
+) -> Structured[ShapeT] | None:
+    """Ask the model for an object; its text is not shown, its reasoning is.
+
+    Args:
+        strategy: whose model and budget.
+        messages: they say what is wanted.
+        shape: of the object.
+
+    Returns:
+        None when the second answer was no better, or the time was used up.
+
+    Raises:
+        ModelFailed: the model broke off.
+    """
+    asked = list(messages)
+    for is_repair in (False, True):
+        turn = await strategy.think_turn(asked, voice="silent", tools=False)
+        if turn is None:
+            return None
+        try:
+            return Structured(read_object(turn.text, shape), is_repair)
+        except Unreadable as fault:
+            said = [Message("assistant", turn.text)] if turn.text else []
+            asked += [*said, Message("user", REPAIR.format(fault=fault))]
+    return None

@@ -1,0 +1,76 @@
+"""Working on one task with tools, inside one step of a strategy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.evidence import NumberedText, read_passages
+from agents.llm.base import Message
+from agents.strategies.tool_loop import ToolStrategy
+from agents.strategies.voice import Voice
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What came of a task.
+
+    Attributes:
+        text: What the model said at its end; empty when it came to none.
+        messages: The calls that were made and their results.
+        ran: Calls that their tool answered.
+        failed: Calls that gave nothing.
+    """
+
+    text: str
+    messages: tuple[Message, ...] = ()
+    ran: int = 0
+    failed: int = 0
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether nothing came of it: no result, or no call that worked."""
+        return not self.text or (self.failed > 0 and self.ran == 0)
+
+    @property
+    def passages(self) -> list[NumberedText]:
+        """The passages in the results, once each, in the order of their searches."""
+        found = {
+            passage.number: passage
+            for message in self.messages
+            if message.role == "tool"
+            for passage in read_passages(message.content) or ()
+        }
+        return list(found.values())
+
+
+async def work_on(
+    strategy: ToolStrategy, messages: Sequence[Message], *, voice: Voice, lookup: str
+) -> Worked:
+    """Think and act until the model says something without a call, or the budget ends it.
+
+    Args:
+        strategy: whose model, tools and budget.
+        messages: the task.
+        voice: how the model's text is heard.
+        lookup: what is searched for an endpoint that knows no tools.
+
+    Raises:
+        ModelFailed: the model broke off.
+    """
+    strategy.begin_task(lookup)
+    exchange: list[Message] = []
+    ran = failed = 0
+    while True:
+        turn = await strategy.think_turn([*messages, *exchange], voice=voice)
+        text = turn.text if turn is not None and not turn.calls else ""
+        if turn is None or not turn.calls:
+            return Worked(text, tuple(exchange), ran, failed)
+        acted = await strategy.act_on(turn)
+        strategy.show_evidence()
+        exchange += acted.messages
+        ran, failed = ran + acted.ran, failed + acted.failed
+        # Going round in circles ends the task alone, any budget the whole run.
+        is_stuck = strategy.budget.is_stuck
+        if is_stuck:
+            strategy.budget.forget_repeats()
+        if is_stuck or strategy.budget.is_over():
+            return Worked("", tuple(exchange), ran, failed)

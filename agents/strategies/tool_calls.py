@@ -1,0 +1,262 @@
+"""Tool calls as effects: run once, read back when the run is taken up, held for a person."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from pydantic import JsonValue, TypeAdapter
+
+from agents.events import Interrupt, ToolCallResult
+from agents.evidence import Evidence, Finding, noting_findings
+from agents.llm.base import ToolCall
+from agents.runs.journal import Effect
+from agents.strategies.base import Strategy, Suspended, Waiting
+from agents.strategies.budget import Budget
+from agents.strategies.rounds import is_good
+from agents.tools.approval import question_of
+from agents.tools.base import Prospect, Tool, Toolbox, ToolOutput
+from core.db.types import utc_now
+from core.errors import AgentexError
+from core.json_access import as_text
+from core.logging import get_logger
+
+LATE_CALL = "Not run: the time for this run was used up."
+UNKNOWN_OUTCOME = (
+    "Interrupted: whether this call took effect is not known. Check that before it is made again."
+)
+ANSWER_DAYS = 7
+
+_log = get_logger(__name__)
+_FINDINGS = TypeAdapter(list[Finding])
+
+
+class CallRunner:
+    """Runs the calls of a run, or reads back what they gave.
+
+    Args:
+        strategy: whose events and journal.
+        budget: says how long a call may take, and is told when time was used up.
+        evidence: what tools add their passages to.
+    """
+
+    def __init__(self, strategy: Strategy, budget: Budget, evidence: Evidence) -> None:
+        self._strategy = strategy
+        self.budget = budget
+        self._evidence = evidence
+
+    async def run(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
+        """Run calls; those that can be repeated side by side, any other alone and in order.
+
+        Raises:
+            Suspended: some wait for a person or for the caller's frontend; the others are done.
+        """
+        try:
+            return await self._run_all(calls, tools)
+        finally:
+            if (skills := self._strategy.inputs.skills) is not None:
+                skills.end_round()
+
+    async def _run_all(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
+        done = await self._run_first(calls, tools)
+        ready = [call for call in calls if call.id not in done and not self._waits(call, tools)]
+        if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
+            outputs = await asyncio.gather(*(self.run_one(call, tools) for call in ready))
+            done |= {call.id: output for call, output in zip(ready, outputs, strict=True)}
+        else:
+            done |= {call.id: await self.run_one(call, tools) for call in ready}
+        waiting = [call for call in calls if call.id not in done]
+        if waiting:
+            raise Suspended(self._wait(waiting, tools))
+        return [done[call.id] for call in calls]
+
+    async def _run_first(self, calls: Sequence[ToolCall], tools: Toolbox) -> dict[str, ToolOutput]:
+        """Make or hold the calls that decide which of the others may be made at all."""
+        done: dict[str, ToolOutput] = {}
+        for call in calls:
+            tool = tools.get(call.name)
+            if tool is None or tool.foresees is None:
+                continue
+            known = self._strategy.inputs.journal.find(_key(call))
+            given = known or await self._foreseen(call, tool, tools)
+            if isinstance(given, Effect) and given.status == "waiting":
+                self._hold_skill(call, given)
+            else:
+                given = given if isinstance(given, ToolOutput) else None
+                done[call.id] = await self.run_one(call, tools, given)
+        return done
+
+    async def _foreseen(
+        self, call: ToolCall, tool: Tool, tools: Toolbox
+    ) -> Effect | ToolOutput | None:
+        """The effect of a call that waits, or the result of one that can't be made; else None."""
+        try:
+            async with asyncio.timeout(self.budget.acting_seconds_left):
+                foreseen = await tools.foresee(call.name, call.arguments)
+        except TimeoutError:
+            return self._too_late()
+        if isinstance(foreseen, ToolOutput):
+            return foreseen
+        is_waiting = foreseen.question is not None or self._waits(call, tools)
+        return self._hold(call, tool, foreseen) if is_waiting else None
+
+    def _too_late(self) -> ToolOutput:
+        self.budget.end("time")
+        return ToolOutput(LATE_CALL, ran=False)
+
+    def _hold_skill(self, call: ToolCall, held: Effect) -> None:
+        skills = self._strategy.inputs.skills
+        if skills is not None and "skill" in held.outcome:
+            skills.hold(call.id, held.outcome["skill"])
+
+    def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
+        """Whether somebody else has to do something before the call has a result."""
+        known = self._strategy.inputs.journal.find(_key(call))
+        if known is not None:
+            return known.status == "waiting"
+        tool = tools.get(call.name)
+        if tool is None or not tool.needs_others:
+            return False
+        # What could not be run whatever the answer is never asked.
+        return tools.fault(call.name, call.arguments) is None
+
+    def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> Waiting:
+        interrupts: list[Interrupt] = []
+        frontend: list[str] = []
+        for call in calls:
+            effect = self._strategy.inputs.journal.find(_key(call))
+            tool = tools.get(call.name)
+            if effect is None:
+                effect = self._hold(call, tool)
+            held = effect.outcome.get("interrupt")
+            if held is None:
+                frontend.append(call.id)
+            else:
+                interrupts.append(TypeAdapter(Interrupt).validate_python(held))
+        return Waiting(tuple(interrupts), tuple(frontend))
+
+    def _hold(self, call: ToolCall, tool: Tool | None, foreseen: Prospect | None = None) -> Effect:
+        about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
+        if tool is not None and tool.side == "server":
+            until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
+            is_chinese = self._strategy.is_chinese
+            asked = foreseen.question if foreseen else None
+            interrupt = question_of(tool, call, until=until, is_chinese=is_chinese, asked=asked)
+            if foreseen is not None and foreseen.skill is not None:
+                about["skill"] = foreseen.skill
+            about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
+        return self._strategy.inputs.journal.write(_key(call), about, "waiting")
+
+    async def run_one(
+        self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None
+    ) -> ToolOutput:
+        """Run one call while there is time, and show its result.
+
+        Args:
+            call: what is called.
+            tools: of the run.
+            given: its result where it is known without the call being made.
+        """
+        journal, key = self._strategy.inputs.journal, _key(call)
+        past, refusal = journal.read(key), tools.refusal(call.name)
+        if past is None:
+            output, findings = (
+                (given, []) if given else await self._run_now(call, tools, refusal=refusal)
+            )
+            done = self._skill_note(call)
+            # What a call did that broke does not count.
+            note = done if is_good(output) else None
+            noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
+            journal.write(key, {**_outcome(output, findings), **noted})
+        else:
+            output, note = self._read_back(past), past.outcome.get("skill_note")
+        if (skills := self._strategy.inputs.skills) is not None:
+            skills.release(call.id)
+            skills.apply(call, output.content, note)
+        result = ToolCallResult(f"result_{call.id}", call.id, output.content)
+        if past is None or journal.is_answered(key):
+            self._strategy.channel.emit(result)
+        else:
+            self._strategy.channel.observe(result)
+        if past is None and refusal is not None:
+            # The denial is counted: a run that is taken up must find it, and its result, told.
+            await self._strategy.channel.written()
+        return output
+
+    def _skill_note(self, call: ToolCall) -> JsonValue:
+        skills = self._strategy.inputs.skills
+        return None if skills is None else skills.take_note(call.id)
+
+    async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
+        """What a call gives that the active skills do not allow."""
+        try:
+            if (skills := self._strategy.inputs.skills) is not None:
+                await skills.denied(call.name)
+        except AgentexError as error:
+            # It is refused all the same, and must not end the run.
+            _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
+        return ToolOutput(refusal, ran=False)
+
+    async def _run_now(
+        self, call: ToolCall, tools: Toolbox, *, refusal: str | None
+    ) -> tuple[ToolOutput, list[Finding]]:
+        journal, key = self._strategy.inputs.journal, _key(call)
+        known, tool = journal.find(key), tools.get(call.name)
+        if refusal is not None:
+            return await self._denied(call, refusal), []
+        if known is not None:
+            self._hold_skill(call, known)
+        arguments = call.arguments
+        if known is not None and known.status == "approved":
+            arguments = as_text(known.outcome.get("arguments"))
+        if not _is_idempotent(tool):
+            if known is not None and known.status == "started":
+                return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
+            # From here on it may have happened, whoever looks at the journal.
+            journal.write(key, {"name": call.name, "arguments": arguments}, "started")
+            await self._strategy.channel.written()
+        is_approved = known is not None and known.status == "approved"
+        with noting_findings() as findings:
+            try:
+                async with asyncio.timeout(self.budget.acting_seconds_left):
+                    output = await tools.call(
+                        call.name, arguments, call_id=call.id, is_approved=is_approved
+                    )
+            except TimeoutError:
+                return self._too_late(), []
+        return output, findings
+
+    def _read_back(self, past: Effect) -> ToolOutput:
+        outcome = past.outcome
+        for finding in _FINDINGS.validate_python(outcome.get("findings", [])):
+            self._evidence.add(finding.passages, query=finding.query)
+        if outcome.get("late"):
+            self.budget.end("time")
+        failure = outcome.get("failure")
+        return ToolOutput(
+            as_text(outcome.get("content")),
+            ran=bool(outcome.get("ran")),
+            failure=AgentexError.of_code(failure) if isinstance(failure, int) else None,
+        )
+
+
+def _key(call: ToolCall) -> str:
+    return f"call:{call.id}"
+
+
+def _is_idempotent(tool: Tool | None) -> bool:
+    return tool is None or tool.idempotent
+
+
+def _may_be_beside_others(tool: Tool | None) -> bool:
+    return _is_idempotent(tool) and not (tool is not None and tool.in_order)
+
+
+def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonValue]:
+    outcome: dict[str, JsonValue] = {"content": output.content, "ran": output.ran}
+    if output.failure is not None:
+        outcome["failure"] = int(output.failure.code)
+    if output.content == LATE_CALL:
+        outcome["late"] = True
+    if findings:
+        outcome["findings"] = _FINDINGS.dump_python(list(findings), mode="json")
+    return outcome

@@ -1,0 +1,399 @@
+"""What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from pydantic import JsonValue
+from workflows.events import StopEvent
+
+from agents.events import (
+    Citations,
+    PatchOperation,
+    StateDelta,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    ToolCallArgs,
+    ToolCallEnded,
+    ToolCallResult,
+    ToolCallStarted,
+)
+from agents.evidence import Evidence
+from agents.llm.base import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.llm.extractive.model import standalone_question
+from agents.runs.request import ContextItem
+from agents.strategies.base import NextT, Strategy, StrategyInput
+from agents.strategies.budget import Budget
+from agents.strategies.citation_check import check_citations, without_marks
+from agents.strategies.claim_check import unsupported_claims
+from agents.strategies.context_window import LEFT_OUT, as_data, fitted_into
+from agents.strategies.model_turn import Turn
+from agents.strategies.prompts import BUDGET_ENDED, question_with_context
+from agents.strategies.rounds import Acted, bears_out, is_good, load_call, search_call, signature_of
+from agents.strategies.skilled import equipped
+from agents.strategies.tool_calls import CallRunner
+from agents.strategies.turns import TurnMaker
+from agents.strategies.voice import Voice
+from agents.tools import search_knowledge_base, toolbox
+from agents.tools.base import ToolOutput, ToolScope
+from core.errors import ModelFailed
+
+MOST_CALLS = 4
+CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
+EXTRA_CALL = "Not run: too many calls in one turn."
+_REPEATED_CALL = (
+    "Not run again: the same call with the same arguments was made before, and its result stands "
+    "above. Use it, call something else, or answer."
+)
+_RESULT_SHARE = 2
+# For endpoints that do not count: low for Chinese, high for English.
+_CHARACTERS_PER_TOKEN = 3
+
+
+class ToolStrategy(Strategy):
+    """Base of the strategies that call tools.
+
+    Attributes:
+        uses_tools: False once the endpoint refused tools.
+    """
+
+    def __init__(self, inputs: StrategyInput) -> None:
+        super().__init__(inputs)
+        self.evidence = Evidence()
+        self.tools = toolbox(self.scope(inputs.limits.top_k))
+        self._budget = Budget(inputs.limits, inputs.journal)
+        self.turns = TurnMaker(self, self._budget)
+        self.calls = CallRunner(self, self._budget, self.evidence)
+        self.uses_tools = True
+        asked = [m.content for m in inputs.history if m.role == "user"]
+        self.standalone = standalone_question(inputs.question, asked)
+        # The outcome of each call so far, by what was called with what.
+        self._outcomes: dict[str, bool] = {}
+        self._lookup = self.standalone
+        # What tools said that carries no number to cite.
+        self._told: list[str] = []
+        self._made_calls = 0
+        self._shown_evidence = 0
+        self._counted_tokens = 0
+
+    def scope(self, top_k: int) -> ToolScope:
+        """What the run's tools may reach, with so many passages per search."""
+        inputs = self.inputs
+        return ToolScope(
+            inputs.retriever,
+            self.evidence,
+            top_k,
+            inputs.documents,
+            client_tools=inputs.tools,
+            time=inputs.time,
+            calendar=inputs.calendar,
+            memory=inputs.memory,
+            rules=inputs.rules,
+            remote_tools=inputs.remote_tools,
+            skills=inputs.skills,
+        )
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
+        """Run a step; the first one of the run begins with the skills that a person chose."""
+
+        async def prepared() -> NextT:
+            await self._load_chosen()
+            return await work()
+
+        return await super().attempt(name, prepared)
+
+    async def _load_chosen(self) -> None:
+        skills = self.inputs.skills
+        if skills is None or not skills.begin():
+            return
+        calls = [self.announce(load_call(one.key, self.new_id())) for one in skills.chosen]
+        for output in await self.call(calls):
+            if output.failure is not None:
+                # Without it the run would do what the skill does not allow.
+                raise output.failure
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may still spend."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self._budget = self.turns.budget = self.calls.budget = budget
+
+    @property
+    def can_search(self) -> bool:
+        """Whether a knowledge base is selected."""
+        return search_knowledge_base.NAME in self.tools
+
+    def progress(self) -> dict[str, JsonValue]:
+        """Turns of the model, calls that have a result, passages, the budget that ended it."""
+        ended_by = self.budget.ended_by
+        return {
+            "turns": self.inputs.journal.turns,
+            "calls": self._made_calls,
+            "passages": len(self.evidence.numbers()),
+            **({"ended_by": ended_by} if ended_by else {}),
+        }
+
+    def spend(self, usage: ModelUsage) -> None:
+        """Add a model call's tokens, for the budget too."""
+        super().spend(usage)
+        self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
+
+    def conversation(self, system: str) -> list[Message]:
+        """The system's message, what was said before and the question."""
+        question = question_with_context(self.inputs.question, self.caller_context)
+        asked = Message("user", question, images=self.inputs.sight.images)
+        return [Message("system", system), *self.past(), asked]
+
+    @property
+    def caller_context(self) -> tuple[ContextItem, ...]:
+        """What the caller's page knows; the offline model would look for every word of it."""
+        inputs = self.inputs
+        return () if inputs.model.is_extractive else (*inputs.context, *inputs.sight.told)
+
+    def past(self) -> list[Message]:
+        """Earlier messages, without marks that mean other passages now."""
+        inputs = self.inputs
+        return [
+            replace(message, content=without_marks(message.content))
+            for message in inputs.history[-inputs.limits.history_messages :]
+        ]
+
+    async def think_turn(
+        self, messages: Sequence[Message], *, voice: Voice = "answer", tools: bool = True
+    ) -> Turn | None:
+        """One turn of the model, counted and in time.
+
+        An endpoint that refuses tools is asked without them; what is in the knowledge bases is
+        then looked up for it.
+
+        Args:
+            messages: what it reads.
+            voice: how its text is heard.
+            tools: whether it may call them.
+
+        Returns:
+            None when time was used up before it said anything that counts.
+
+        Raises:
+            ModelFailed: the model broke off.
+        """
+        if tools and self.uses_tools:
+            try:
+                offered = self.tools.specs
+                return await self.timed_turn(self.equipped(messages), offered, voice=voice)
+            except ToolsRefused:
+                self.uses_tools = False
+        messages = self.equipped(messages) if tools else messages
+        if tools and self.can_search and not self._outcomes:
+            return self.searching_turn(self._lookup)
+        return await self.timed_turn(messages, (), voice=voice)
+
+    def equipped(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with the skills: the active ones, and while they can be loaded their index."""
+        return equipped(self.inputs.skills, messages, self.tools if self.uses_tools else ())
+
+    def begin_task(self, lookup: str) -> None:
+        """Begin something for which no call was made yet.
+
+        Args:
+            lookup: what is looked up for an endpoint that knows no tools.
+        """
+        self._lookup = lookup
+        self._outcomes.clear()
+        self.budget.forget_repeats()
+
+    def searching_turn(self, query: str) -> Turn:
+        """A turn of the strategy's own, which searches."""
+        return Turn(self.new_id(), "", "", (self.announced(query),), "tool_calls")
+
+    async def timed_turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
+    ) -> Turn | None:
+        """One turn, counted and in time.
+
+        Returns:
+            None when time was used up before it said anything that counts.
+
+        Raises:
+            ToolsRefused: the endpoint can't do tool calling.
+            ModelFailed: the model broke off.
+        """
+        asked = self._as_asked(messages)
+        counted = self._counted_tokens
+        seconds = self.budget.acting_seconds_left
+        turn = await self.turns.make(asked, tools, voice=voice, seconds=seconds)
+        if turn is not None and self.budget.ended_by != "time":
+            self.budget.spend_turn(self._tokens_since(counted, asked, turn))
+        return turn
+
+    def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
+        limit = _RESULT_SHARE * self.inputs.limits.evidence_characters
+        fitted = fitted_into(limit, messages)
+        gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
+        for call in (call for message in messages for call in message.tool_calls):
+            if call.id in gone:
+                # Its result can't be read any more: it may be made again.
+                self._outcomes.pop(signature_of(call), None)
+        return fitted if self.uses_tools else as_data(fitted)
+
+    def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
+        tokens = self._counted_tokens - counted
+        if tokens or self.inputs.model.is_extractive:
+            return tokens
+        said = sum(len(message.content) for message in asked) + len(turn.text)
+        return said // _CHARACTERS_PER_TOKEN
+
+    async def act_on(self, turn: Turn) -> Acted:
+        """Run the calls of a turn; each gets a result, and none is run that was run before.
+
+        Raises:
+            Suspended: some of them wait for a person or for the caller's frontend.
+        """
+        refused, repeated = self._refused(turn)
+        ready = [call for call in turn.calls if call.id not in refused]
+        for call in ready:
+            # A call that failed may be tried once more.
+            repeated += signature_of(call) in self._outcomes
+        outputs = await self.call(ready)
+        for call, output in zip(ready, outputs, strict=True):
+            signature = signature_of(call)
+            self._outcomes[signature] = is_good(output) or signature in self._outcomes
+        given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
+        good = sum(is_good(output) for output in given.values())
+        answers = [
+            Message("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls
+        ]
+        self.budget.observe_round(only_repeats=repeated == len(turn.calls))
+        return Acted((turn.message, *answers), good, len(given) - good)
+
+    def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
+        """The calls that are not run, with what is said of them, and how many are repeats."""
+        refused: dict[str, ToolOutput] = {}
+        repeated = 0
+        asked: set[str] = set()
+        for index, call in enumerate(turn.calls):
+            signature = signature_of(call)
+            if turn.is_cut and index == len(turn.calls) - 1:
+                refused[call.id] = ToolOutput(CUT_CALL, ran=False)
+            elif index >= MOST_CALLS:
+                refused[call.id] = ToolOutput(EXTRA_CALL, ran=False)
+            elif self._outcomes.get(signature) or signature in asked:
+                repeated += 1
+                refused[call.id] = ToolOutput(_REPEATED_CALL)
+            asked.add(signature)
+        for call_id, output in refused.items():
+            self.refuse(call_id, output.content)
+        return refused, repeated
+
+    def refuse(self, call_id: str, why: str) -> None:
+        """Give a call that is not run its result."""
+        self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
+
+    async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
+        """Run tools while there is time, and show what each of them gave.
+
+        Raises:
+            Suspended: some of them wait for a person or for the caller's frontend.
+        """
+        outputs = await self.calls.run(calls, self.tools)
+        self._made_calls += len(calls)
+        self.show_skills()
+        self.show_progress()
+        given = zip(calls, outputs, strict=True)
+        self._told += [output.content for call, output in given if bears_out(call, output)]
+        return outputs
+
+    def show_skills(self, *, anew: bool = False) -> None:
+        """Bring the shared state up to date with the active skills and their steps."""
+        skills = self.inputs.skills
+        news = None if skills is None else skills.news(anew=anew)
+        if news:
+            self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
+
+    def announced(self, query: str) -> ToolCall:
+        """A search of the strategy's own, shown like a model's."""
+        return self.announce(search_call(query, self.new_id()))
+
+    def announce(self, call: ToolCall) -> ToolCall:
+        """A call of the strategy's own, shown like a model's."""
+        started = ToolCallStarted(call.id, call.name, self.new_id())
+        for one in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
+            self.emit(one)
+        return call
+
+    def show_evidence(self) -> None:
+        """Bring the shared state up to date with what was found."""
+        if len(self.evidence.numbers()) == self._shown_evidence:
+            return
+        self._shown_evidence = len(self.evidence.numbers())
+        self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
+
+    def passages(self, *, relevant_only: bool = False) -> str:
+        """What was found, as JSON text that fits into a prompt."""
+        numbers = self.evidence.numbers(relevant_only=relevant_only)
+        return self.evidence.text(numbers, limit=self.inputs.limits.evidence_characters)
+
+    def muse(self, thought: str) -> None:
+        """Show a thought of the strategy's own."""
+        thought_id = self.new_id()
+        self.emit(ThoughtStarted(thought_id))
+        self.emit(ThoughtDelta(thought_id, thought))
+        self.emit(ThoughtEnded(thought_id))
+
+    def say(self, text: str) -> Turn:
+        """Begin the answer with a text that is there already; it stays open."""
+        message_id = self.new_id()
+        self.emit(TextStarted(message_id))
+        if text:
+            self.emit(TextDelta(message_id, text))
+        return Turn(message_id, text, "", (), "stop")
+
+    async def answer_now(self, messages: Sequence[Message]) -> Turn:
+        """The answer, without tools; where a budget was used up, from what is there.
+
+        Raises:
+            ModelFailed: the model broke off, or said nothing.
+        """
+        asked = self._as_asked(equipped(self.inputs.skills, messages, ()))
+        if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
+            asked.append(Message("user", BUDGET_ENDED))
+        seconds = self.budget.answer_seconds_left
+        turn = await self.turns.make(asked, (), voice="answer", seconds=seconds)
+        if turn is not None and turn.text:
+            return turn
+        if self.budget.ended_by is None:
+            raise ModelFailed(reason="the model gave an empty answer")
+        return self.say("")
+
+    def conclude(self, turn: Turn | None) -> StopEvent:
+        """Check the answer against its sources and end its message with what came out."""
+        if turn is None:
+            return StopEvent()
+        about = (self.inputs.sight, self.budget)
+        notes = "\n\n".join(filter(None, (one.note(is_chinese=self.is_chinese) for one in about)))
+        if notes:
+            self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))
+        checked = check_citations(turn.text, self.evidence)
+        # The offline model only quotes; its own sentences are no claims about the documents.
+        is_quoted = self.inputs.model.is_extractive
+        told = "\n".join(self._told)
+        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, told=told)
+        self.citations = checked.citations
+        self.emit(Citations(checked.citations, checked.invalid_numbers, unsupported))
+        self.emit(
+            TextEnded(
+                turn.message_id,
+                checked.citations,
+                checked.invalid_numbers,
+                truncated=turn.is_cut,
+                ended_by=self.budget.ended_by or "",
+                unsupported=unsupported,
+            )
+        )
+        return StopEvent()

@@ -1,0 +1,234 @@
+"""Tasks as seed 003 has them: a question with all the runs that worked on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import ColumnElement, func, update
+from sqlalchemy import delete as delete_rows
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.events import Interrupt
+from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from agents.runs import threads
+from agents.runs.request import Answer
+from core.auth.models import User
+from core.auth.principal import Principal
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InterruptAnswerInvalid, RunNotFound, SessionNotFound, ThreadBusy
+from kb_service.retrieval import retrieval_log
+
+TaskStatus = Literal["not_found", "idle", "running", "interrupted", "completed", "error"]
+ResponseType = Literal["accept", "reject", "edit", "response"]
+_STATUSES: dict[str, TaskStatus] = {
+    RunStatus.RUNNING: "running",
+    RunStatus.INTERRUPTED: "interrupted",
+    RunStatus.COMPLETED: "completed",
+    RunStatus.CANCELLED: "completed",
+    RunStatus.FAILED: "error",
+}
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """A task as its owner sees it.
+
+    Args:
+        status: of seed 003.
+        query: what was asked.
+        updated: seconds since the epoch.
+        answer: what was said so far.
+        is_stopped: whether it was stopped by its owner.
+        interrupts: what waits for an answer.
+    """
+
+    status: TaskStatus
+    query: str | None = None
+    updated: float | None = None
+    answer: str = ""
+    is_stopped: bool = False
+    interrupts: tuple[dict[str, JsonValue], ...] = ()
+
+
+async def find_task(
+    session: AsyncSession, principal: Principal, session_id: str, task_id: str
+) -> tuple[AgentRun, AgentRun]:
+    """The run that began a task, and the newest one that works on it.
+
+    Raises:
+        SessionNotFound: the caller has no such session.
+        RunNotFound: the session has no such task.
+    """
+    thread = await threads.find_thread(session, principal, session_id)
+    if thread is None:
+        raise SessionNotFound
+    query = select(AgentRun).where(
+        AgentRun.session_id == thread.id,
+        AgentRun.run_id == task_id,
+        AgentRun.task_id == AgentRun.id,
+    )
+    first = (await session.exec(query)).first()
+    if first is None:
+        raise RunNotFound
+    newest = (
+        select(AgentRun)
+        .where(*_is_of(first))
+        .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+        .limit(1)
+    )
+    return first, (await session.exec(newest)).first() or first
+
+
+def _is_of(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
+    """Whether a run works on a task; the task alone has no index."""
+    return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
+
+
+async def view(
+    session: AsyncSession, principal: Principal, session_id: str, task_id: str
+) -> TaskView:
+    """Where a task is; ``not_found`` without its session, ``idle`` where nothing was asked."""
+    try:
+        first, newest = await find_task(session, principal, session_id, task_id)
+    except SessionNotFound:
+        return TaskView("not_found")
+    except RunNotFound:
+        return TaskView("idle")
+    runs = select(AgentRun.run_id).where(*_is_of(first))
+    query = select(ChatMessage).where(
+        ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs)
+    )
+    messages = (await session.exec(query.order_by(col(ChatMessage.position)))).all()
+    asked = [message.content for message in messages if message.role == "user"]
+    said = [one.content for one in messages if one.role == "assistant" and one.content]
+    return TaskView(
+        _STATUSES[newest.status],
+        asked[-1] if asked else None,
+        (newest.finished_at or newest.created_at).timestamp(),
+        "\n\n".join(said),
+        is_stopped=newest.status == RunStatus.CANCELLED,
+        interrupts=tuple([row.interrupt for row in await _open(session, newest)]),
+    )
+
+
+async def _open(session: AsyncSession, run: AgentRun) -> Sequence[RunInterrupt]:
+    query = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
+    return (await session.exec(query)).all()
+
+
+async def list_sessions(session: AsyncSession, principal: Principal) -> list[str]:
+    """The caller's session ids, as the caller named them, the newest first."""
+    query = (
+        select(ChatSession.thread_id)
+        .where(ChatSession.owner_id == principal.user_id)
+        .order_by(col(ChatSession.updated_at).desc(), col(ChatSession.id))
+    )
+    return list((await session.exec(query)).all())
+
+
+async def list_tasks(session: AsyncSession, principal: Principal, session_id: str) -> list[str]:
+    """The ids of a session's tasks, oldest first.
+
+    Raises:
+        SessionNotFound: the caller has no such session.
+    """
+    thread = await threads.find_thread(session, principal, session_id)
+    if thread is None:
+        raise SessionNotFound
+    query = (
+        select(AgentRun.run_id)
+        .where(AgentRun.session_id == thread.id, AgentRun.task_id == AgentRun.id)
+        .order_by(col(AgentRun.created_at), col(AgentRun.id))
+    )
+    return list((await session.exec(query)).all())
+
+
+async def count_sessions(
+    session: AsyncSession, principal: Principal | None
+) -> tuple[int, list[str]]:
+    """How many sessions there are and the names of who has a run under way.
+
+    Args:
+        session: a reading session.
+        principal: whose; None for everybody's.
+    """
+    sessions = select(func.count()).select_from(ChatSession)
+    active = (
+        select(User.username)
+        .join(AgentRun, col(AgentRun.owner_id) == col(User.id))
+        .where(AgentRun.status == RunStatus.RUNNING.value)
+        .distinct()
+        .order_by(col(User.username))
+    )
+    if principal is not None:
+        sessions = sessions.where(ChatSession.owner_id == principal.user_id)
+        active = active.where(User.id == principal.user_id)
+    return (await session.exec(sessions)).one(), list((await session.exec(active)).all())
+
+
+async def answers_for(
+    session: AsyncSession, run: AgentRun, kind: ResponseType, args: dict[str, JsonValue]
+) -> tuple[Answer, ...]:
+    """One answer of seed 003 as answers to all that a run waits for.
+
+    Raises:
+        InterruptAnswerInvalid: this kind of answer does not fit what is asked.
+    """
+    opened = [
+        (row.id, TypeAdapter(Interrupt).validate_python(row.interrupt))
+        for row in await _open(session, run)
+    ]
+    return tuple(Answer(id_, "resolved", _payload(one, kind, args)) for id_, one in opened)
+
+
+def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue]) -> JsonValue:
+    said = next(
+        (args[name] for name in ("response", "input", "message", "text") if name in args), None
+    )
+    match interrupt.reason, kind:
+        case "tool_call", "accept":
+            return {"approved": True}
+        case "tool_call", "reject":
+            return {"approved": False}
+        case "tool_call", "edit":
+            return {"approved": True, "editedArgs": args}
+        case "tool_call", "response":
+            return {"approved": False, "response": said}
+        case "confirmation", "accept" | "reject":
+            return {"confirmed": kind == "accept"}
+        case "input_required", "response" if interrupt.metadata.get("fills"):
+            return args
+        case "input_required", "response":
+            return {"input": said} if said is not None else args
+        case _:
+            raise InterruptAnswerInvalid(
+                field="response_type", error=f"{kind} does not answer {interrupt.reason}"
+            )
+
+
+async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
+    """Delete a task with its runs, their events, messages and recorded retrievals.
+
+    Raises:
+        ThreadBusy: a run works on it.
+    """
+    session = work.session
+    runs = select(AgentRun.id).where(*_is_of(first))
+    named = select(AgentRun.run_id).where(*_is_of(first))
+    keys = (await session.exec(runs)).all()
+    thread = col(ChatSession.id) == first.session_id
+    waited = col(ChatSession.waiting_run_id).in_(keys)
+    await session.exec(update(ChatSession).where(thread, waited).values(waiting_run_id=None))
+    held = select(ChatSession.id).where(thread, col(ChatSession.active_run_id).in_(keys))
+    if (await session.exec(held.with_for_update())).first() is not None:
+        raise ThreadBusy
+    await retrieval_log.delete_of_runs(work, runs)
+    gone = delete_rows(ChatMessage).where(
+        col(ChatMessage.session_id) == first.session_id, col(ChatMessage.run_id).in_(named)
+    )
+    await session.exec(gone)
+    # The newest first: the journal hangs on the run that began the task.
+    await session.exec(delete_rows(AgentRun).where(*_is_of(first), col(AgentRun.id) != first.id))
+    await session.exec(delete_rows(AgentRun).where(col(AgentRun.id) == first.id))

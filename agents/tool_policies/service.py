@@ -1,0 +1,146 @@
+"""People's own policies: read for a run, listed, set and forgotten by their owner."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import delete
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.mcp.agent_tools import is_bound_name
+from agents.tool_policies.models import ChosenPolicy
+from agents.tools import DEFAULT_POLICIES
+from core.audit import AuditAction, Target, note
+from core.db.types import utc_now
+from core.db.unit_of_work import UnitOfWork
+from core.errors import InvalidRequest, ToolPolicyFixed, UnusableSetting
+from core.settings.tool_policies import ServerPolicies, ToolPolicy, is_freer
+from kb_service.documents import take_turn
+
+_POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
+
+
+@dataclass(frozen=True)
+class PolicyView:
+    """A tool's policy as its user sees it.
+
+    Args:
+        tool: its name.
+        policy: what is in force.
+        default: what is in force where nobody says otherwise.
+        own: what the user chose, if they did.
+        bound: what the operator fixed: the user may be stricter, not freer.
+    """
+
+    tool: str
+    policy: ToolPolicy
+    default: ToolPolicy
+    own: ToolPolicy | None
+    bound: ToolPolicy | None
+
+
+def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
+    """The policies of this server.
+
+    Args:
+        bounds: the operator's, by tool name.
+
+    Raises:
+        UnusableSetting: one of them names no tool.
+    """
+    unknown = sorted(
+        name for name in bounds if name not in DEFAULT_POLICIES and not is_bound_name(name)
+    )
+    if unknown:
+        raise UnusableSetting(
+            setting="AGENTEX_TOOL_POLICIES",
+            error=f"there is no tool {unknown[0][:100]!r}; there are {_known()}",
+        )
+    return ServerPolicies(DEFAULT_POLICIES, bounds)
+
+
+async def view(session: AsyncSession, owner_id: str, server: ServerPolicies) -> list[PolicyView]:
+    """All tools with what applies to a person, by name."""
+    own = await _own(session, owner_id)
+    return [
+        PolicyView(
+            tool,
+            server.in_force(tool, own.get(tool)),
+            server.defaults[tool],
+            own.get(tool),
+            server.bounds.get(tool),
+        )
+        for tool in sorted(server.defaults)
+    ]
+
+
+async def in_force(
+    session: AsyncSession, owner_id: str, server: ServerPolicies
+) -> dict[str, ToolPolicy]:
+    """What applies to a person's runs that begin now, for every tool."""
+    return {one.tool: one.policy for one in await view(session, owner_id, server)}
+
+
+async def choose(
+    work: UnitOfWork,
+    owner_id: str,
+    server: ServerPolicies,
+    wanted: Mapping[str, ToolPolicy | None],
+) -> None:
+    """Set one's own policies; None forgets one, and tools that are not named stay as they are.
+
+    Args:
+        work: the transaction.
+        owner_id: whose they are.
+        server: what may be chosen.
+        wanted: by tool name.
+
+    Raises:
+        InvalidRequest: there is no such tool.
+        ToolPolicyFixed: the operator allows no freer use of one.
+    """
+    for tool, policy in wanted.items():
+        if tool not in server.defaults:
+            raise InvalidRequest(f"policies.{tool[:100]}", f"No such tool; there are {_known()}")
+        bound = server.bounds.get(tool)
+        if policy is not None and bound is not None and is_freer(policy, bound):
+            raise ToolPolicyFixed(tool=tool, policy=bound)
+    if not wanted:
+        # An entry without tools says that all was forgotten.
+        return
+    await take_turn(work.session, owner_id)
+    _note(work, owner_id, dict(wanted))
+    for tool, policy in wanted.items():
+        row = await work.session.get(ChosenPolicy, (owner_id, tool))
+        if policy is None:
+            if row is not None:
+                await work.session.delete(row)
+            continue
+        row = row or ChosenPolicy(owner_id=owner_id, tool=tool, policy=policy)
+        row.policy, row.updated_at = policy, utc_now()
+        work.session.add(row)
+    await work.session.flush()
+
+
+async def forget(work: UnitOfWork, owner_id: str) -> None:
+    """Forget all of one's own: the server's apply again."""
+    await work.session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == owner_id))
+    _note(work, owner_id, {})
+
+
+def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
+    """Note what was chosen; nothing where all was forgotten."""
+    changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
+    target = Target("user", owner_id)
+    note(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
+
+
+async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:
+    query = select(ChosenPolicy.tool, ChosenPolicy.policy).where(ChosenPolicy.owner_id == owner_id)
+    rows = (await session.exec(query)).all()
+    return {tool: _POLICIES.validate_python(policy) for tool, policy in rows}
+
+
+def _known() -> str:
+    return ", ".join(sorted(DEFAULT_POLICIES))
