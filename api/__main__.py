@@ -3,4 +3,4 @@
 from core.process import start
 
 if __name__ == "__main__":
-    start("api.serving")
+    start("api.server")

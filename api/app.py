@@ -8,13 +8,13 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.cors import CORSMiddleware
 
-from api.errors import install_error_handlers
+from api.container import open_services
+from api.http.errors import install_error_handlers
+from api.http.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
+from api.http.openapi import install_openapi
+from api.http.routing import EVERYWHERE, serve
 from api.metrics import Measured, Metrics
-from api.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
-from api.openapi import install_openapi
 from api.routers import ROUTERS
-from api.routing import EVERYWHERE, serve
-from api.services import open_services
 from core.process import spare_what_is_loaded
 from core.settings import Settings
 

@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.figures import Figures
+from api.stats import Figures
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.settings import Settings

@@ -12,9 +12,9 @@ import uvicorn
 from fastapi import Depends, FastAPI
 
 from agents.sessions import service as sessions
-from api.dependencies import paging
-from api.envelope import Envelope, Items, page_of
-from api.routers.sessions import ListedSession
+from api.agents.sessions import ListedSession
+from api.http.dependencies import paging
+from api.http.responses import Envelope, Items, page_of
 from core.auth.principal import Principal
 from core.db.database import open_database
 from core.db.pagination import Page

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 from starlette.types import Message, Receive, Scope, Send
 
-from api.errors import error_body
+from api.http.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
 from core.errors import ErrorCode

@@ -28,7 +28,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Scope
 
-from api.errors import error_body
+from api.http.errors import error_body
 from api.mcp_server.resources import children_of, mime_type, skill_resource
 from api.mcp_server.uris import TEMPLATE, cursor_of, position_of, segments_of, uri_of
 from core.auth.principal import Principal

@@ -1,64 +1,79 @@
 """The routers, one noun each; adding one is one file and one line here."""
 
-from api.dialects import agentex, agui, async_runs, history, tasks
-from api.routers import (
-    admin_keys,
-    admin_roles,
-    admin_users,
-    archives,
+from api.accounts import admin_keys, admin_roles, admin_users, audit, auth, oidc, quota, users
+from api.agents import (
+    agentex,
+    agui,
+    async_runs,
     attachments,
-    audit,
-    auth,
     calendar,
+    history,
+    mcp,
+    memories,
+    retrieval_log,
+    session_exports,
+    sessions,
+    tasks,
+    tool_policies,
+)
+from api.http.routing import Router
+from api.knowledge_bases import (
+    archive_upload,
     chunks,
     document_access,
     document_actions,
     document_content,
     documents,
     evaluations,
-    health,
-    home,
     knowledge_base_shares,
     knowledge_bases,
-    mcp,
-    mcp_server,
-    memories,
-    metrics,
-    model_admin,
-    models,
-    oidc,
     progress,
     questions,
     reindex,
-    retrievals,
     search,
-    search_why,
-    session_exports,
-    sessions,
-    skill_checks,
-    skill_comparisons,
-    skill_exports,
-    skill_files,
-    skill_forms,
-    skill_imports,
-    skill_shares,
-    skill_trigger_tests,
-    skill_versions,
-    skills,
+    search_explain,
     split_preview,
-    storage,
-    system,
-    tool_policies,
     transfers,
-    users,
-    well_known,
 )
-from api.routing import Router
+from api.llm import admin as model_admin
+from api.llm import models
+from api.skills import (
+    comparisons as skill_comparisons,
+)
+from api.skills import (
+    editor as skill_editor,
+)
+from api.skills import (
+    exports as skill_exports,
+)
+from api.skills import (
+    files as skill_files,
+)
+from api.skills import (
+    imports as skill_imports,
+)
+from api.skills import (
+    lint_routes as skill_lint,
+)
+from api.skills import (
+    mcp_server,
+    skills,
+)
+from api.skills import (
+    shares as skill_shares,
+)
+from api.skills import (
+    trigger_tests as skill_trigger_tests,
+)
+from api.skills import (
+    versions as skill_versions,
+)
+from api.system import health, home, jwks, metrics, system
 
 ROUTERS: tuple[Router, ...] = (
     auth.router,
     oidc.router,
-    storage.router,
+    quota.router,
     system.router,
     audit.router,
     users.router,
@@ -79,19 +94,19 @@ ROUTERS: tuple[Router, ...] = (
     document_actions.router,
     documents.router,
     document_access.router,
-    archives.router,
+    archive_upload.router,
     document_content.router,
     chunks.router,
     split_preview.router,
     progress.router,
     search.router,
-    search_why.router,
-    retrievals.router,
+    search_explain.router,
+    retrieval_log.router,
     questions.router,
     evaluations.router,
     transfers.router,
-    skill_checks.router,
-    skill_forms.router,
+    skill_lint.router,
+    skill_editor.router,
     skill_imports.router,
     skill_exports.router,
     skills.router,
@@ -107,7 +122,7 @@ ROUTERS: tuple[Router, ...] = (
     tasks.router,
     async_runs.router,
     history.router,
-    well_known.router,
+    jwks.router,
     health.router,
     metrics.router,
     home.router,

@@ -7,9 +7,9 @@ import pytest
 
 from agents.async_runs.thread_stream import Frame, find_place, follow_thread
 from agents.runs.live import subscribers
-from api import event_stream
-from api.dialects import async_runs
-from api.framings import SseFraming, stream
+from api.agents import async_runs
+from api.streaming import response as event_stream
+from api.streaming.framing import SseFraming, stream
 from core.db.database import Database
 from tests.agents.run_parts import HeldModel, asking, register, service_of
 from tests.fixtures.async_runs import frames_of

@@ -16,9 +16,10 @@ from agents.models import AgentRun, RunStatus
 from agents.runs import heartbeat, service
 from agents.runs.live import subscribers
 from agents.runs.service import RunService
-from api import event_stream, run_streams
-from api.framings import SseFraming
-from api.run_streams import RunPlace
+from api.streaming import response as event_stream
+from api.streaming import run_stream
+from api.streaming.framing import SseFraming
+from api.streaming.run_stream import RunPlace
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors import (
@@ -504,7 +505,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     connection = Connection(answer)
     place = RunPlace(key, request.run_id)
     async with asyncio.timeout(10):
-        await connection.serve(run_streams.stream_run(runs, place, SseFraming()))
+        await connection.serve(run_stream.stream_run(runs, place, SseFraming()))
 
     assert SseFraming.keep_alive in connection.pieces
     assert b"RUN_FINISHED" in connection.pieces[-1]

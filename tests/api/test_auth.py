@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from api.routers.auth import LoginBody, login
+from api.accounts.auth import LoginBody, login
 from core.auth import authentication
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle

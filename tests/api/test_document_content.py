@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.routers.document_content import stored_file
+from api.knowledge_bases.document_content import stored_file
 from core.db.types import new_id
 from core.errors import DocumentNotFound
 from kb_service.models import Document

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from api import event_stream
-from api.event_stream import EventStream
+from api.streaming import response as event_stream
+from api.streaming.response import EventStream
 from tests.fixtures.connection import Connection
 
 pytestmark = pytest.mark.anyio

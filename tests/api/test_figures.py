@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api import figures
+from api import stats
 
 
 def test_folder_that_goes_while_it_is_measured_is_passed_over(
@@ -15,7 +15,7 @@ def test_folder_that_goes_while_it_is_measured_is_passed_over(
         (tmp_path / name).mkdir()
         (tmp_path / name / "segment").write_bytes(b"12345")
     (tmp_path / "wal").write_bytes(b"123")
-    size = figures._size  # pyright: ignore[reportPrivateUsage]
+    size = stats._size  # pyright: ignore[reportPrivateUsage]
 
     def measured(path: Path) -> int:
         # The other one, of which it is known already that it is there.
@@ -23,6 +23,6 @@ def test_folder_that_goes_while_it_is_measured_is_passed_over(
             shutil.rmtree(tmp_path / name, ignore_errors=True)
         return size(path)
 
-    monkeypatch.setattr(figures, "_size", measured)
-    total = figures._folder_size(tmp_path)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(stats, "_size", measured)
+    total = stats._folder_size(tmp_path)  # pyright: ignore[reportPrivateUsage]
     assert total == len(b"123") + len(b"12345")

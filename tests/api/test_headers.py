@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from api.app import create_app
-from api.middleware import OPEN_PATHS
-from api.request_limits import RequestLimits
+from api.http.middleware import OPEN_PATHS
+from api.http.rate_limit import RequestLimits
 from core.errors import ErrorCode
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings

@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from api.routers import health
-from api.services import Services
+from api.container import Services
+from api.system import health
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from api.app import create_app
-from api.serving import DrainingServer, raise_open_files
+from api.server import DrainingServer, raise_open_files
 from core.settings import Settings
 
 

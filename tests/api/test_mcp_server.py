@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from starlette.requests import Request
 
-from api.routers.mcp_server import _admitted
-from api.services import Services
+from api.container import Services
+from api.skills.mcp_server import _admitted
 from core.errors import InvalidRequest, NotFound, OriginNotAllowed
 from core.settings import Settings
 

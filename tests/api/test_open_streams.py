@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from api.event_stream import EventStream, ExportResponse
-from api.open_streams import OPEN_STREAMS, OpenStreams
+from api.streaming.registry import OPEN_STREAMS, OpenStreams
+from api.streaming.response import EventStream, ExportResponse
 from core.auth.models import TokenFamily, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
-from api.progress_feed import Follower, ProgressFeeds
-from api.progress_view import ProgressView
+from api.streaming.progress_feed import Follower, ProgressFeeds
+from api.streaming.progress_view import ProgressView
 from core.db.database import Database
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
@@ -73,7 +73,7 @@ async def test_more_documents_than_one_look_reads_change_at_one_moment(database:
 async def test_what_was_told_is_not_read_again_and_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
     kb_id = await fill(database, 3)
     reads: list[int] = []
     feeds = ProgressFeeds(database)
@@ -101,8 +101,8 @@ async def test_change_is_told_however_long_its_transaction_takes(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
     # As if every transaction took longer than the margin.
-    monkeypatch.setattr("api.progress_feed._MARGIN", timedelta(0))
-    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("api.streaming.progress_feed._MARGIN", timedelta(0))
+    monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
     kb_id = await fill(database, 2)
     slow = col(Document.knowledge_base_id) == kb_id
     async with database.reading() as session:
@@ -126,7 +126,7 @@ async def test_changes_are_told_whatever_this_machines_clock_shows(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        "api.progress_feed.utc_now", lambda: utc_now() + timedelta(hours=1), raising=False
+        "api.streaming.progress_feed.utc_now", lambda: utc_now() + timedelta(hours=1), raising=False
     )
     kb_id = await fill(database, 2)
     async with ProgressFeeds(database).follow(kb_id) as follower:
@@ -175,8 +175,8 @@ async def test_document_that_is_erased_before_anybody_looked_is_told(database: D
 async def test_of_more_documents_than_are_remembered_the_ones_shown_are_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("api.known_documents._MOST_KNOWN", 3)
-    monkeypatch.setattr("api.progress_feed._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("api.streaming.known_documents._MOST_KNOWN", 3)
+    monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
     kb_id = await fill(database, 6)
     *_, changed, shown = await ids_of(database, kb_id)
     async with ProgressFeeds(database).follow(kb_id) as follower:

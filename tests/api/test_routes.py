@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from api.app import create_app
-from api.dependencies import Requires, principal_of
-from api.envelope import Body
-from api.middleware import OPEN_PATHS, is_open
-from api.routing import EVERYWHERE
+from api.http.dependencies import Requires, principal_of
+from api.http.middleware import OPEN_PATHS, is_open
+from api.http.responses import Body
+from api.http.routing import EVERYWHERE
 from core.auth.permissions import Permission
 from core.errors import ErrorCode
 from core.settings import Settings

@@ -6,8 +6,8 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from api.app import create_app
-from api.envelope import Body, Envelope, Shape
-from api.routing import LateRoute, Router, serve
+from api.http.responses import Body, Envelope, Shape
+from api.http.routing import LateRoute, Router, serve
 from core.settings import Settings
 
 

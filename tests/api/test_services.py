@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio import Redis
 
 from agents.runs.service import RunService
-from api.services import open_services
+from api.container import open_services
 from core.auth.signing_keys import PURPOSE, ensure_signing_key
 from core.db.database import Database, open_database
 from core.db.unit_of_work import unit_of_work

@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from api.services import Services
-from api.skill_answers import detail
-from api.skill_reporting import SkillReporter
+from api.container import Services
+from api.skills.lint import SkillReporter
+from api.skills.schemas import detail
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database

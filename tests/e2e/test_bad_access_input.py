@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.middleware import is_open
+from api.http.middleware import is_open
 from core.errors import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, check_error, eventually, unique
 from tests.fixtures.processes import free_port

@@ -1,0 +1,269 @@
+"""Log in through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
+
+from fastapi import Depends, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import Field
+from sqlalchemy.exc import IntegrityError
+
+from agents.accounts.revocation import close_back_doors
+from api.accounts.auth import LoginAnswer, login_answer
+from api.accounts.sso_page import sign_in_page, wants_page
+from api.container import Services
+from api.http.dependencies import CurrentServices, CurrentSettings
+from api.http.errors import error_responses
+from api.http.rate_limit import address_of
+from api.http.responses import Body, Envelope, Secret, Shape, Text
+from api.http.routing import Router
+from core.auth.authentication import note_refused_sign_in
+from core.auth.external_identities import account_of, policy_of
+from core.auth.sso_login import (
+    ATTEMPT_SECONDS,
+    Destination,
+    begin_attempt,
+    issue_ticket,
+    own_path,
+    redeem_ticket,
+    take_attempt,
+)
+from core.auth.users import get_role
+from core.db.unit_of_work import unit_of_work
+from core.errors import (
+    AgentexError,
+    ErrorCode,
+    InvalidRequest,
+    OidcEmailTaken,
+    OidcOff,
+    OidcUnavailable,
+)
+from core.oidc import Answer, Identity
+from core.settings import Settings
+
+if TYPE_CHECKING:
+    from core.oidc import Provider
+
+router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
+
+_FROM_PROVIDER = Query(max_length=10_000)
+
+
+class SignOn(Shape):
+    """Whether people may log in through a provider, and where that begins."""
+
+    enabled: bool
+    login_path: str = "/api/v1/auth/oidc/login"
+
+
+class CodeBody(Body):
+    """The one-time code; a program that waited on its own machine adds its ``verifier``."""
+
+    code: Secret = Field(min_length=1, max_length=200)
+    verifier: Secret | None = Field(default=None, min_length=32, max_length=200)
+
+
+async def _answer(
+    code: Annotated[Text | None, _FROM_PROVIDER] = None,
+    error: Annotated[Text | None, _FROM_PROVIDER] = None,
+    iss: Annotated[Text | None, _FROM_PROVIDER] = None,
+) -> Answer:
+    return Answer(code, error, iss)
+
+
+_REDIRECT: dict[int | str, dict[str, object]] = {302: {"description": "To go on there"}}
+
+
+@router.get("")
+async def single_sign_on(services: CurrentServices) -> Envelope[SignOn]:
+    """Whether there is single sign-on here."""
+    return Envelope(data=SignOn(enabled=services.oidc is not None))
+
+
+@router.get(
+    "/login",
+    status_code=302,
+    response_class=RedirectResponse,
+    responses=_REDIRECT
+    | error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.OIDC_OFF,
+        ErrorCode.TOO_MANY_LOGINS,
+        ErrorCode.OIDC_UNAVAILABLE,
+    ),
+)
+async def begin_single_sign_on(
+    request: Request,
+    services: CurrentServices,
+    return_to: Annotated[Text, Query(description="A path of this server")] = "/",
+    port: Annotated[
+        int | None,
+        Query(ge=1024, le=65535, description="A program waits on this port of 127.0.0.1"),
+    ] = None,
+    challenge: Annotated[
+        str | None,
+        Query(pattern="^[0-9a-f]{64}$", description="SHA-256 of the program's verifier, in hex"),
+    ] = None,
+) -> Response:
+    """Send a browser to the provider; it comes back to ``return_to`` with ``#sso_code=``."""
+    provider = _provider(services)
+    if (port is None) != (challenge is None):
+        raise InvalidRequest("challenge", "Give both port and challenge, or neither")
+    destination = Destination(own_path(return_to), port, challenge)
+    await services.login_throttle.begin_sign_in(address_of(request.scope))
+    async with unit_of_work(services.database) as work:
+        questions, browser = await begin_attempt(work.session, destination)
+    try:
+        there = await provider.authorization_url(questions)
+    except OidcUnavailable:
+        # Not the doing of whoever wants to log in.
+        await services.login_throttle.end_sign_in(address_of(request.scope))
+        raise
+    answer = RedirectResponse(there, 302)
+    answer.set_cookie(
+        _cookie(provider),
+        browser,
+        max_age=ATTEMPT_SECONDS,
+        secure=_is_https(provider),
+        httponly=True,
+        # Not strict: the provider sends the browser back.
+        samesite="lax",
+    )
+    return answer
+
+
+@router.get(
+    "/callback",
+    status_code=302,
+    response_class=RedirectResponse,
+    responses=_REDIRECT
+    | error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.OIDC_STATE_INVALID,
+        ErrorCode.OIDC_EXPIRED,
+        ErrorCode.OIDC_REFUSED,
+        ErrorCode.OIDC_TOKEN_INVALID,
+        ErrorCode.ACCOUNT_DISABLED,
+        ErrorCode.REGISTRATION_DISABLED,
+        ErrorCode.OIDC_EMAIL_REFUSED,
+        ErrorCode.OIDC_EMAIL_TAKEN,
+        ErrorCode.OIDC_OFF,
+        ErrorCode.UNUSABLE_SETTING,
+        ErrorCode.OIDC_UNAVAILABLE,
+    ),
+)
+async def finish_single_sign_on(
+    request: Request,
+    services: CurrentServices,
+    settings: CurrentSettings,
+    given: Annotated[Answer, Depends(_answer)],
+    state: Annotated[Text, _FROM_PROVIDER] = "",
+) -> Response:
+    """Where the provider sends people back to; a browser sees what went wrong as a page."""
+    provider = _provider(services)
+    arrival = _Arrival(services, settings, provider, given)
+    browser = request.cookies.get(_cookie(provider), "")
+    try:
+        return RedirectResponse(await arrival.welcome(state, browser), 302)
+    except AgentexError as refusal:
+        if arrival.destination is not None:
+            await note_refused_sign_in(services.database, refusal)
+            if arrival.destination.port is not None:
+                told = urlencode({"sso_error": int(refusal.code)})
+                return RedirectResponse(_program(arrival.destination.port, told), 302)
+        if wants_page(request):
+            return sign_in_page(refusal)
+        raise
+
+
+@router.post(
+    "/token",
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.OIDC_CODE_INVALID,
+        ErrorCode.ACCOUNT_DISABLED,
+        ErrorCode.OIDC_OFF,
+    ),
+)
+async def exchange_sign_on_code(
+    body: CodeBody, request: Request, response: Response, services: CurrentServices
+) -> Envelope[LoginAnswer]:
+    """Exchange the code of a sign-in for tokens: once, within a minute, where it was begun."""
+    provider, address = _provider(services), address_of(request.scope)
+    proof = body.verifier or request.cookies.get(_cookie(provider), "")
+    async with unit_of_work(services.database) as work:
+        user_id = await redeem_ticket(work.session, code=body.code, proof=proof)
+        user, tokens = await services.authenticator.begin_vouched_login(work.session, user_id)
+        role = await get_role(work.session, user.role_id)
+    await services.login_throttle.end_sign_in(address)
+    response.delete_cookie(_cookie(provider), secure=_is_https(provider), httponly=True)
+    return Envelope(data=login_answer(user, role, tokens))
+
+
+class _Arrival:
+    """Somebody who comes back from the provider.
+
+    Args:
+        services: of the process.
+        settings: at this moment.
+        provider: where they come from.
+        answer: what they bring.
+    """
+
+    def __init__(
+        self, services: Services, settings: Settings, provider: "Provider", answer: Answer
+    ) -> None:
+        self._services = services
+        self._settings = settings
+        self._provider = provider
+        self._answer = answer
+        self.destination: Destination | None = None
+        """Where they want to go, once it is known that it is them."""
+
+    async def welcome(self, state: str, browser: str) -> str:
+        """Where they go, with a code in hand."""
+        async with unit_of_work(self._services.database) as work:
+            questions, destination = await take_attempt(work.session, state=state, browser=browser)
+        self.destination = destination
+        # No transaction is open while the provider is asked.
+        identity = await self._provider.identify(self._answer, questions)
+        code = await _again(lambda: self._ticket(identity, destination, browser))
+        told = urlencode({"sso_code": code})
+        if destination.port is not None:
+            return _program(destination.port, told)
+        # Behind the sign that browsers send no server: the code stands in no log.
+        return f"{destination.path}#{told}"
+
+    async def _ticket(self, identity: Identity, destination: Destination, browser: str) -> str:
+        async with unit_of_work(self._services.database) as work:
+            policy = policy_of(self._settings)
+            user = await account_of(work.session, identity, policy, close_back_doors)
+            return issue_ticket(work.session, user, destination, browser=browser)
+
+
+async def _again(act: Callable[[], Awaitable[str]]) -> str:
+    """Do something once more where another request was first: then what it made is found."""
+    try:
+        return await act()
+    except (IntegrityError, OidcEmailTaken):
+        return await act()
+
+
+def _provider(services: Services) -> "Provider":
+    if services.oidc is None:
+        raise OidcOff
+    return services.oidc
+
+
+def _program(port: int, told: str) -> str:
+    return f"http://127.0.0.1:{port}/?{told}"
+
+
+def _is_https(provider: "Provider") -> bool:
+    return provider.redirect_url.startswith("https://")
+
+
+def _cookie(provider: "Provider") -> str:
+    """The cookie that ties a sign-in to its browser; with the prefix no other host can set it."""
+    return "__Host-agentex-sign-in" if _is_https(provider) else "agentex-sign-in"

@@ -1,0 +1,39 @@
+"""How much of their quota a user has used."""
+
+from fastapi import Depends
+
+from api.http.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
+from api.http.responses import Envelope, Shape
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from kb_service import documents
+
+router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
+View = Depends(requires(Permission.KB_VIEW))
+
+
+class StorageAnswer(Shape):
+    """The files that the caller keeps; ``limit_bytes`` is null without a quota.
+
+    ``image_bytes`` are those of ``used_bytes`` that are images attached to messages.
+    """
+
+    used_bytes: int
+    limit_bytes: int | None
+    documents: int
+    image_bytes: int
+
+
+@router.get("", dependencies=[View])
+async def read_storage(
+    principal: CurrentPrincipal, settings: CurrentSettings, session: Reading
+) -> Envelope[StorageAnswer]:
+    """How many bytes of files the caller keeps, and how many are allowed."""
+    storage = await documents.storage_of(session, principal.user_id)
+    answer = StorageAnswer(
+        used_bytes=storage.used_bytes,
+        limit_bytes=settings.user_quota_bytes or None,
+        documents=storage.documents,
+        image_bytes=storage.image_bytes,
+    )
+    return Envelope(data=answer)

@@ -1,0 +1,25 @@
+"""How API keys are shown (seed 002, section 3.4): never the keys themselves."""
+
+from datetime import datetime
+
+from api.http.responses import Envelope, Items, Shape, page_of
+from core.auth.api_keys import ApiKeyListing
+from core.db.pagination import Page
+
+
+class ApiKeyAnswer(Shape):
+    """A key as lists show it."""
+
+    id: str
+    name: str
+    key_prefix: str
+    scopes: list[str] | None
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+
+
+def key_page(listing: ApiKeyListing, page: Page) -> Envelope[Items[ApiKeyAnswer]]:
+    """One page of an account's keys as they are shown."""
+    items = [ApiKeyAnswer.model_validate(row, from_attributes=True) for row in listing.items]
+    return page_of(items, page, total=listing.total)

@@ -1,0 +1,238 @@
+"""One's own account and API keys (seed 002, section 3)."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.accounts.schemas import ApiKeyAnswer, key_page
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
+from api.http.errors import error_responses
+from api.http.rate_limit import address_of
+from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text
+from api.http.routing import Router
+from core.audit import AuditAction, Target, note
+from core.auth import api_keys, users
+from core.auth.authentication import change_password
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InvalidCredentials
+from core.security.passwords import check_strength, hash_password, verify_password
+from core.types.datetimes import Moment
+
+router = Router(prefix="/api/v1/users/me", tags=["users"])
+
+
+class RoleAnswer(Shape):
+    """A role as its bearer sees it."""
+
+    id: str
+    name: str
+    display_name: str
+
+
+class AccountSettings(Shape):
+    """What an account has set; ``timezone`` counts where nobody says another one."""
+
+    timezone: str | None
+
+
+class AccountAnswer(Shape):
+    """One's own account."""
+
+    id: str
+    username: str
+    email: str
+    avatar_url: str | None
+    role: RoleAnswer
+    permissions: list[str]
+    settings: AccountSettings
+    use_memories: bool
+    remember_after_runs: bool
+    created_at: datetime
+
+
+class AccountSettingsBody(Body):
+    """Settings to change; what is left out stays, an empty text unsets."""
+
+    timezone: Text | None = Field(default=None, max_length=64, examples=["Asia/Shanghai"])
+
+
+class ProfileBody(Body):
+    """What may be changed; what is left out stays."""
+
+    username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
+    avatar_url: Text | None = Field(default=None, max_length=2000)
+    settings: AccountSettingsBody | None = None
+    use_memories: bool | None = Field(
+        default=None, description="Whether agents may recall and save long-term memories"
+    )
+    remember_after_runs: bool | None = Field(
+        default=None, description="Whether facts about you are noted after each run"
+    )
+
+
+class PasswordBody(Body):
+    """The present password and the new one."""
+
+    old_password: Secret = Field(max_length=1000)
+    new_password: Secret = Field(max_length=1000)
+
+
+class ApiKeyBody(Body):
+    """A name to tell keys apart, and what bounds the key."""
+
+    name: Text = Field(min_length=1, max_length=100, examples=["生产环境"])
+    scopes: list[Permission] | None = Field(
+        default=None,
+        max_length=len(Permission),
+        description="The only permissions that the key has; left out, all of the account",
+        examples=[["kb:view", "agent:run"]],
+    )
+    expires_at: Moment | None = Field(
+        default=None, description="When the key ends; left out, never"
+    )
+
+
+class NewApiKey(Shape):
+    """A new key; ``key`` is shown this once."""
+
+    id: str
+    name: str
+    key: str
+    scopes: list[str] | None
+    expires_at: datetime | None
+    created_at: datetime
+
+
+async def _account(session: AsyncSession, principal: Principal) -> AccountAnswer:
+    user = await users.get_user(session, principal.user_id)
+    role = await users.get_role(session, user.role_id)
+    return AccountAnswer(
+        id=user.id,
+        username=user.username,
+        email=user.email,
+        avatar_url=user.avatar_url,
+        role=RoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
+        permissions=sorted(principal.permissions),
+        settings=AccountSettings(timezone=user.time_zone),
+        use_memories=user.use_memories,
+        remember_after_runs=user.remember_after_runs,
+        created_at=user.created_at,
+    )
+
+
+@router.get("")
+async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[AccountAnswer]:
+    """One's own account, role and permissions."""
+    return Envelope(data=await _account(session, principal))
+
+
+@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.USERNAME_TAKEN))
+async def change_me(
+    body: ProfileBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[AccountAnswer]:
+    """Change one's name, picture or settings, or what may be remembered."""
+    principal.require_whole()
+    user = await users.get_user(work.session, principal.user_id)
+    await users.update_profile(
+        work.session, user, username=body.username, avatar_url=body.avatar_url
+    )
+    if body.settings is not None and body.settings.timezone is not None:
+        users.set_time_zone(work.session, user, body.settings.timezone)
+    users.choose_memory(
+        work.session,
+        user,
+        use=body.use_memories,
+        remember_after_runs=body.remember_after_runs,
+    )
+    return Envelope(data=await _account(work.session, principal))
+
+
+@router.put(
+    "/password",
+    responses=error_responses(
+        ErrorCode.INVALID_CREDENTIALS,
+        ErrorCode.WEAK_PASSWORD,
+        ErrorCode.TOO_MANY_REQUESTS,
+        ErrorCode.TOO_MANY_LOGINS,
+    ),
+)
+async def change_my_password(
+    body: PasswordBody, request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Change one's password; all other logins end."""
+    principal.require_whole()
+    async with services.database.reading() as session:
+        before = await users.get_user(session, principal.user_id)
+    # Hashes take long: no transaction is open while they are made.
+    async with services.login_throttle.attempt(before.username, address_of(request.scope)):
+        if not await verify_password(body.old_password, before.password_hash):
+            raise InvalidCredentials(field="old_password")
+    check_strength(body.new_password, username=before.username)
+    password_hash = await hash_password(body.new_password)
+    async with unit_of_work(services.database) as work:
+        user = await users.get_user(work.session, principal.user_id)
+        if user.password_hash != before.password_hash:
+            raise InvalidCredentials(field="old_password")
+        await change_password(
+            work.session,
+            user,
+            password_hash=password_hash,
+            keep_family_id=principal.family_id,
+        )
+        target = Target("user", user.id, user.username)
+        note(work.session, AuditAction.PASSWORD_CHANGED, target)
+    return Empty()
+
+
+@router.get("/api-keys", responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_my_api_keys(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
+) -> Envelope[Items[ApiKeyAnswer]]:
+    """One page of one's own API keys, without the keys themselves."""
+    return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
+
+
+@router.post(
+    "/api-keys",
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.API_KEYS_FULL
+    ),
+)
+async def create_my_api_key(
+    body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[NewApiKey]:
+    """Make an API key; this answer is the only one that shows it.
+
+    Nobody makes a key with more than they have: one with scopes makes none, and one that is made with
+    a key ends no later than that one, and with it when that one is revoked.
+    """
+    draft = api_keys.ApiKeyDraft(body.name, body.scopes, body.expires_at)
+    row, key = await api_keys.make_api_key(work.session, principal, draft)
+    return Envelope(
+        data=NewApiKey(
+            id=row.id,
+            name=row.name,
+            key=key,
+            scopes=row.scopes,
+            expires_at=row.expires_at,
+            created_at=row.created_at,
+        )
+    )
+
+
+@router.delete(
+    "/api-keys/{key_id}",
+    responses=error_responses(ErrorCode.API_KEY_NOT_FOUND, ErrorCode.PERMISSION_DENIED),
+)
+async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Revoke an API key; it stops working at once, and its open streams end within seconds."""
+    await api_keys.revoke_api_key(work.session, principal, key_id)
+    return Empty()

@@ -1,0 +1,138 @@
+"""The AG-UI dialect of seed 002 section 12: run and stop, in both spellings."""
+
+from typing import Annotated, Literal
+
+from fastapi import Body, Depends, Query
+from pydantic import JsonValue
+
+from agents.agui.decoder import read_run_request
+from agents.agui.snake_case import to_snake_case
+from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
+from api.http.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
+from api.http.errors import error_responses
+from api.http.responses import Envelope, Shape, Text
+from api.http.routing import Router
+from api.streaming.cursor import parse_cursor
+from api.streaming.framing import Framing, framing_of
+from api.streaming.negotiation import EVENT_CONTENT, AskedMediaType
+from api.streaming.response import EventStream
+from api.streaming.run_stream import RunPlace, stream_run
+from core.auth.permissions import Permission
+from core.errors import ErrorCode, InvalidCursor
+
+router = Router(prefix="/api/v1/agent", tags=["agent"])
+Run = Depends(requires(Permission.AGENT_RUN))
+
+_DESCRIPTION = (
+    "A `RunAgentInput`. `forwarded_props.agent_type` is one of "
+    + ", ".join(f"`{name}`" for name in STRATEGIES)
+    + f"; left out it is the session's, else `{DEFAULT_AGENT_TYPE}`."
+)
+_EXAMPLE: dict[str, JsonValue] = {
+    "thread_id": "session-uuid",
+    "run_id": "run-uuid",
+    "messages": [{"id": "msg-uuid", "role": "user", "content": "用户消息内容"}],
+    "forwarded_props": {"agent_type": "agentic_rag", "knowledge_base_ids": []},
+}
+
+
+async def _framing_asked(
+    media_type: AskedMediaType,
+    spelling: Annotated[
+        Literal["camel", "snake"], Query(description="Of keys; protobuf has none")
+    ] = "camel",
+) -> Framing:
+    return framing_of(media_type, to_snake_case if spelling == "snake" else None)
+
+
+class Stopped(Shape):
+    """Whether this request ended the run; false when it was over already."""
+
+    run_id: str
+    stopped: bool
+
+
+@router.post(
+    "/run",
+    dependencies=[Run],
+    response_class=EventStream,
+    responses={
+        200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
+        **error_responses(
+            ErrorCode.MALFORMED_JSON,
+            ErrorCode.UNKNOWN_AGENT_TYPE,
+            ErrorCode.INVALID_RUN_INPUT,
+            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+            ErrorCode.SESSION_NOT_FOUND,
+            ErrorCode.THREAD_BUSY,
+            ErrorCode.SESSION_ARCHIVED,
+            ErrorCode.RUN_ID_TAKEN,
+            ErrorCode.INTERRUPTS_OPEN,
+            ErrorCode.SHUTTING_DOWN,
+        ),
+    },
+)
+async def run_agent(
+    body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE], description=_DESCRIPTION)],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    media_type: AskedMediaType,
+) -> EventStream:
+    """Run an agent and stream its events.
+
+    A body in camelCase gets the AG-UI 1.0 wire, one with ``thread_id`` its snake_case mirror.
+    The run goes on when the connection breaks; ``stop`` ends it.
+    """
+    request = read_run_request(body)
+    run_key = await services.runs.begin(principal, request)
+    spell = to_snake_case if request.spelling == "snake" else None
+    framing = framing_of(media_type, spell)
+    return stream_run(services.runs, RunPlace(run_key, request.run_id), framing)
+
+
+@router.get(
+    "/run/{run_id:path}/events",
+    dependencies=[Run],
+    response_class=EventStream,
+    responses={
+        200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
+        **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
+    },
+)
+async def follow_run(
+    run_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    framing: Annotated[Framing, Depends(_framing_asked)],
+    cursor: CursorGiven,
+) -> EventStream:
+    """Follow a run from its beginning, or from the place behind the last event that was read.
+
+    No event is left out, sent twice or out of order, whichever process writes them.
+    """
+    seq = _place(cursor, run_id)
+    run_key = await services.runs.find(principal, run_id, after=seq)
+    return stream_run(services.runs, RunPlace(run_key, run_id, seq), framing)
+
+
+def _place(cursor: str, run_id: str) -> int:
+    if not cursor:
+        return 0
+    named, seq = parse_cursor(cursor)
+    if named != run_id:
+        raise InvalidCursor(cursor=cursor[:200], error="It belongs to another run")
+    return seq
+
+
+@router.post(
+    # A run id is the caller's own string, which may hold a slash.
+    "/run/{run_id:path}/stop",
+    dependencies=[Run],
+    responses=error_responses(ErrorCode.RUN_NOT_FOUND),
+)
+async def stop_run(
+    run_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[Stopped]:
+    """Stop a run; what it said until then is kept in its session."""
+    stopped = await services.runs.stop(principal, run_id)
+    return Envelope(data=Stopped(run_id=run_id, stopped=stopped))

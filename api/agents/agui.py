@@ -1,0 +1,204 @@
+"""AG-UI 1.0 over one POST, for stock clients (seed 001): run, join, capabilities."""
+
+from importlib.metadata import version
+from typing import Annotated, Any, cast
+
+from ag_ui.core import AgentCapabilities
+from fastapi import Body, Depends
+from pydantic import JsonValue
+
+from agents.agui.decoder import read_run_request, read_thread_id
+from agents.async_runs.tool_results import read_outcome
+from agents.events import WireEvent
+from agents.runs.resume import Refusal
+from agents.strategies import ROUTED, STRATEGIES
+from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.http.errors import error_responses
+from api.http.routing import Router
+from api.streaming.framing import Framing, framing_of
+from api.streaming.negotiation import EVENT_CONTENT, AskedMediaType
+from api.streaming.response import EventStream
+from api.streaming.run_stream import RunPlace, stream_run
+from core.auth.permissions import Permission
+from core.errors import ErrorCode
+
+router = Router(tags=["ag-ui"])
+Run = Depends(requires(Permission.AGENT_RUN))
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}
+}
+# The names of seed 001; every other failure keeps its own.
+_NAMES = {
+    "LLM_ERROR": "MODEL_ERROR",
+    "RUN_TIMED_OUT": "TIMEOUT",
+    **dict.fromkeys(
+        (
+            ErrorCode.INTERRUPTS_OPEN.name,
+            ErrorCode.INTERRUPT_NOT_OPEN.name,
+            ErrorCode.INTERRUPT_ANSWERED.name,
+            ErrorCode.INTERRUPT_ANSWER_INVALID.name,
+        ),
+        "INVALID_REQUEST",
+    ),
+}
+_EXAMPLE: dict[str, JsonValue] = {
+    "threadId": "thread-xxx",
+    "runId": "run-xxx",
+    "messages": [{"id": "msg-1", "role": "user", "content": "你好"}],
+    "tools": [],
+    "context": [],
+    "forwardedProps": {},
+}
+
+
+_WITH_ERROR = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
+
+
+def with_error(event: WireEvent) -> WireEvent:
+    """The event as seed 001 has it: what failed also carries ``error``.
+
+    A failing tool fails no run: the agent hears of it and may go another way.
+    """
+    match event["type"], event.get("content"):
+        case "RUN_ERROR", _:
+            code = str(event.get("code") or "")
+            return {**event, "error": {"code": _NAMES.get(code, code), "message": event["message"]}}
+        case "TOOL_CALL_RESULT", str(content):
+            outcome = read_outcome(content)
+            if outcome.error is None:
+                return event
+            code = "TOOL_NOT_FOUND" if outcome.is_unknown else "TOOL_EXECUTION_ERROR"
+            return {**event, "error": {"code": code, "message": outcome.error}}
+        case _:
+            return event
+
+
+def _framing(media_type: str, version: JsonValue) -> Framing:
+    """What a stream is made of; who names a version of AG-UI gets that and nothing beside it."""
+    if version is not None:
+        return framing_of(media_type)
+    return framing_of(media_type, with_error, _WITH_ERROR)
+
+
+async def run_agent(
+    body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    media_type: AskedMediaType,
+) -> EventStream:
+    """Run an agent and stream its events, for stock AG-UI clients.
+
+    `resume` answers the interrupts of the thread; tool messages answer the calls that the last
+    run left to the frontend. A question where answers are waited for is a run that ends in the
+    error `INTERRUPTS_OPEN`. The run goes on when the connection breaks. Who sends no
+    `protocolVersion` gets `error` with a code beside what failed.
+    """
+    request = read_run_request(body)
+    run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
+    place = RunPlace(run_key, request.run_id)
+    return stream_run(services.runs, place, _framing(media_type, request.declared_version))
+
+
+async def join_thread(
+    body: Annotated[dict[str, JsonValue], Body(examples=[{"threadId": "thread-xxx"}])],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    media_type: AskedMediaType,
+) -> EventStream:
+    """Come to a thread late: its messages and state, what is open, and then what happens.
+
+    The answer is a stream of its own that a stock client takes: a live run is followed to its
+    end, a finished thread is told as a run that is over, open interrupts included.
+    """
+    joined = await services.runs.join(principal, read_thread_id(body))
+    place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
+    return stream_run(services.runs, place, _framing(media_type, body.get("protocolVersion")))
+
+
+async def get_capabilities(
+    services: CurrentServices, settings: CurrentSettings
+) -> dict[str, JsonValue]:
+    """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
+    given: dict[str, Any] = {
+        "identity": {
+            "name": "Agentex",
+            "type": "agentex",
+            "description": "Answers from knowledge bases, with citations.",
+            "version": version("agentex"),
+        },
+        "transport": {
+            "streaming": True,
+            "websocket": False,
+            "httpBinary": True,
+            "resumable": True,
+        },
+        "tools": {"supported": True, "parallelCalls": True, "clientProvided": True},
+        "state": {"snapshots": True, "deltas": True, "persistentState": True},
+        "multiAgent": {
+            "supported": True,
+            "delegation": True,
+            "subagents": [
+                {"name": name, "description": kind.purpose} for name, kind in ROUTED.items()
+            ],
+        },
+        "reasoning": {"supported": True, "streaming": True, "encrypted": False},
+        "multimodal": {"input": {}, "output": {}},
+        "execution": {
+            "codeExecution": False,
+            "maxExecutionTime": int(settings.run_timeout_seconds * 1000),
+            "maxIterations": settings.run_max_turns,
+        },
+        "humanInTheLoop": {
+            "supported": True,
+            "approvals": True,
+            "interrupts": True,
+            "approveWithEdits": True,
+        },
+        "custom": {"agentTypes": sorted(STRATEGIES)},
+    }
+    capabilities = AgentCapabilities.model_validate(given)
+    dumped = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return cast(dict[str, JsonValue], dumped)
+
+
+_RUN_ERRORS = error_responses(
+    ErrorCode.MALFORMED_JSON,
+    ErrorCode.UNKNOWN_AGENT_TYPE,
+    ErrorCode.INVALID_RUN_INPUT,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.SESSION_NOT_FOUND,
+    ErrorCode.THREAD_BUSY,
+    ErrorCode.SESSION_ARCHIVED,
+    ErrorCode.RUN_ID_TAKEN,
+    ErrorCode.SHUTTING_DOWN,
+)
+_JOIN_ERRORS = error_responses(
+    ErrorCode.MALFORMED_JSON, ErrorCode.INVALID_RUN_INPUT, ErrorCode.SESSION_NOT_FOUND
+)
+# The document's own path, and the same under the product's prefix.
+for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
+    router.add_api_route(
+        _path,
+        run_agent,
+        name=f"{_name}_run",
+        methods=["POST"],
+        dependencies=[Run],
+        response_class=EventStream,
+        responses={**_EVENTS, **_RUN_ERRORS},
+    )
+    router.add_api_route(
+        f"{_path}/connect",
+        join_thread,
+        name=f"{_name}_connect",
+        methods=["POST"],
+        dependencies=[Run],
+        response_class=EventStream,
+        responses={**_EVENTS, **_JOIN_ERRORS},
+    )
+    router.add_api_route(
+        f"{_path}/capabilities",
+        get_capabilities,
+        name=f"{_name}_capabilities",
+        methods=["GET"],
+        dependencies=[Run],
+    )

@@ -1,0 +1,253 @@
+"""Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+from fastapi import Depends, Request, Response
+from pydantic import ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
+
+from agents.async_runs.input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
+from agents.async_runs.thread_stream import Frame, find_place, follow_thread, is_new_thread
+from agents.runs.request import ImageRef
+from agents.strategies import STRATEGIES
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
+from api.http.errors import error_responses
+from api.http.multipart import STREAMS_BODY
+from api.http.responses import Shape, Text
+from api.http.routing import Router
+from api.streaming.cursor import format_cursor, parse_cursor
+from api.streaming.framing import stream
+from api.streaming.response import EventStream
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.errors import ErrorCode, InvalidLink, LinkExpired
+
+router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
+Run = Depends(requires(Permission.AGENT_RUN))
+View = Depends(requires(Permission.SESSION_VIEW))
+
+
+class TaskAcceptedResponse(Shape):
+    """An accepted run; ``created`` tells whether it made its thread."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    task_id: str
+    thread_id: str
+    run_id: str
+    created: bool
+
+
+_EXAMPLE: dict[str, JsonValue] = {
+    "threadId": "550e8400-e29b-41d4-a716-446655440000",
+    "runId": "run-001",
+    "state": {},
+    "messages": [{"id": "msg-001", "role": "user", "content": "中继服务器监听哪个端口？"}],
+    "tools": [],
+    "context": [],
+    "forwardedProps": {
+        "agent_type": "worker",
+        "client_time": {
+            "device_timezone": "Asia/Shanghai",
+            "client_now_iso": "2026-03-16T09:12:33+08:00",
+            "client_epoch_ms": 1773623553000,
+        },
+    },
+}
+_TEXT: dict[str, object] = {"type": "string"}
+_INPUT_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "required": ["threadId", "runId", "messages", "forwardedProps"],
+    "description": "`RunAgentInput` of seed 000, in camelCase or snake_case; at most 256 KB.",
+    "properties": {
+        "threadId": {"type": "string", "format": "uuid"},
+        "runId": {"type": "string", "minLength": 1, "maxLength": 128},
+        "parentRunId": _TEXT,
+        "state": {},
+        "messages": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 200,
+            "items": {"type": "object"},
+            "description": "Exactly one message of the user, the first one: its content is text "
+            "of up to 10,000 characters, or blocks `text` and `binary` (an image by its signed "
+            "URL), at most 3 images.",
+        },
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "context": {"type": "array", "items": {"type": "object"}},
+        "forwardedProps": {
+            "type": "object",
+            "required": ["agent_type"],
+            "additionalProperties": False,
+            "properties": {
+                "agent_type": {"type": "string", "enum": list(STRATEGIES)},
+                "client_time": {
+                    "type": "object",
+                    "required": ["device_timezone", "client_now_iso", "client_epoch_ms"],
+                    "properties": {
+                        "device_timezone": {**_TEXT, "description": "IANA name"},
+                        "client_now_iso": {"type": "string", "format": "date-time"},
+                        "client_epoch_ms": {"type": "integer"},
+                    },
+                },
+            },
+        },
+    },
+}
+_RUN_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": _INPUT_SCHEMA, "example": _EXAMPLE}},
+    }
+}
+_STREAM_EXAMPLE = (
+    "id: run-001:1\nevent: RUN_STARTED\n"
+    'data: {"type":"RUN_STARTED","threadId":"550e8400-e29b-41d4-a716-446655440000",'
+    '"runId":"run-001"}\n\n: keep-alive\n\n'
+)
+
+
+def _rejections() -> dict[int | str, dict[str, object]]:
+    """The OpenAPI entry of the validation table, with each message as an example."""
+    described = error_responses(ErrorCode.REJECTED_RUN_INPUT)
+    code = int(ErrorCode.REJECTED_RUN_INPUT)
+    examples = {
+        rule.name.lower(): {
+            "value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}
+        }
+        for rule in Rule
+    }
+    described[ErrorCode.REJECTED_RUN_INPUT.status]["content"] = {
+        "application/json": {"examples": examples}
+    }
+    return described
+
+
+async def _read_body(request: Request) -> bytes:
+    """The body, unless it has more bytes than the contract allows; it is not parsed then.
+
+    Raises:
+        RejectedRunInput: it has.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > MOST_BYTES:
+        raise Rule.SIZE.broken("body", max_bytes=MOST_BYTES)
+    setattr(request.state, STREAMS_BODY, True)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise Rule.SIZE.broken("body", max_bytes=MOST_BYTES)
+    return bytes(body)
+
+
+async def _resolved(
+    image: AttachedImage, principal: Principal, services: Services, hosts: set[str]
+) -> ImageRef:
+    """The caller's own image behind a signed URL; nothing is fetched.
+
+    Raises:
+        RejectedRunInput: the URL is none, or has expired.
+    """
+    try:
+        row = await services.attachments.resolve(image.url, principal, hosts=hosts)
+    except (InvalidLink, LinkExpired) as error:
+        raise Rule.URL.broken("messages.0.content", error=error.code.message) from error
+    return ImageRef(row.id, row.mime_type)
+
+
+@router.post(
+    "/runs",
+    status_code=202,
+    dependencies=[Run],
+    openapi_extra=_RUN_BODY,
+    responses={
+        **error_responses(
+            ErrorCode.MALFORMED_JSON,
+            ErrorCode.INVALID_RUN_INPUT,
+            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+            ErrorCode.SESSION_NOT_FOUND,
+            ErrorCode.THREAD_BUSY,
+            ErrorCode.SESSION_ARCHIVED,
+            ErrorCode.RUN_ID_TAKEN,
+            ErrorCode.INTERRUPTS_OPEN,
+            ErrorCode.INVALID_LINK,
+            ErrorCode.SHUTTING_DOWN,
+        ),
+        **_rejections(),
+    },
+)
+async def accept_run(
+    request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> TaskAcceptedResponse:
+    """Accept a run and answer at once; its events are read from the thread's stream.
+
+    Knowledge bases, model and skills are those of the thread's session settings. A body that
+    breaks a rule is answered with 42201 and the rule's own message.
+    """
+    asked = read_run_input(await _read_body(request))
+    hosts = {request.headers.get("host", "")}
+    images = [await _resolved(image, principal, services, hosts) for image in asked.images]
+    run_key = await services.runs.begin(principal, with_images(asked.request, images))
+    async with services.database.reading() as session:
+        created = await is_new_thread(session, run_key)
+    return TaskAcceptedResponse(
+        task_id=run_key,
+        thread_id=asked.request.thread_id,
+        run_id=asked.request.run_id,
+        created=created,
+    )
+
+
+def frame(told: Frame) -> bytes:
+    """One server-sent event; only the last one of a place names it, so that none is lost."""
+    kind = str(told.event["type"])
+    place = "" if told.seq is None else f"id: {format_cursor(told.run_id, told.seq)}\n"
+    return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(told.event) + b"\n\n"
+
+
+async def pieces(feed: AsyncGenerator[list[Frame]]) -> AsyncGenerator[bytes]:
+    """The frames of a feed; an empty piece where nothing happened for a while."""
+    async with aclosing(feed):
+        async for frames in feed:
+            yield b"".join(map(frame, frames))
+
+
+@router.get(
+    # A thread that another dialect made may have any text for its id.
+    "/runs/{thread_id:path}/events",
+    dependencies=[View],
+    response_class=EventStream,
+    responses={
+        200: {
+            "content": {"text/event-stream": {"example": _STREAM_EXAMPLE}},
+            "description": "Events of seed 004; `id:` is the place to go on from",
+        },
+        204: {"description": "Everything behind the given place was read already"},
+        **error_responses(
+            ErrorCode.INVALID_CURSOR, ErrorCode.SESSION_NOT_FOUND, ErrorCode.RUN_NOT_FOUND
+        ),
+    },
+)
+async def stream_thread(
+    thread_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    given: CursorGiven,
+) -> Response:
+    """Stream the newest run of a thread, live or over, or what follows on an event.
+
+    From an event of an earlier run on it goes through the later ones. The stream ends with the
+    newest run; 204 tells an `EventSource` not to come back.
+    """
+    cursor = parse_cursor(given) if given else None
+    async with services.database.reading() as session:
+        place = await find_place(session, principal, thread_id, cursor)
+    if place is None:
+        return Response(status_code=204)
+    feed = follow_thread(services.database, services.runs, place)
+    return stream(pieces(feed))

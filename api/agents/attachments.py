@@ -1,0 +1,141 @@
+"""Images for messages (seed 000): sent once, then named by a signed link."""
+
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import FileResponse
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
+
+from agents.attachments.image_sanitizer import MIME_TYPES
+from agents.attachments.service import AttachmentLimits
+from agents.attachments.signed_links import Claim
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.files import HeldFileResponse, file_responses
+from api.http.multipart import one_file
+from api.http.responses import Shape, Text
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.errors import ErrorCode, InvalidLink
+from kb_service.attached_images import Attachment
+
+router = Router(prefix="/api/v1/agent/attachments", tags=["agent"])
+Run = Depends(requires(Permission.AGENT_RUN))
+_FORM: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+
+
+class AttachmentAnswer(Shape):
+    """An image that was taken in; ``url`` is relative to this server."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    attachment_id: str
+    mime_type: str
+    url: str
+    expires_at: datetime
+    size: int
+    width: int
+    height: int
+
+
+class ImageResponse(HeldFileResponse):
+    """An image as a file, which no browser takes for anything else.
+
+    Args:
+        path: its bytes.
+        row: whose type the headers tell.
+        held: closed when the answer is over.
+    """
+
+    def __init__(self, path: Path, row: Attachment, held: AsyncExitStack) -> None:
+        super().__init__(
+            path,
+            media_type=row.mime_type,
+            filename=f"{row.id}.{row.mime_type.removeprefix('image/')}",
+            content_disposition_type="attachment",
+            headers={
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+                "X-Content-Type-Options": "nosniff",
+                "Cross-Origin-Resource-Policy": "same-origin",
+            },
+        )
+        self.held = held
+
+
+@router.post(
+    "",
+    dependencies=[Run],
+    openapi_extra=_FORM,
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.CORRUPT_IMAGE,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.IMAGE_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.STORAGE_FULL,
+        ErrorCode.OBJECT_STORE_UNAVAILABLE,
+    ),
+)
+async def create_attachment(
+    request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> AttachmentAnswer:
+    """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
+    settings = await services.live.now()
+    limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
+    async with one_file(request, max_bytes=limits.max_bytes) as form:
+        content = await form.file.read(limits.max_bytes + 1)
+    row = await services.attachments.add(principal, content, limits)
+    link = services.attachments.link(row)
+    return AttachmentAnswer(
+        attachment_id=row.id,
+        mime_type=row.mime_type,
+        url=link.url,
+        expires_at=link.expires_at,
+        size=row.size,
+        width=row.width,
+        height=row.height,
+    )
+
+
+@router.get(
+    "/{attachment_id}/content",
+    response_class=FileResponse,
+    responses={
+        **file_responses("The image", *MIME_TYPES),
+        **error_responses(ErrorCode.INVALID_LINK, ErrorCode.LINK_EXPIRED),
+    },
+)
+async def read_attachment(
+    attachment_id: Text,
+    services: CurrentServices,
+    expires: Annotated[int, Query(ge=0, le=10**12)],
+    signature: Annotated[Text, Query(max_length=64)],
+) -> FileResponse:
+    """The image of a signed link; needs no other credential."""
+    row = await services.attachments.follow(Claim(attachment_id, expires, signature))
+    async with AsyncExitStack() as stack:
+        try:
+            path = await stack.enter_async_context(services.attachments.open(row))
+        except FileNotFoundError as error:
+            raise InvalidLink(reason="forged") from error
+        return ImageResponse(path, row, stack.pop_all())

@@ -1,0 +1,295 @@
+"""One's own calendar: events, and the feed that calendar programs subscribe to."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, Query
+from fastapi.responses import Response
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.calendar import feeds
+from agents.calendar import service as calendar_events
+from agents.calendar.local_time import BadTime, day_of, read_bound
+from agents.calendar.models import CalendarEvent
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details, Range
+from agents.calendar.time_span import SaidTimes, Span, zone_of
+from agents.client_time import PersonTime
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import get_user
+from core.db.pagination import Page
+from core.errors import ErrorCode, InvalidRequest
+from core.time_zones import LONGEST_NAME
+
+router = Router(prefix="/api/v1/calendar", tags=["calendar"])
+View = Depends(requires(Permission.CALENDAR_VIEW))
+Write = Depends(requires(Permission.CALENDAR_WRITE))
+FEED_PATH = "/api/v1/calendar/feed.ics"
+_MEDIA_TYPE = "text/calendar; charset=utf-8"
+_ZONE = "IANA name; without it the account's own time zone, else UTC."
+_TIME = (
+    "Local time in `event_timezone` such as 2026-03-17T09:00, or one with an offset; for an all-day "
+    "event a date."
+)
+
+
+class EventBody(Body):
+    """A new event."""
+
+    title: Text = Field(min_length=1, max_length=LONGEST_TITLE, examples=["周会"])
+    start: Text = Field(max_length=40, description=_TIME, examples=["2026-03-17T09:00"])
+    end: Text | None = Field(
+        default=None,
+        max_length=40,
+        description="Like start, for an all-day event the day after its last one; without it an "
+        "hour or a day.",
+    )
+    event_timezone: Text | None = Field(
+        default=None, max_length=LONGEST_NAME, description=_ZONE, examples=["Asia/Shanghai"]
+    )
+    all_day: bool = False
+    location: Text = Field(default="", max_length=LONGEST_LOCATION)
+    notes: Text = Field(default="", max_length=LONGEST_NOTES)
+
+
+class EventChangeBody(Body):
+    """What may be changed; what is left out stays. A new start alone keeps the event's length."""
+
+    title: Text | None = Field(default=None, max_length=LONGEST_TITLE)
+    start: Text | None = Field(default=None, max_length=40, description=_TIME)
+    end: Text | None = Field(default=None, max_length=40)
+    event_timezone: Text | None = Field(
+        default=None, max_length=LONGEST_NAME, description="For start and end; else the event's."
+    )
+    all_day: bool | None = None
+    location: Text | None = Field(default=None, max_length=LONGEST_LOCATION)
+    notes: Text | None = Field(default=None, max_length=LONGEST_NOTES)
+
+
+class EventAnswer(Shape):
+    """An event; ``start`` and ``end`` are in UTC, the local ones in its own time zone.
+
+    Of an all-day event the local ones are days, ``end_local`` the one after its last. ``sequence``
+    counts its changes. ``time_notes`` tells what was decided where a time was ambiguous.
+    """
+
+    id: str
+    title: str
+    start: datetime
+    end: datetime
+    start_local: str
+    end_local: str
+    event_timezone: str
+    all_day: bool
+    location: str
+    notes: str
+    sequence: int
+    created_by_agent: bool
+    created_at: datetime
+    updated_at: datetime
+    time_notes: list[str] = Field(default_factory=list)
+
+
+class FeedAnswer(Shape):
+    """The feed; its address is shown only when it is made."""
+
+    created_at: datetime
+
+
+class NewFeed(Shape):
+    """The feed's new address, relative to this server: whoever has it reads the calendar."""
+
+    url: str
+    token: str
+    created_at: datetime
+
+
+def _answer(row: CalendarEvent, span: Span | None = None) -> EventAnswer:
+    zone = zone_of(row)
+    return EventAnswer(
+        id=row.id,
+        title=row.title,
+        start=row.starts_at,
+        end=row.ends_at,
+        start_local=_local(row.starts_at, zone, all_day=row.all_day),
+        end_local=_local(row.ends_at, zone, all_day=row.all_day),
+        event_timezone=row.time_zone,
+        all_day=row.all_day,
+        location=row.location,
+        notes=row.notes,
+        sequence=row.sequence,
+        created_by_agent=row.source_run_id is not None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        time_notes=[] if span is None else list(span.notes),
+    )
+
+
+def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
+    if all_day:
+        return day_of(moment, zone).isoformat()
+    return moment.astimezone(zone).isoformat(timespec="seconds")
+
+
+async def _zone(session: AsyncSession, principal: Principal, named: str | None) -> ZoneInfo:
+    """The zone that was named, else that of the account, else UTC (seed 000's order)."""
+    account = await get_user(session, principal.user_id)
+    return PersonTime(None, account.time_zone).zone(named).zone
+
+
+async def _range(
+    principal: CurrentPrincipal,
+    session: Reading,
+    start: Annotated[Text | None, Query(max_length=40, description="Day or time")] = None,
+    end: Annotated[Text | None, Query(max_length=40, description="Day or time, not within")] = None,
+    event_timezone: Annotated[
+        Text | None, Query(max_length=LONGEST_NAME, description=_ZONE)
+    ] = None,
+) -> Range:
+    zone = await _zone(session, principal, event_timezone)
+    return Range(_bound("start", start, zone), _bound("end", end, zone))
+
+
+def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return read_bound(text, zone)
+    except BadTime as error:
+        raise InvalidRequest(field, str(error)) from error
+
+
+@router.get(
+    "/events",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+)
+async def list_events(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
+    between: Annotated[Range, Depends(_range)],
+) -> Envelope[Items[EventAnswer]]:
+    """One's own events, or those that take place in a range."""
+    listing = await calendar_events.list_events(session, principal.user_id, between, page)
+    return page_of([_answer(row) for row in listing.items], page, total=listing.total)
+
+
+@router.post("/events", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST))
+async def create_event(
+    body: EventBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[EventAnswer]:
+    """Put an event into one's calendar."""
+    zone = await _zone(work.session, principal, body.event_timezone)
+    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
+    details = Details(body.title, body.location, body.notes)
+    row, span = await calendar_events.create(work, principal.user_id, details, said)
+    return Envelope(data=_answer(row, span))
+
+
+@router.get(
+    "/events/{event_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+)
+async def read_event(
+    event_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[EventAnswer]:
+    """One event."""
+    return Envelope(data=_answer(await calendar_events.get(session, principal.user_id, event_id)))
+
+
+@router.patch(
+    "/events/{event_id}",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+)
+async def change_event(
+    event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[EventAnswer]:
+    """Change an event."""
+    row = await calendar_events.get(work.session, principal.user_id, event_id)
+    zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else zone_of(row)
+    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
+    span = await calendar_events.change(
+        work, row, Details(body.title, body.location, body.notes), said
+    )
+    return Envelope(data=_answer(row, span))
+
+
+@router.delete(
+    "/events/{event_id}",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+)
+async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Delete an event."""
+    await calendar_events.delete(
+        work, await calendar_events.get(work.session, principal.user_id, event_id)
+    )
+    return Empty()
+
+
+@router.get(
+    "/feed",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+)
+async def read_feed(principal: CurrentPrincipal, session: Reading) -> Envelope[FeedAnswer]:
+    """Whether one's calendar has a feed, and since when."""
+    row = await feeds.get(session, principal.user_id)
+    return Envelope(data=FeedAnswer(created_at=row.created_at))
+
+
+@router.post("/feed", dependencies=[Write])
+async def create_feed(principal: CurrentPrincipal, work: Writing) -> Envelope[NewFeed]:
+    """Make the feed's address, or a new one: the old one works no more."""
+    row, token = await feeds.rotate(work, principal.user_id)
+    url = f"{FEED_PATH}?{urlencode({'token': token})}"
+    return Envelope(data=NewFeed(url=url, token=token, created_at=row.created_at))
+
+
+@router.delete(
+    "/feed",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+)
+async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Revoke the feed's address."""
+    await feeds.revoke(work, principal.user_id)
+    return Empty()
+
+
+@router.get(
+    "/feed.ics",
+    response_class=Response,
+    responses={
+        200: {"description": "The calendar (RFC 5545)", "content": {"text/calendar": {}}},
+        **error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+    },
+)
+async def download_feed(
+    services: CurrentServices, token: Annotated[Secret, Query(max_length=200)]
+) -> Response:
+    """The calendar of whoever made this token; needs no other credential."""
+    async with services.database.reading() as session:
+        rows = await feeds.read(session, token)
+    # Thousands of events would hold up the event loop.
+    content = await asyncio.to_thread(feeds.to_ics, rows)
+    disposition = {"Content-Disposition": 'attachment; filename="agentex.ics"'}
+    return Response(content, media_type=_MEDIA_TYPE, headers=disposition)

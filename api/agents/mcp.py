@@ -1,0 +1,335 @@
+"""One's own MCP connections: kept, tested, their tools listed and called (seed 002, section 7)."""
+
+import time
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Depends
+from pydantic import Field, JsonValue
+
+from agents.mcp import connections
+from agents.mcp.agent_tools import default_policy, policies_with
+from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
+from agents.mcp.errors import McpRefusal
+from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
+from agents.mcp.target import McpType
+from agents.mcp.tools import McpTool, callable_name
+from agents.tools.schemas import schema_fault
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
+from core.errors import (
+    ErrorCode,
+    InvalidRequest,
+    McpRefused,
+    McpToolNotFound,
+    ToolPolicyFixed,
+)
+from core.outbound.guard import LONGEST_URL
+from core.settings.tool_policies import ToolPolicy
+
+router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
+View = Depends(requires(Permission.MCP_VIEW))
+Create = Depends(requires(Permission.MCP_CREATE))
+Call = Depends(requires(Permission.AGENT_RUN))
+_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_MILLISECONDS = 1000
+AuthType = Literal["none", "bearer"]
+
+
+class McpConfig(Body):
+    """How a connection is kept up; milliseconds."""
+
+    heartbeat_interval: int | None = Field(
+        default=None, ge=1000, le=600_000, description="Between pings of a WebSocket; 30000."
+    )
+    reconnect_delay: int | None = Field(
+        default=None,
+        ge=100,
+        le=600_000,
+        description="Pause before a server that failed is tried again, doubled each time; 5000.",
+    )
+    max_retries: int | None = Field(
+        default=None, ge=0, le=10, description="Failures in a row before pauses begin; 3."
+    )
+
+
+class McpConnectionBody(Body):
+    """A new connection; without `auth_type`, `bearer` if there is a token."""
+
+    name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
+    type: McpType = Field(description="`standard` is streamable HTTP")
+    url: Text = Field(max_length=LONGEST_URL, examples=["https://mcp.example.com/mcp"])
+    auth_type: AuthType | None = None
+    auth_token: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
+    config: McpConfig = McpConfig()
+    enabled: bool = True
+
+
+class McpConnectionChangeBody(Body):
+    """What may be changed; what is left out stays, the token too, unless the host is another."""
+
+    name: Text | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
+    type: McpType | None = None
+    url: Text | None = Field(default=None, max_length=LONGEST_URL)
+    auth_type: AuthType | None = None
+    auth_token: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
+    config: McpConfig | None = None
+    enabled: bool | None = None
+
+
+class McpConnectionAnswer(Shape):
+    """A connection; its token is never shown. ``fault`` is why the last contact failed."""
+
+    id: str
+    name: str
+    type: McpType
+    url: str
+    auth_type: AuthType
+    has_secret: bool
+    config: dict[str, JsonValue]
+    status: McpStatus
+    fault: str | None
+    tool_count: int
+    enabled: bool
+    checked_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class McpTested(Shape):
+    """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
+
+    success: bool
+    latency: int
+    message: str
+    tool_count: int
+
+
+class McpToolAnswer(Shape):
+    """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
+
+    name: str
+    description: str
+    input_schema: dict[str, JsonValue]
+    call_name: str
+    read_only: bool
+    idempotent: bool
+    default_policy: ToolPolicy
+
+
+class McpToolList(Shape):
+    """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
+
+    items: list[McpToolAnswer]
+    total: int
+    is_stale: bool
+    listed_at: datetime | None
+
+
+class McpCallBody(Body):
+    """Arguments for a tool."""
+
+    params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
+
+
+class McpCalled(Shape):
+    """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
+
+    result: dict[str, JsonValue]
+    duration: int
+
+
+def _answer(row: McpConnection) -> McpConnectionAnswer:
+    return McpConnectionAnswer.model_validate(
+        {**row.model_dump(exclude={"sealed_token"}), "has_secret": row.sealed_token is not None}
+    )
+
+
+def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+    items = [
+        McpToolAnswer(
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            call_name=callable_name(known.row.name, tool.name),
+            read_only=tool.is_read_only,
+            idempotent=tool.is_idempotent,
+            default_policy=default_policy(tool),
+        )
+        for tool in tools
+    ]
+    return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
+
+
+@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_mcp_connections(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+) -> Envelope[Items[McpConnectionAnswer]]:
+    """One's own connections."""
+    listing = await connections.list_page(session, principal.user_id, page)
+    return page_of([_answer(row) for row in listing.items], page, total=listing.total)
+
+
+@router.post(
+    "",
+    dependencies=[Create],
+    responses=error_responses(
+        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
+    ),
+    description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
+)
+async def create_mcp_connection(
+    body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[McpConnectionAnswer]:
+    """Keep a connection."""
+    said = Said(
+        **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
+    )
+    row = await create(services.database, services.mcp, principal.user_id, said)
+    return Envelope(data=_answer(row))
+
+
+@router.get("/{connection_id}", dependencies=[View], responses=error_responses(_ABSENT))
+async def read_mcp_connection(
+    connection_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[McpConnectionAnswer]:
+    """One connection."""
+    row = await connections.get(session, principal.user_id, connection_id)
+    return Envelope(data=_answer(row))
+
+
+@router.put(
+    "/{connection_id}",
+    dependencies=[Create],
+    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+)
+async def change_mcp_connection(
+    connection_id: Text,
+    body: McpConnectionChangeBody,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Envelope[McpConnectionAnswer]:
+    """Change a connection."""
+    config = None if body.config is None else body.config.model_dump(exclude_none=True)
+    said = Said(**body.model_dump(exclude={"config"}), config=config)
+    row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
+    return Envelope(data=_answer(row))
+
+
+@router.delete("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT))
+async def delete_mcp_connection(
+    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Delete a connection with its token."""
+    async with unit_of_work(services.database) as work:
+        await connections.delete(work, principal.user_id, connection_id)
+    await services.mcp.forget(connection_id)
+    return Empty()
+
+
+@router.post("/{connection_id}/test", dependencies=[View], responses=error_responses(_ABSENT))
+async def test_mcp_connection(
+    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[McpTested]:
+    """Connect anew and list the tools, whether the connection is enabled or not."""
+    row = (await _known(services, principal, connection_id)).row
+    start = time.monotonic()
+    contact = await services.mcp.test(row)
+    latency = round((time.monotonic() - start) * _MILLISECONDS)
+    failure = contact.failure
+    reason = "Connection successful" if failure is None else _reason(failure.details)
+    tested = McpTested(
+        success=failure is None, latency=latency, message=reason, tool_count=len(contact.tools)
+    )
+    return Envelope(data=tested)
+
+
+@router.get(
+    "/{connection_id}/tools",
+    dependencies=[View],
+    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+)
+async def list_mcp_tools(
+    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[McpToolList]:
+    """The tools of a server: asked for now, or its last list where it gives none."""
+    known = await _known(services, principal, connection_id)
+    if not known.row.enabled:
+        return Envelope(data=_tools(known, known.tools, is_stale=True))
+    contact = await services.mcp.look(known.row)
+    if contact.failure is None:
+        now = await _known(services, principal, connection_id)
+        return Envelope(data=_tools(now, contact.tools, is_stale=False))
+    if known.listed_at is None:
+        raise contact.failure
+    return Envelope(data=_tools(known, known.tools, is_stale=True))
+
+
+@router.post(
+    "/{connection_id}/tools/{tool_name:path}/call",
+    dependencies=[Call],
+    responses=error_responses(
+        _ABSENT,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.TOOL_POLICY_FIXED,
+        ErrorCode.MCP_TOOL_NOT_FOUND,
+        ErrorCode.MCP_SWITCHED_OFF,
+        ErrorCode.MCP_UNAVAILABLE,
+        ErrorCode.MCP_RESULT_TOO_LARGE,
+        ErrorCode.MCP_REFUSED,
+    ),
+)
+async def call_mcp_tool(
+    connection_id: Text,
+    tool_name: Text,
+    body: McpCallBody,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Envelope[McpCalled]:
+    """Call a tool once; a tool's own error is a result with `isError`."""
+    known = await _known(services, principal, connection_id)
+    tools = known.tools
+    if known.listed_at is None and known.row.enabled:
+        contact = await services.mcp.look(known.row)
+        if contact.failure is not None:
+            raise contact.failure
+        tools = contact.tools
+    tool = next((tool for tool in tools if tool.name == tool_name), None)
+    if tool is None:
+        raise McpToolNotFound
+    name = callable_name(known.row.name, tool.name)
+    if name in policies_with(services.tool_policies, [known]).forbidden:
+        raise ToolPolicyFixed(tool=name, policy="never")
+    if fault := schema_fault(tool.input_schema, body.params):
+        raise InvalidRequest("params", fault)
+    start = time.monotonic()
+    try:
+        result = await services.mcp.call(known.row, tool.name, body.params)
+    except McpRefusal as refusal:
+        raise McpRefused(reason=refusal.text) from refusal
+    duration = round((time.monotonic() - start) * _MILLISECONDS)
+    return Envelope(data=McpCalled(result=result.value, duration=duration))
+
+
+async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
+    """A connection that the caller may use."""
+    async with services.database.reading() as session:
+        (found,) = await connections.known(
+            session, services.mcp.parsed, principal.user_id, [connection_id]
+        )
+    connections.require_use(principal, connection_id)
+    return found
+
+
+def _reason(details: dict[str, object]) -> str:
+    return f"The server can't be used: {details.get('reason', 'unknown')}"

@@ -1,0 +1,136 @@
+"""One's own long-term memories; nobody else's are there."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Query
+from pydantic import Field
+
+from agents.memory import store
+from agents.memory.models import Memory, MemorySource
+from agents.memory.store import SORT_FIELDS, MemoryDraft
+from agents.memory.text import MAX_CHARACTERS
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.db.pagination import Page
+from core.errors import ErrorCode
+
+router = Router(prefix="/api/v1/memories", tags=["memories"])
+View = Depends(requires(Permission.MEMORY_VIEW))
+Write = Depends(requires(Permission.MEMORY_WRITE))
+_MAX_QUERY = 1000
+
+
+class MemoryBody(Body):
+    """Something to remember."""
+
+    text: Text = Field(
+        min_length=1, max_length=MAX_CHARACTERS, examples=["I prefer answers in German."]
+    )
+
+
+class MemoryAnswer(Shape):
+    """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
+
+    id: str
+    text: str
+    source: MemorySource
+    run_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    score: float | None = None
+
+
+class Forgotten(Shape):
+    """How many memories were deleted."""
+
+    deleted: int
+
+
+def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
+    fields = row.model_dump(exclude={"owner_id", "digest", "vector", "vector_model"})
+    return MemoryAnswer(**fields, score=score)
+
+
+@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_memories(
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    q: Annotated[
+        Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
+    ] = "",
+) -> Envelope[Items[MemoryAnswer]]:
+    """One's own memories; those that fit ``q`` best first, whatever the sort order says."""
+    if q.strip():
+        found = await services.memories.search(principal.user_id, q)
+        part = found[(page.number - 1) * page.size : page.number * page.size]
+        items = [_answer(one.memory, one.score) for one in part]
+        return page_of(items, page, total=len(found))
+    async with services.database.reading() as session:
+        listing = await store.list_page(session, principal.user_id, page)
+    return page_of([_answer(row) for row in listing.items], page, total=listing.total)
+
+
+@router.post(
+    "",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_FULL),
+)
+async def create_memory(
+    body: MemoryBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+) -> Envelope[MemoryAnswer]:
+    """Remember something; what is remembered already is answered as it is."""
+    saved = await services.memories.save(work, principal.user_id, MemoryDraft(body.text))
+    return Envelope(data=_answer(saved.row))
+
+
+@router.get(
+    "/{memory_id}", dependencies=[View], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
+)
+async def read_memory(
+    memory_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[MemoryAnswer]:
+    """One memory."""
+    return Envelope(data=_answer(await store.get(session, principal.user_id, memory_id)))
+
+
+@router.patch(
+    "/{memory_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_NOT_FOUND, ErrorCode.CONFLICT
+    ),
+)
+async def change_memory(
+    memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[MemoryAnswer]:
+    """Put another text in place of a memory's."""
+    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    return Envelope(data=_answer(row))
+
+
+@router.delete(
+    "/{memory_id}", dependencies=[Write], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
+)
+async def delete_memory(memory_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Forget one memory."""
+    await store.delete(work, principal.user_id, memory_id)
+    return Empty()
+
+
+@router.delete("", dependencies=[Write])
+async def delete_memories(principal: CurrentPrincipal, work: Writing) -> Envelope[Forgotten]:
+    """Forget everything, also what finished runs have not been looked through for yet."""
+    deleted = await store.delete_all(work, principal.user_id)
+    return Envelope(data=Forgotten(deleted=deleted))

@@ -1,0 +1,74 @@
+"""Sessions and messages as answers show them (seed 002, section 5)."""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from agents.models import ChatMessage, ChatSession
+from agents.sessions.search import Match
+from api.http.responses import Shape
+
+
+class SessionAnswer(Shape):
+    """A session; ``thread_id`` is what runs name it by."""
+
+    id: str
+    thread_id: str
+    title: str
+    message_count: int
+    last_message_at: datetime | None
+    config: dict[str, JsonValue]
+    is_archived: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class MatchAnswer(Shape):
+    """The newest message of a session that has the words that were searched for."""
+
+    message_id: str
+    role: str
+    excerpt: str
+
+
+class ListedSession(SessionAnswer):
+    """A session of a list; ``match`` is null where nothing or only its title was found."""
+
+    match: MatchAnswer | None
+
+
+class MessageAnswer(Shape):
+    """A message; ``metadata`` has citations, usage and the tools that were called."""
+
+    id: str
+    role: str
+    content: str
+    content_type: str
+    metadata: dict[str, JsonValue]
+    run_id: str | None
+    created_at: datetime
+
+
+class MessageList(Shape):
+    """Messages, oldest first."""
+
+    items: list[MessageAnswer]
+    has_more: bool
+
+
+def session_answer(row: ChatSession) -> SessionAnswer:
+    """A session as it is answered with."""
+    return SessionAnswer.model_validate(row.model_dump())
+
+
+def listed_session(row: ChatSession, match: Match | None) -> ListedSession:
+    """A session of a list, with the place where what was searched for stands."""
+    found = None if match is None else MatchAnswer.model_validate(asdict(match))
+    return ListedSession(**session_answer(row).model_dump(), match=found)
+
+
+def message_answer(row: ChatMessage) -> MessageAnswer:
+    """A message as it is answered with."""
+    fields = row.model_dump(exclude={"id"})
+    return MessageAnswer.model_validate({**fields, "id": row.message_id, "metadata": row.details})

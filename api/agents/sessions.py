@@ -1,0 +1,207 @@
+"""Sessions and their messages (seed 002, section 5)."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from pydantic import Field, JsonValue, StringConstraints
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.runs.request import MOST_SKILLS
+from agents.sessions import config as session_config
+from agents.sessions import deletion as session_deletion
+from agents.sessions import service as sessions
+from agents.sessions.session_limit import check_room
+from agents.strategies import STRATEGIES
+from api.agents.session_schemas import (
+    ListedSession,
+    MessageList,
+    SessionAnswer,
+    listed_session,
+    message_answer,
+    session_answer,
+)
+from api.container import Services
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    CurrentSettings,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.errors import ErrorCode
+
+router = Router(prefix="/api/v1/sessions", tags=["sessions"])
+View = Depends(requires(Permission.SESSION_VIEW))
+Write = Depends(requires(Permission.SESSION_WRITE))
+_MAX_MESSAGES = 200
+# Blanks alone are no title: the first question gives one then.
+Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
+
+
+class SkillPin(Body):
+    """A skill in one version, whichever is the newest."""
+
+    id: Text = Field(max_length=200)
+    version: int | None = Field(default=None, ge=1)
+
+
+class SessionConfig(Body):
+    """How questions of a session are answered when a run does not say otherwise."""
+
+    agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
+    model_id: Text | None = Field(default=None, max_length=200)
+    knowledge_base_ids: list[Text] | None = Field(default=None, max_length=100)
+    mcp_connection_ids: list[Text] | None = Field(default=None, max_length=100)
+    skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
+
+
+class SessionBody(Body):
+    """A new session."""
+
+    title: Title = Field(default="", examples=["新对话"])
+    config: SessionConfig = SessionConfig()
+
+
+class SessionChangeBody(Body):
+    """What may be changed; what is left out stays."""
+
+    title: Title | None = None
+    config: SessionConfig | None = None
+    is_archived: bool | None = None
+
+
+async def _config(
+    services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
+) -> dict[str, JsonValue]:
+    given = config.model_dump(exclude_none=True)
+    await session_config.require_usable(session, principal, given)
+    if config.model_id:
+        await services.models.choose(session, principal, config.model_id)
+    return given
+
+
+@router.get(
+    "",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+)
+async def list_sessions(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
+    is_archived: bool | None = None,
+    search: Annotated[
+        Text,
+        Query(max_length=200, description="Words as they stand in the title or in a message"),
+    ] = "",
+) -> Envelope[Items[ListedSession]]:
+    """One's own sessions, all of them or those in which something was said."""
+    listing = await sessions.list_sessions(
+        session, principal, page, is_archived=is_archived, search=search.strip()
+    )
+    items = [listed_session(row, listing.matches.get(row.id)) for row in listing.items]
+    return page_of(items, page, total=listing.total)
+
+
+@router.post(
+    "",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_AGENT_TYPE,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        ErrorCode.SESSIONS_FULL,
+    ),
+)
+async def create_session(
+    body: SessionBody,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    services: CurrentServices,
+    work: Writing,
+) -> Envelope[SessionAnswer]:
+    """Begin a session."""
+    config = await _config(services, work.session, principal, body.config)
+    await check_room(work.session, principal.user_id, most=settings.max_sessions_per_user)
+    row = await sessions.create(work, principal, title=body.title, config=config)
+    return Envelope(data=session_answer(row))
+
+
+@router.get(
+    "/{session_id}", dependencies=[View], responses=error_responses(ErrorCode.SESSION_NOT_FOUND)
+)
+async def read_session(
+    session_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[SessionAnswer]:
+    """One session, by its id or its thread id."""
+    return Envelope(data=session_answer(await sessions.get(session, principal, session_id)))
+
+
+@router.put(
+    "/{session_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_AGENT_TYPE,
+        ErrorCode.SESSION_NOT_FOUND,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+    ),
+)
+async def change_session(
+    session_id: Text,
+    body: SessionChangeBody,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    work: Writing,
+) -> Envelope[SessionAnswer]:
+    """Change a session's title, settings or archive mark."""
+    row = await sessions.get(work.session, principal, session_id)
+    config = None
+    if body.config is not None:
+        config = await _config(services, work.session, principal, body.config)
+    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+    return Envelope(data=session_answer(row))
+
+
+@router.delete(
+    "/{session_id}",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
+)
+async def delete_session(
+    session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Delete a session with its messages; a run that is under way is stopped first."""
+    await session_deletion.delete_session(services.database, services.runs, principal, session_id)
+    return Empty()
+
+
+@router.get(
+    "/{session_id}/messages",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+)
+async def list_messages(
+    session_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    before_id: Annotated[Text | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=_MAX_MESSAGES)] = 50,
+) -> Envelope[MessageList]:
+    """The newest messages of a session, oldest first."""
+    row = await sessions.get(session, principal, session_id)
+    listing = await sessions.list_messages(session, row, before_id=before_id, limit=limit)
+    items = [message_answer(message) for message in listing.items]
+    return Envelope(data=MessageList(items=items, has_more=listing.has_more))

@@ -1,0 +1,375 @@
+"""Agent tasks (seed 003): invoke, resume, status, sessions and tasks, long-term memory."""
+
+import time
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from fastapi import Depends
+from pydantic import BaseModel, Field, JsonValue
+
+from agents.memory.store import MemoryDraft
+from agents.runs.request import ContextItem, RunRequest, UserMessage
+from agents.runs.resume import Refusal
+from agents.sessions import deletion as session_deletion
+from agents.tasks import service as tasks
+from agents.tasks.service import TaskStatus, TaskView
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Shape, Text
+from api.http.routing import Router
+from core.auth.authentication import principal_of_user
+from core.auth.models import User
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.auth.users import find_user_by_login
+from core.db.database import Database
+from core.errors import (
+    AccountDisabled,
+    ErrorCode,
+    InterruptNotOpen,
+    InvalidToken,
+    PermissionDenied,
+    UserNotFound,
+)
+
+router = Router(tags=["agent tasks"])
+Run = Depends(requires(Permission.AGENT_RUN))
+View = Depends(requires(Permission.SESSION_VIEW))
+Write = Depends(requires(Permission.SESSION_WRITE))
+Remember = Depends(requires(Permission.MEMORY_WRITE))
+Id = Annotated[Text, Field(min_length=1, max_length=200)]
+
+
+class AgentRequest(Body):
+    """A question to an agent; all ids are the caller's own strings."""
+
+    user_id: Id
+    session_id: Id
+    task_id: Id
+    query: Annotated[Text, Field(min_length=1, max_length=100_000)]
+    system_message: Annotated[Text, Field(max_length=20_000)] | None = None
+
+
+class InterruptResponse(Body):
+    """The answer to what a task waits for."""
+
+    user_id: Id
+    session_id: Id
+    task_id: Id
+    response_type: Literal["accept", "reject", "edit", "response"]
+    args: dict[str, JsonValue] | None = None
+
+
+class LongMemRequest(Body):
+    """Something to remember about a person."""
+
+    user_id: Id
+    memory_info: Annotated[Text, Field(min_length=1)]
+
+
+class TaskIds(BaseModel):
+    """Which task it is."""
+
+    user_id: Text
+    session_id: Text
+    task_id: Text
+
+
+class AgentResponse(Shape):
+    """What came of a task; ``timestamp`` in seconds since the epoch."""
+
+    session_id: str
+    task_id: str
+    status: str
+    timestamp: float
+    message: str | None = None
+    result: dict[str, Any] | None = None
+    interrupt_data: dict[str, Any] | None = None
+
+
+class SessionStatusResponse(Shape):
+    """Where a task is."""
+
+    user_id: str
+    session_id: str | None = None
+    task_id: str
+    status: TaskStatus
+    message: str | None = None
+    last_query: str | None = None
+    last_updated: float | None = None
+    last_response: AgentResponse | None = None
+
+
+class SystemInfoResponse(Shape):
+    """How many sessions there are, and who has a run under way."""
+
+    sessions_count: int
+    active_users: list[str]
+
+
+class SessionInfoResponse(Shape):
+    """All sessions of a user."""
+
+    session_ids: list[str]
+
+
+class TaskInfoResponse(Shape):
+    """All tasks of a session."""
+
+    task_ids: list[str]
+
+
+class ActiveSessionInfoResponse(Shape):
+    """The session that changed last; empty where there is none."""
+
+    active_session_id: str
+
+
+class Remembered(Shape):
+    """What was noted."""
+
+    status: str = "success"
+    memory_id: str
+    message: str = "记忆存储成功"
+
+
+class Deleted(Shape):
+    """What was deleted."""
+
+    status: str = "success"
+    message: str
+
+
+async def person(database: Database, principal: Principal, user_id: str) -> Principal:
+    """Whose tasks are meant: the caller's, by id or name, or anybody's where an administrator asks.
+
+    Raises:
+        UserNotFound: there is no such account, it is switched off or waits for its erasure, or it
+            is not the caller's.
+    """
+    if user_id in {principal.user_id, principal.username}:
+        return principal
+    if not principal.is_administrator:
+        raise UserNotFound
+    async with database.reading() as session:
+        # By id first: somebody may have taken it for a name.
+        known = await session.get(User, user_id) or await find_user_by_login(session, user_id)
+        if known is None:
+            raise UserNotFound
+        try:
+            return await principal_of_user(session, known.id)
+        except (AccountDisabled, InvalidToken) as error:
+            # It is not the caller whose credentials are of no use.
+            raise UserNotFound from error
+
+
+async def oneself(database: Database, principal: Principal, user_id: str) -> Principal:
+    """The caller, who alone acts in their own name; what a task finds and remembers is theirs.
+
+    Raises:
+        UserNotFound: as for :func:`person`.
+        PermissionDenied: an administrator means somebody else.
+    """
+    meant = await person(database, principal, user_id)
+    if meant.user_id != principal.user_id:
+        raise PermissionDenied(field="user_id", reason="nobody acts in another person's name")
+    return meant
+
+
+async def invoke(
+    body: AgentRequest, principal: CurrentPrincipal, services: CurrentServices
+) -> TaskIds:
+    """Begin a task; how it goes is read from its status, or from its events.
+
+    The task id is the id of its first run, so the streams of runs follow it.
+    """
+    owner = await oneself(services.database, principal, body.user_id)
+    context: tuple[ContextItem, ...] = ()
+    if body.system_message:
+        context = (ContextItem("How the caller wants the task to be done", body.system_message),)
+    question = UserMessage(str(uuid4()), body.query)
+    request = RunRequest(body.session_id, body.task_id, (question,), context=context)
+    await services.runs.begin(owner, request)
+    return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
+
+
+async def resume(
+    body: InterruptResponse, principal: CurrentPrincipal, services: CurrentServices
+) -> TaskIds:
+    """Answer what a task waits for; it goes on at once."""
+    owner = await oneself(services.database, principal, body.user_id)
+    async with services.database.reading() as session:
+        _, newest = await tasks.find_task(session, owner, body.session_id, body.task_id)
+        answers = await tasks.answers_for(session, newest, body.response_type, body.args or {})
+    if not answers:
+        raise InterruptNotOpen(task_id=body.task_id)
+    request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
+    await services.runs.begin(owner, request, refusal=Refusal.ERROR)
+    return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
+
+
+async def status(
+    user_id: Text,
+    session_id: Text,
+    task_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> SessionStatusResponse:
+    """Where a task is: `not_found`, `idle`, `running`, `interrupted`, `completed` or `error`."""
+    owner = await person(services.database, principal, user_id)
+    async with services.database.reading() as session:
+        seen = await tasks.view(session, owner, session_id, task_id)
+    return SessionStatusResponse(
+        user_id=user_id,
+        session_id=session_id,
+        task_id=task_id,
+        status=seen.status,
+        message=_failure(seen),
+        last_query=seen.query,
+        last_updated=seen.updated,
+        last_response=_response(session_id, task_id, seen),
+    )
+
+
+def _failure(seen: TaskView) -> str | None:
+    return "The task broke off; its events say why" if seen.status == "error" else None
+
+
+def _response(session_id: str, task_id: str, seen: TaskView) -> AgentResponse | None:
+    if seen.status not in {"interrupted", "completed", "error"}:
+        return None
+    result: dict[str, Any] | None = None
+    if seen.status == "completed":
+        result = {"content": seen.answer, **({"stopped": True} if seen.is_stopped else {})}
+    waiting = {"interrupts": list(seen.interrupts)} if seen.interrupts else None
+    return AgentResponse(
+        session_id=session_id,
+        task_id=task_id,
+        status=seen.status,
+        timestamp=seen.updated or time.time(),
+        message=_failure(seen),
+        result=result,
+        interrupt_data=waiting,
+    )
+
+
+async def system_info(principal: CurrentPrincipal, services: CurrentServices) -> SystemInfoResponse:
+    """All sessions and active users for an administrator, one's own for anybody else."""
+    whose = None if principal.is_administrator else principal
+    async with services.database.reading() as session:
+        count, active = await tasks.count_sessions(session, whose)
+    return SystemInfoResponse(sessions_count=count, active_users=active)
+
+
+async def active_session(
+    user_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> ActiveSessionInfoResponse:
+    """The session of a user that changed last."""
+    owner = await person(services.database, principal, user_id)
+    async with services.database.reading() as session:
+        ids = await tasks.list_sessions(session, owner)
+    return ActiveSessionInfoResponse(active_session_id=ids[0] if ids else "")
+
+
+async def session_ids(
+    user_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> SessionInfoResponse:
+    """All sessions of a user, the newest first."""
+    owner = await person(services.database, principal, user_id)
+    async with services.database.reading() as session:
+        return SessionInfoResponse(session_ids=await tasks.list_sessions(session, owner))
+
+
+async def task_ids(
+    user_id: Text, session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> TaskInfoResponse:
+    """All tasks of a session, the oldest first."""
+    owner = await person(services.database, principal, user_id)
+    async with services.database.reading() as session:
+        return TaskInfoResponse(task_ids=await tasks.list_tasks(session, owner, session_id))
+
+
+async def write_longterm(
+    body: LongMemRequest, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+) -> Remembered:
+    """Remember something about a user."""
+    owner = await oneself(services.database, principal, body.user_id)
+    saved = await services.memories.save(work, owner.user_id, MemoryDraft(body.memory_info))
+    return Remembered(memory_id=saved.row.id)
+
+
+async def delete_session(
+    user_id: Text,
+    session_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Deleted:
+    """Delete a session with everything in it; a run that is under way is stopped first."""
+    owner = await person(services.database, principal, user_id)
+    await session_deletion.delete_session(services.database, services.runs, owner, session_id)
+    return Deleted(message=f"用户 {user_id}:{session_id} 的会话已删除")
+
+
+async def delete_task(
+    ids: Annotated[TaskIds, Depends()],
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    work: Writing,
+) -> Deleted:
+    """Delete a task with its messages and events."""
+    owner = await person(services.database, principal, ids.user_id)
+    first, _ = await tasks.find_task(work.session, owner, ids.session_id, ids.task_id)
+    await tasks.delete_task(work, first)
+    return Deleted(message=f"用户 {ids.user_id}:{ids.session_id}:{ids.task_id} 的任务已删除")
+
+
+_TASK = "/session/{user_id}/{session_id}"
+_OF_USER = (ErrorCode.USER_NOT_FOUND,)
+_OF_SESSION = (*_OF_USER, ErrorCode.SESSION_NOT_FOUND)
+_OF_TASK = (*_OF_SESSION, ErrorCode.RUN_NOT_FOUND)
+_BEGIN = (
+    *_OF_SESSION,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.THREAD_BUSY,
+    ErrorCode.SESSION_ARCHIVED,
+    ErrorCode.SHUTTING_DOWN,
+)
+_INVOKE = (*_BEGIN, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
+_RESUME = (
+    *_BEGIN,
+    ErrorCode.RUN_NOT_FOUND,
+    ErrorCode.INTERRUPT_NOT_OPEN,
+    ErrorCode.INTERRUPT_ANSWERED,
+    ErrorCode.INTERRUPT_ANSWER_INVALID,
+)
+_SAVE = (ErrorCode.MEMORY_FULL, ErrorCode.USER_NOT_FOUND)
+# Method, path below `/agent`, what answers, which permission, which errors: the document's table.
+_ROUTES = (
+    ("POST", "/agent/invoke", invoke, Run, _INVOKE),
+    ("POST", "/agent/resume", resume, Run, _RESUME),
+    ("GET", "/system/info", system_info, View, ()),
+    ("GET", "/agent/active/sessionid/{user_id}", active_session, View, _OF_USER),
+    ("GET", "/agent/sessionids/{user_id}", session_ids, View, _OF_USER),
+    ("GET", "/agent/tasks/{user_id}/{session_id}", task_ids, View, _OF_SESSION),
+    ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _OF_USER),
+    ("POST", "/agent/write/longterm", write_longterm, Remember, _SAVE),
+    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ErrorCode.THREAD_BUSY)),
+    (
+        "DELETE",
+        f"/agent{_TASK}/{{task_id}}",
+        delete_task,
+        Write,
+        (*_OF_TASK, ErrorCode.THREAD_BUSY),
+    ),
+)
+for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):
+    for _method, _path, _answer, _permission, _errors in _ROUTES:
+        router.add_api_route(
+            f"{_prefix}{_path}",
+            _answer,
+            name=f"{_name}_{_answer.__name__}",
+            methods=[_method],
+            dependencies=[_permission],
+            response_model_exclude_none=False,
+            responses=error_responses(*_errors),
+        )

@@ -1,0 +1,88 @@
+"""What agents may do with each tool, as its user wants it (decision 31)."""
+
+from dataclasses import asdict
+
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.mcp.agent_tools import with_own_tools
+from agents.tool_policies import service as tool_policies
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.routing import Router
+from core.auth.principal import Principal
+from core.errors import ErrorCode
+from core.settings.tool_policies import ToolPolicy
+
+router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
+_MOST = 200
+
+
+class ToolPolicyAnswer(Shape):
+    """What applies to a tool: ``policy``, from ``own`` within ``bound``, else from ``default``."""
+
+    tool: str
+    policy: ToolPolicy
+    default: ToolPolicy
+    own: ToolPolicy | None
+    bound: ToolPolicy | None = Field(description="The administrator's: no freer choice counts")
+
+
+class ToolPolicyList(Shape):
+    """All tools of the server, and those of one's own MCP connections."""
+
+    items: list[ToolPolicyAnswer]
+    total: int
+
+
+class ToolPoliciesBody(Body):
+    """Policies by tool name; null forgets one's own, and tools that are left out stay."""
+
+    policies: dict[Text, ToolPolicy | None] = Field(
+        max_length=_MOST, examples=[{"calendar_write": "ask"}]
+    )
+
+
+async def _list(
+    session: AsyncSession, principal: Principal, services: Services
+) -> Envelope[ToolPolicyList]:
+    policies = services.tool_policies
+    server = await with_own_tools(session, services.mcp, principal.user_id, policies)
+    rows = await tool_policies.view(session, principal.user_id, server)
+    items = [ToolPolicyAnswer(**asdict(row)) for row in rows]
+    return Envelope(data=ToolPolicyList(items=items, total=len(items)))
+
+
+@router.get("")
+async def list_my_tool_policies(
+    principal: CurrentPrincipal, services: CurrentServices, session: Reading
+) -> Envelope[ToolPolicyList]:
+    """Every tool with what applies to one's own runs."""
+    return await _list(session, principal, services)
+
+
+@router.put(
+    "",
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.TOOL_POLICY_FIXED
+    ),
+)
+async def choose_my_tool_policies(
+    body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+) -> Envelope[ToolPolicyList]:
+    """Choose for some tools; runs that begin from now on keep to it."""
+    principal.require_whole()
+    policies = services.tool_policies
+    server = await with_own_tools(work.session, services.mcp, principal.user_id, policies)
+    await tool_policies.choose(work, principal.user_id, server, body.policies)
+    return await _list(work.session, principal, services)
+
+
+@router.delete("", responses=error_responses(ErrorCode.PERMISSION_DENIED))
+async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Forget all of one's own choices."""
+    principal.require_whole()
+    await tool_policies.forget(work, principal.user_id)
+    return Empty()

@@ -1,0 +1,66 @@
+"""Stored files as answers: held open to the end, in parts where they are asked for."""
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+from fastapi.responses import FileResponse
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
+
+from api.http.errors import error_response, error_responses
+from core.errors import ErrorCode
+
+_FILE = {"schema": {"type": "string", "format": "binary"}}
+_CODES = {code.status: code for code in (ErrorCode.INVALID_REQUEST, ErrorCode.NO_SUCH_PART)}
+
+
+def file_responses(description: str, *media_types: str) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI entries for a file in one of these media types, whole or in parts."""
+    kinds = dict.fromkeys(media_types, _FILE)
+    return {
+        **error_responses(*_CODES.values()),
+        200: {"description": description, "content": kinds},
+        206: {
+            "description": "The part that was asked for by `Range`; several ones as one body",
+            "content": {**kinds, "multipart/byteranges": _FILE},
+        },
+    }
+
+
+class HeldFileResponse(FileResponse):
+    """A file of which parts can be asked for (``Range``).
+
+    Attributes:
+        held: closed when the answer is over.
+    """
+
+    held: AsyncExitStack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file, or why not."""
+        async with self.held:
+            refused = _Refused(send)
+            await super().__call__(scope, receive, refused.send)
+            if refused.code is not None:
+                language = Headers(scope=scope).get("accept-language", "")
+                answer = error_response(refused.code, {"field": "Range"}, language=language)
+                if refused.whole:
+                    answer.headers["Content-Range"] = refused.whole
+                await answer(scope, receive, send)
+
+
+class _Refused:
+    """Takes away Starlette's plain words about a range, in whose place our envelope comes."""
+
+    def __init__(self, send: Send) -> None:
+        self.code: ErrorCode | None = None
+        self.whole = ""
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on, or keep it."""
+        if message["type"] == "http.response.start" and message["status"] in _CODES:
+            self.code = _CODES[message["status"]]
+            self.whole = Headers(raw=message["headers"]).get("content-range", "")
+        if self.code is None:
+            await self._send(message)

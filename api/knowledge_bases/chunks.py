@@ -1,0 +1,144 @@
+"""Chunks of documents: reading, editing, switching off."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from pydantic import Field
+
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.http.errors import EMBEDDING_FAILURES, error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.pagination import Page
+from core.errors import ErrorCode
+from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
+from kb_service import documents
+from kb_service.documents import chunks
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import Chunk, Document
+
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+_MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)
+_CHANGES = error_responses(
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.READ_ONLY,
+    *_MISSING,
+    ErrorCode.CONFLICT,
+    *EMBEDDING_FAILURES,
+)
+
+
+class ChunkAnswer(Shape):
+    """A passage of a document.
+
+    ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
+    ``page``, tell where the passage stood before anybody edited it. ``version`` rises with each
+    edit of the text. A passage that is not ``enabled`` is in no search result.
+    """
+
+    id: str
+    document_id: str
+    knowledge_base_id: str
+    revision: int
+    position: int
+    content: str
+    heading_path: list[str]
+    page: int | None
+    char_start: int
+    char_end: int
+    token_count: int
+    enabled: bool
+    version: int
+    edited: bool
+
+
+class ChangeBody(Body):
+    """What may be changed; what is left out stays as it is."""
+
+    version: int = Field(ge=1, description="Of the passage as it was read")
+    content: Text | None = Field(default=None, min_length=1, max_length=MOST_CHARACTERS)
+    enabled: bool | None = None
+
+
+def _answer(row: Chunk) -> ChunkAnswer:
+    return ChunkAnswer.model_validate({**row.model_dump(), "edited": row.version > 1})
+
+
+async def _document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Document:
+    row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    return await documents.get(session, principal, row.id, doc_id)
+
+
+@router.get(
+    "/documents/{doc_id}/chunks",
+    dependencies=[View],
+    responses=error_responses(
+        ErrorCode.INVALID_PAGINATION,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NOT_FOUND,
+    ),
+)
+async def list_chunks(
+    document: Annotated[Document, Depends(_document)],
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
+    changed: Annotated[
+        bool | None, Query(description="Only passages that were edited or disabled, or no such")
+    ] = None,
+) -> Envelope[Items[ChunkAnswer]]:
+    """One page of a document's passages, in reading order; none before it is searchable."""
+    listing = await chunks.list_chunks(session, document, page, is_changed=changed)
+    items = [_answer(chunk) for chunk in listing.items]
+    return page_of(items, page, total=listing.total)
+
+
+@router.get("/chunks/{chunk_id}", dependencies=[View], responses=error_responses(*_MISSING))
+async def read_chunk(
+    kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[ChunkAnswer]:
+    """One passage."""
+    row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    return Envelope(data=_answer((await chunks.get(session, principal, row, chunk_id)).chunk))
+
+
+@router.put("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
+async def change_chunk(
+    kb_id: Text,
+    chunk_id: Text,
+    body: ChangeBody,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Envelope[ChunkAnswer]:
+    """Edit a passage, or take it out of searches; when this answers, searches follow it.
+
+    The document's file stays as it is: its next revision and a re-index make all passages anew,
+    without the edits.
+    """
+    edit = Edit(body.version, body.content, body.enabled)
+    return Envelope(data=await _change(services, principal, (kb_id, chunk_id), edit))
+
+
+@router.delete("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
+async def delete_chunk(
+    kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Empty:
+    """Take a passage out of all searches; it can be enabled again."""
+    await _change(services, principal, (kb_id, chunk_id), Edit(None, enabled=False))
+    return Empty()
+
+
+async def _change(
+    services: Services, principal: Principal, ids: tuple[str, str], edit: Edit
+) -> ChunkAnswer:
+    kb_id, chunk_id = ids
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
+        place = await chunks.get(session, principal, row, chunk_id)
+    return _answer(await edit_chunk(services.database, services.spaces, place, edit))

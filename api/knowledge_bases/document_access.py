@@ -1,0 +1,125 @@
+"""Who reads a single document."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fastapi import Depends
+from pydantic import Field
+
+from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.routing import Router
+from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
+from core.auth.permissions import Permission
+from core.auth.principal import Access
+from core.auth.sharing import MOST_SHARES, Shared, Wanted
+from core.errors import ErrorCode
+from kb_service.documents import permissions
+from kb_service.documents.permissions import NewReaders, Readers
+
+router = Router(
+    prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
+)
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+_MISSING = (
+    ErrorCode.READ_ONLY,
+    ErrorCode.OWNER_ONLY,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    ErrorCode.DOCUMENT_NOT_FOUND,
+)
+
+
+class ReaderAnswer(Shape):
+    """A person or a role whose bearers read a restricted document."""
+
+    user: SharedUser | None
+    role: SharedRole | None
+    created_at: datetime
+
+
+class AccessAnswer(Shape):
+    """Whether a document is restricted and, where it is, to whom beside the owner."""
+
+    restricted: bool
+    items: list[ReaderAnswer]
+    total: int
+    version: str
+
+
+class ReaderBody(SubjectBody):
+    """A person, by id or by user name, or a role, by its name."""
+
+    def wanted(self) -> Wanted:
+        """The same in the domain's terms."""
+        return Wanted(Access.READ, self.user_id, self.username, self.role)
+
+
+class AccessBody(Body):
+    """Everyone who is to read it beside the owner; nobody: the owner alone."""
+
+    readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+    version: Text | None = Field(
+        default=None,
+        max_length=100,
+        description="Of the readers as they were read; refused if they changed",
+    )
+
+    def wanted(self) -> NewReaders:
+        """The same in the domain's terms."""
+        return NewReaders([one.wanted() for one in self.readers], self.version)
+
+
+def _reader(one: Shared) -> ReaderAnswer:
+    return ReaderAnswer(
+        user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
+    )
+
+
+def _answer(readers: Readers) -> Envelope[AccessAnswer]:
+    items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
+    answer = AccessAnswer(
+        restricted=readers.restricted,
+        items=[*items],
+        total=len(items),
+        version=readers.version,
+    )
+    return Envelope(data=answer)
+
+
+@router.get("", dependencies=[View], responses=error_responses(*_MISSING))
+async def read_access(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[AccessAnswer]:
+    """Who reads a document of one's own knowledge base."""
+    return _answer(await permissions.readers_of(session, principal, kb_id, doc_id))
+
+
+@router.put(
+    "",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+)
+async def restrict_document(
+    kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[AccessAnswer]:
+    """Let only these read a document of one's own knowledge base.
+
+    They read it as far as they read the knowledge base; whoever may write there may change it,
+    too. For everybody else but the owner it is from now on as if it were not there.
+    """
+    return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.wanted()))
+
+
+@router.delete(
+    "",
+    dependencies=[Write],
+    responses=error_responses(*_MISSING, ErrorCode.DOCUMENT_NAME_TAKEN),
+)
+async def open_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Empty:
+    """Let all who read the knowledge base read the document again."""
+    await permissions.open_to_all(work, principal, kb_id, doc_id)
+    return Empty()

@@ -1,0 +1,87 @@
+"""The file that a document was made from."""
+
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import IO
+
+from fastapi import Depends
+from fastapi.responses import FileResponse
+
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.files import HeldFileResponse, file_responses
+from api.http.responses import Text
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Action
+from core.errors import DocumentNotFound, ErrorCode
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import Document
+from kb_service.object_storage.protocol import ObjectStore
+
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+
+
+class StoredFileResponse(HeldFileResponse):
+    """A stored file as a download that no browser runs or shows as a page of this site.
+
+    Args:
+        file: opened, so that its bytes are there until the end though it be deleted meanwhile.
+        document: whose name, type and checksum the headers tell.
+        held: closed when the answer is over.
+    """
+
+    def __init__(self, file: IO[bytes], document: Document, held: AsyncExitStack) -> None:
+        descriptor = file.fileno()
+        super().__init__(
+            Path(f"/dev/fd/{descriptor}"),
+            stat_result=os.fstat(descriptor),
+            media_type=document.media_type,
+            filename=document.name,
+            content_disposition_type="attachment",
+            headers={
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+                "X-Content-Type-Options": "nosniff",
+                "ETag": f'"{document.sha256}"',
+            },
+        )
+        self.held = held
+
+
+@router.get(
+    "/{doc_id}/content",
+    dependencies=[View],
+    response_class=FileResponse,
+    responses={
+        # The media type is that of the document.
+        **file_responses("The file", "*/*"),
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+    },
+)
+async def download_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> FileResponse:
+    """Download the file as it was uploaded last."""
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+        document = await documents.get(session, principal, row.id, doc_id)
+    return await stored_file(services.store, document)
+
+
+async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:
+    """A document's file as an answer.
+
+    Raises:
+        DocumentNotFound: it was deleted or replaced a moment ago.
+        ObjectStoreUnavailable: the store did not answer.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            path = await stack.enter_async_context(store.local_copy(document.storage_key))
+            file = stack.enter_context(path.open("rb"))
+        except FileNotFoundError as error:
+            raise DocumentNotFound from error
+        return StoredFileResponse(file, document, stack.pop_all())

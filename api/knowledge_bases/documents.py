@@ -1,0 +1,254 @@
+"""Documents of a knowledge base (seed 002, sections 9.6 to 9.9)."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+from pydantic import Field, JsonValue
+
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_body, error_responses
+from api.http.multipart import SentFile, few_files, no_file, one_file
+from api.http.responses import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
+from api.http.routing import Router
+from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
+from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
+from core.auth.permissions import Permission
+from core.auth.principal import Action
+from core.db.pagination import Page
+from core.errors import AgentexError, ErrorCode, InvalidRequest
+from ingestion.parsers import is_plain_text
+from ingestion.parsers.text.charset import choosable, chosen_codec
+from kb_service import documents
+from kb_service.documents import ActionName, DocumentFilter, OnConflict
+from kb_service.documents import update as document_update
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import DocumentStatus
+
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+
+# They share a transaction: about 6 ms in which nobody else writes to SQLite.
+_FILES_TOGETHER = 16
+
+
+class BatchItem(Shape):
+    """What became of one file: a document, or the error that a single upload would answer."""
+
+    name: str
+    document: UploadAnswer | None
+    error: ErrorBody | None
+
+
+class BatchAnswer(Shape):
+    """What became of the files of a batch, in their order."""
+
+    items: list[BatchItem]
+
+
+class ChangeBody(Body):
+    """What may be set of a document; what is left out stays as it is."""
+
+    name: Text | None = Field(default=None, min_length=1, max_length=1000)
+    metadata: dict[str, JsonValue] | None = None
+    encoding: Text | None = Field(
+        default=None,
+        max_length=50,
+        description="Of a text, such as `koi8-r` or `big5`: it is processed again and read as that. "
+        "`auto`: find it out.",
+    )
+
+    @property
+    def codec(self) -> str | None:
+        """The encoding by Python's name.
+
+        Raises:
+            InvalidRequest: it is none that a text may be read as.
+        """
+        if self.encoding is None or self.encoding == document_update.AUTOMATIC:
+            return self.encoding
+        codec = chosen_codec(self.encoding)
+        if codec is None:
+            known = ", ".join(sorted(choosable()))
+            en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
+        return codec
+
+
+async def _filter(
+    status: DocumentStatus | None = None,
+    name: Annotated[
+        Text | None, Query(max_length=1000, description="Only documents of exactly this name")
+    ] = None,
+) -> DocumentFilter:
+    return DocumentFilter(status, name)
+
+
+@router.get(
+    "",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+)
+async def list_documents(
+    kb_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*documents.SORT_FIELDS))],
+    only: Annotated[DocumentFilter, Depends(_filter)],
+) -> Envelope[Items[DocumentAnswer]]:
+    """One page of the documents of a knowledge base that the caller reads."""
+    row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    listing = await documents.list_documents(session, principal, row.id, page, only=only)
+    ahead = await documents.count_ahead(session, principal, row.id, listing.items)
+    items = [answer(document, row, ahead=ahead) for document in listing.items]
+    return page_of(items, page, total=listing.total)
+
+
+@router.post(
+    "",
+    dependencies=[Write],
+    openapi_extra=files_body(many=False),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.FILE_TYPE_MISMATCH,
+        ErrorCode.ARCHIVE_LIMITS,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NAME_TAKEN,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.IMAGE_TOO_LARGE,
+        ErrorCode.TEXT_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def upload_document(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    on_conflict: OnConflict = OnConflict.REPLACE,
+) -> Envelope[UploadAnswer]:
+    """Upload one file. When this answers, the file is safe and will be indexed.
+
+    A name stands for one document of the knowledge base: the same bytes under it change nothing,
+    other bytes become its next revision, and what was indexed before is found until that is.
+    """
+    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+        return Envelope(data=await intake.take(form.file, form.fields))
+
+
+@router.post(
+    "/batch",
+    dependencies=[Write],
+    openapi_extra=files_body(many=True),
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def upload_documents(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    on_conflict: OnConflict = OnConflict.REPLACE,
+) -> Envelope[BatchAnswer]:
+    """Upload up to 1,000 files in one request of at most 4 GiB.
+
+    Form fields hold for the files that come after them. A form with an unknown field, or with one
+    behind all files, is refused before any of its files is taken in. What became of each file is
+    in the answer; one that is refused does not stop the others.
+    """
+    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    items: list[BatchItem] = []
+    language = request.headers.get("accept-language", "")
+
+    async def take(few: Sequence[SentFile]) -> None:
+        for sent, told in zip(few, await intake.take_all(few), strict=True):
+            item = BatchItem(name=sent.file.filename or "", document=None, error=None)
+            if isinstance(told, AgentexError):
+                item.error = error_body(told.code, told.details, language=language)
+            else:
+                item.document = told
+            items.append(item)
+
+    await few_files(
+        request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
+    )
+    if not items:
+        raise no_file(many=True)
+    return Envelope(data=BatchAnswer(items=items))
+
+
+@router.get(
+    "/{doc_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+)
+async def read_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[DocumentAnswer]:
+    """One document: its status, stage, progress and, where it failed, why."""
+    return Envelope(data=await read_answer(session, principal, kb_id, doc_id))
+
+
+@router.put(
+    "/{doc_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NOT_FOUND,
+        ErrorCode.DOCUMENT_NAME_TAKEN,
+    ),
+)
+async def change_document(
+    kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[DocumentAnswer]:
+    """Rename a document or replace its metadata, which does not process it again; or say in which
+    encoding its text is, which does.
+    """
+    attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
+    codec = body.codec
+    base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    if codec is not None:
+        present = await documents.get(work.session, principal, base.id, doc_id)
+        if not is_plain_text(present.media_type):
+            error = "Only the encoding of a text file can be chosen"
+            raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
+    wanted = document_update.Wanted(body.name, attributes, codec)
+    row = await document_update.change(work, principal, base.id, doc_id, wanted)
+    return Envelope(data=answer(row, base))
+
+
+@router.delete(
+    "/{doc_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
+    ),
+)
+async def delete_document(
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Empty:
+    """Delete a document with its vectors and its file."""
+    row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
+    await documents.act(work, principal, ActionName.DELETE, row.id, doc_id)
+    return Empty()

@@ -1,0 +1,215 @@
+"""Knowledge bases (seed 002, sections 9.1 to 9.5)."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Access, Action, Principal
+from core.auth.sharing import accesses
+from core.db.pagination import Page
+from core.errors import ErrorCode
+from kb_service import reindex
+from kb_service.documents.visibility import count_documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases import sharing
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft
+from kb_service.models import KnowledgeBase, SplitterName
+from kb_service.retrieval.request import RetrievalOptions
+
+router = Router(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+
+
+class Notice(Shape):
+    """Something the caller should know about an answer that succeeded."""
+
+    code: str
+    message: str
+
+
+class KnowledgeBaseAnswer(Shape):
+    """A knowledge base; chunk sizes are in tokens."""
+
+    id: str
+    name: str
+    description: str
+    embedding_model: str
+    splitter: str
+    chunk_size: int
+    chunk_overlap: int
+    document_count: int
+    generation: int
+    reindexing: bool
+    retrieval: RetrievalOptions
+    is_public: bool
+    enabled: bool
+    owner_id: str
+    access: Access
+    can_write: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewKnowledgeBaseAnswer(KnowledgeBaseAnswer):
+    """A new knowledge base, with what was decided differently from the request."""
+
+    notices: list[Notice] = Field(default=[])
+
+
+class ChangeBody(Body):
+    """What may be set; what is left out stays as it is."""
+
+    name: Text | None = Field(default=None, max_length=200)
+    description: Text | None = Field(default=None, max_length=10_000)
+    embedding_model: Text | None = Field(default=None, max_length=200)
+    splitter: Text | None = Field(
+        default=None, description=f"One of {', '.join(SplitterName)}", max_length=50
+    )
+    chunk_size: int | None = Field(default=None, description="Tokens per chunk, 32 to 2000")
+    chunk_overlap: int | None = Field(default=None, description="Tokens, at most half a chunk")
+    retrieval: RetrievalOptions | None = Field(
+        default=None,
+        description="What searches do where a request does not say; a null resets a choice",
+    )
+    is_public: bool | None = None
+    enabled: bool | None = None
+
+    def draft(self) -> KnowledgeBaseDraft:
+        """The same in the domain's terms."""
+        retrieval = None if self.retrieval is None else self.retrieval.said()
+        return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
+
+
+class CreateBody(ChangeBody):
+    """A new knowledge base."""
+
+    name: Text = Field(max_length=200, examples=["技术文档知识库"])  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] # required here, optional there
+
+
+def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> dict[str, object]:
+    return {
+        **row.model_dump(exclude={"name_key", "deleted_at"}),
+        "document_count": document_count,
+        "reindexing": row.target is not None,
+        "access": access,
+        "can_write": access is not None and access.allows(Action.WRITE),
+    }
+
+
+async def _answer(
+    session: AsyncSession, principal: Principal, row: KnowledgeBase
+) -> Envelope[KnowledgeBaseAnswer]:
+    counts = await count_documents(session, principal, [row])
+    access = (await accesses(session, principal, [row]))[row.id]
+    fields = _fields(row, access, counts.get(row.id, 0))
+    return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
+
+
+@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_knowledge_bases(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*knowledge_bases.SORT_FIELDS))],
+) -> Envelope[Items[KnowledgeBaseAnswer]]:
+    """One's own knowledge bases, those shared with the caller, and the public ones."""
+    listing = await knowledge_bases.list_visible(session, principal, page)
+    items = [
+        KnowledgeBaseAnswer.model_validate(_fields(row, access, count))
+        for row, count, access in listing.items
+    ]
+    return page_of(items, page, total=listing.total)
+
+
+@router.post(
+    "",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+    ),
+)
+async def create_knowledge_base(
+    body: CreateBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[NewKnowledgeBaseAnswer]:
+    """Make a knowledge base.
+
+    An embedding model that is well known but not served here is replaced by the default one,
+    and the answer says so in ``notices``.
+    """
+    choice = knowledge_bases.choose_model(body.embedding_model)
+    row = await knowledge_bases.create(work, principal, body.draft(), embedding_model=choice.model)
+    notices: list[Notice] = []
+    if choice.replaced is not None:
+        message = f"{choice.replaced} is not served here; {choice.model} is used instead"
+        notices.append(Notice(code="embedding_model_replaced", message=message))
+    return Envelope(
+        data=NewKnowledgeBaseAnswer.model_validate(
+            {**_fields(row, Access.OWNER, 0), "notices": notices}
+        )
+    )
+
+
+@router.get(
+    "/{kb_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+)
+async def read_knowledge_base(
+    kb_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[KnowledgeBaseAnswer]:
+    """One knowledge base."""
+    row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    return await _answer(session, principal, row)
+
+
+@router.put(
+    "/{kb_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.READ_ONLY,
+        ErrorCode.OWNER_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.REINDEX_RUNNING,
+    ),
+)
+async def change_knowledge_base(
+    kb_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+) -> Envelope[KnowledgeBaseAnswer]:
+    """Change a knowledge base.
+
+    Another splitter, chunk size or embedding model starts a re-index where there are documents
+    (see `reindex`); until it is done searches go on, and the answer shows the present settings.
+    """
+    row = await sharing.hold(work.session, principal, kb_id, Action.WRITE)
+    if body.is_public not in {None, row.is_public}:
+        row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
+    await knowledge_bases.change(work, row, body.draft())
+    await reindex.request(work, row, body.draft())
+    return await _answer(work.session, principal, row)
+
+
+@router.delete(
+    "/{kb_id}",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    ),
+)
+async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Delete a knowledge base with its documents, vectors and files."""
+    row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
+    await knowledge_bases.delete(work, row)
+    return Empty()

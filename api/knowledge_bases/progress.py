@@ -1,0 +1,236 @@
+"""How far a knowledge base's documents are, once or as it goes on."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel
+
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.middleware import authenticate
+from api.http.responses import Envelope, Shape, Text
+from api.http.routing import Router
+from api.knowledge_bases.schemas import DocumentAnswer, answer
+from api.streaming.framing import stream
+from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.progress_feed import Follower
+from api.streaming.progress_view import News, ProgressView
+from api.streaming.response import EventStream
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
+from kb_service import documents
+from kb_service.documents import Progress
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import KnowledgeBase
+
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/progress", tags=["documents"])
+View = Depends(requires(Permission.KB_VIEW))
+
+_CHECK_SECONDS = 10.0
+_WAIT_SECONDS = 1.0
+_MOST_SHOWN = 100
+_EVENTS = (
+    "Events: snapshot; then with each change document, removed (the id of a document that was "
+    "deleted or is not for the caller any more) and progress; end"
+)
+_UNTIL_QUIET = (
+    "End the stream when nothing waits or is in work any more, or when the knowledge base is paused: "
+    "what waits there waits for a person."
+)
+UntilQuiet = Annotated[bool, Query(description=_UNTIL_QUIET)]
+
+
+class ProgressAnswer(Shape):
+    """How far a knowledge base is: documents by status, percent of them that need no more work.
+
+    ``eta_seconds`` is the time until none waits or is in work, at the pace of those of about their
+    size in the last minute; null while nobody can tell and where all that is open is paused.
+    """
+
+    total: int
+    counts: dict[str, int]
+    percent: int
+    eta_seconds: int | None
+    paused: bool
+    changed_at: datetime | None
+
+
+class Snapshot(Shape):
+    """What a stream begins with: the documents that are in work, wait or are paused.
+
+    ``more`` says that there are further ones than are shown.
+    """
+
+    progress: ProgressAnswer
+    documents: list[DocumentAnswer]
+    more: bool
+
+
+def _answer(progress: Progress) -> ProgressAnswer:
+    return ProgressAnswer(
+        total=sum(progress.counts.values()),
+        counts=dict(progress.counts),
+        percent=progress.percent,
+        eta_seconds=progress.eta_seconds,
+        paused=progress.paused,
+        changed_at=progress.changed_at,
+    )
+
+
+@router.get(
+    "",
+    dependencies=[View],
+    response_model=Envelope[ProgressAnswer],
+    responses={
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
+    },
+)
+async def read_progress(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    until_quiet: UntilQuiet = False,
+) -> Envelope[ProgressAnswer] | EventStream:
+    """How far a knowledge base is; with ``Accept: text/event-stream`` as it goes on."""
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return await stream_progress(kb_id, request, principal, services, until_quiet)
+    async with services.database.reading() as session:
+        base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+        return Envelope(data=_answer(await documents.summarise(session, principal, base)))
+
+
+@router.get(
+    "/stream",
+    dependencies=[View],
+    response_class=EventStream,
+    responses={
+        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
+    },
+)
+async def stream_progress(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    until_quiet: UntilQuiet = False,
+) -> EventStream:
+    """Server-sent events: a snapshot, then every change, until the caller may no longer look.
+
+    Events are ``snapshot``, ``progress``, ``document``, ``removed`` and ``end``, whose ``reason``
+    is ``quiet``, ``access`` or ``shutting_down``. Whoever connects again gets a new snapshot.
+    """
+    async with services.database.reading() as session:
+        base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    looking = _Looking(services, request, principal, base.id)
+    events = _events(looking, until_quiet=until_quiet)
+    return stream(events, farewell=_end("access"))
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """Who looks at what."""
+
+    services: Services
+    request: Request
+    principal: Principal
+    kb_id: str
+
+
+async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[bytes]:
+    yield b"retry: 2000\n\n"
+    services = looking.services
+    async with services.feeds.follow(looking.kb_id) as follower:
+        if follower is None or follower.base is None:
+            yield _end("access")
+            return
+        view = ProgressView(services.database, looking.principal, follower)
+        await view.begin(follower.base)
+        snapshot = await _snapshot(looking, follower.base, view)
+        follower.shown.update(row.id for row in snapshot.documents)
+        yield _frame("snapshot", snapshot)
+        clock = asyncio.get_running_loop().time
+        checked, seen_by = clock(), _seen_by(follower)
+        while True:
+            if reason := _reason_to_end(follower, view, until_quiet=until_quiet):
+                yield _end(reason)
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(follower.news.wait(), _WAIT_SECONDS)
+            if clock() - checked >= _CHECK_SECONDS or seen_by != _seen_by(follower):
+                checked, seen_by = clock(), _seen_by(follower)
+                if not await _may_look(looking):
+                    yield _end("access")
+                    return
+            yield _news(await view.take(), view.progress)
+
+
+def _seen_by(follower: Follower) -> tuple[object, ...] | None:
+    """What decides who may look at the knowledge base; None where it is gone."""
+    base = follower.base
+    return None if base is None else (base.owner_id, base.is_public, follower.shared)
+
+
+def _reason_to_end(follower: Follower, view: ProgressView, *, until_quiet: bool) -> str:
+    if follower.closed:
+        return "shutting_down"
+    if follower.base is None:
+        return "access"
+    is_told = not follower.news.is_set()
+    return "quiet" if until_quiet and is_told and view.progress.is_quiet else ""
+
+
+async def _may_look(looking: _Looking) -> bool:
+    """Ask everything again: account, login, role and knowledge base may have changed."""
+    try:
+        services = looking.services
+        principal = await authenticate(services, looking.request.headers)
+        principal.require(Permission.KB_VIEW)
+        async with services.database.reading() as session:
+            await knowledge_bases.get(session, principal, looking.kb_id, Action.READ)
+    except DatabaseUnavailable:
+        # Nobody's access ended; the next look asks again.
+        return True
+    except AgentexError:
+        return False
+    return True
+
+
+async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) -> Snapshot:
+    reader = looking.principal
+    async with looking.services.database.reading() as session:
+        rows = await documents.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
+        ahead = await documents.count_ahead(session, reader, base.id, rows)
+    shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
+    return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
+
+
+def _news(news: News, progress: Progress) -> bytes:
+    """What happened as frames; nothing when nothing did."""
+    if news.base is None:
+        return b""
+    changed = [_frame("document", answer(row, news.base)) for row in news.changed]
+    removed = [_event("removed", json.dumps({"id": id_})) for id_ in news.removed]
+    return b"".join([*changed, *removed, _frame("progress", _answer(progress))])
+
+
+def _frame(name: str, data: BaseModel) -> bytes:
+    return _event(name, data.model_dump_json())
+
+
+def _end(reason: str) -> bytes:
+    return _event("end", json.dumps({"reason": reason}))
+
+
+def _event(name: str, data: str) -> bytes:
+    return f"event: {name}\ndata: {data}\n\n".encode()

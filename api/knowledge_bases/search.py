@@ -1,0 +1,72 @@
+"""Search: one knowledge base (seed 002, section 9.10), or several at once."""
+
+from fastapi import Depends
+from pydantic import Field
+
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import EMBEDDING_FAILURES, error_responses
+from api.http.responses import Body, Envelope, Text
+from api.http.routing import Router
+from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.errors import ErrorCode
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.retrieval.filters import Filters
+from kb_service.retrieval.request import RetrievalOptions
+
+router = Router(prefix="/api/v1", tags=["search"])
+View = Depends(requires(Permission.KB_VIEW))
+_ERRORS = error_responses(
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.EMPTY_QUERY,
+    ErrorCode.QUERY_TOO_LONG,
+    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    *EMBEDDING_FAILURES,
+)
+
+
+class SearchBody(Body, RetrievalOptions):
+    """What to look for; a choice that is left out is the knowledge base's, then the product's."""
+
+    query: Text = Field(examples=["服务器配置要求"])
+    filters: Filters = Field(default_factory=Filters, description="Which documents count")
+    explain: bool = Field(
+        default=False, description="Show how each passage got its place, and what was dropped"
+    )
+
+
+class WideSearchBody(SearchBody):
+    """What to look for, and where; without knowledge bases in all that the caller sees."""
+
+    knowledge_base_ids: list[Text] | None = Field(default=None, max_length=100)
+
+
+async def _search(
+    services: CurrentServices,
+    principal: Principal,
+    body: SearchBody,
+    knowledge_base_ids: list[str] | None,
+) -> Envelope[SearchAnswer]:
+    async with services.database.reading() as session:
+        rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
+        most = (await services.live.read(session)).search_top_k
+    request = services.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
+    result = await services.searcher.search(principal, rows, request, explain=body.explain)
+    return Envelope(data=search_answer(result, explain=body.explain))
+
+
+@router.post("/knowledge-bases/{kb_id}/search", dependencies=[View], responses=_ERRORS)
+async def search_knowledge_base(
+    kb_id: Text, body: SearchBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[SearchAnswer]:
+    """See what a search of one knowledge base finds: the same search that agents use."""
+    return await _search(services, principal, body, [kb_id])
+
+
+@router.post("/search", dependencies=[View], responses=_ERRORS)
+async def search_knowledge_bases(
+    body: WideSearchBody, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[SearchAnswer]:
+    """Search several knowledge bases at once."""
+    return await _search(services, principal, body, body.knowledge_base_ids)

@@ -1,0 +1,199 @@
+"""How a document would be cut, before anything is committed to it."""
+
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import Depends, Query, Request
+from starlette.datastructures import UploadFile
+
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.multipart import one_file, read_blocks, read_head
+from api.http.responses import Envelope, Shape, Text
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.auth.principal import Action
+from core.errors import ErrorCode, StorageFull, UnreadableFile
+from ingestion.parsers.file_type import detect
+from ingestion.preview import SplitPreview, SplitRequest
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting
+from kb_service.models import Document, SplitterName
+from kb_service.object_storage.local import DISK_FULL
+
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
+Write = Depends(requires(Permission.KB_WRITE))
+MOST_PIECES = 50
+
+_FILE_BODY = {
+    "requestBody": {
+        "required": False,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+
+
+class PieceAnswer(Shape):
+    """A passage that would be made; its windows are embedded instead of the whole, if any."""
+
+    index: int
+    text: str
+    heading_path: list[str]
+    page: int | None
+    char_start: int
+    char_end: int
+    token_count: int
+    windows: list[str]
+
+
+class SplitPreviewAnswer(Shape):
+    """The first passages, and figures over all of them; sizes are in tokens."""
+
+    splitter: str
+    chunk_size: int
+    chunk_overlap: int
+    pieces: list[PieceAnswer]
+    total: int
+    windows: int
+    mean_tokens: float
+    max_tokens: int
+    characters: int
+    pages: int | None
+    warnings: list[str]
+
+
+class Wishes(Shape):
+    """What to cut and how; what is left out is the knowledge base's own."""
+
+    document_id: Text | None = None
+    splitter: Text | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
+    pieces: int
+
+
+async def _wishes(
+    document_id: Annotated[
+        Text | None, Query(description="A document of this knowledge base; else send a file")
+    ] = None,
+    splitter: Annotated[Text | None, Query(description=f"One of {', '.join(SplitterName)}")] = None,
+    chunk_size: Annotated[int | None, Query(description="Tokens per chunk")] = None,
+    chunk_overlap: Annotated[int | None, Query(description="Tokens, at most half a chunk")] = None,
+    pieces: Annotated[
+        int, Query(ge=1, le=MOST_PIECES, description="How many passages are shown")
+    ] = 10,
+) -> Wishes:
+    return Wishes(
+        document_id=document_id,
+        splitter=splitter,
+        chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
+        pieces=pieces,
+    )
+
+
+@router.post(
+    "/split-preview",
+    dependencies=[Write],
+    openapi_extra=_FILE_BODY,
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_FILE,
+        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        ErrorCode.FILE_TYPE_MISMATCH,
+        ErrorCode.INVALID_FILE_NAME,
+        ErrorCode.UNREADABLE_FILE,
+        ErrorCode.READ_ONLY,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.DOCUMENT_NOT_FOUND,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.PREVIEW_BUSY,
+        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def preview_split(
+    kb_id: Text,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    wishes: Annotated[Wishes, Depends(_wishes)],
+) -> Envelope[SplitPreviewAnswer]:
+    """Cut a file, or a document of the knowledge base, and show the first passages.
+
+    Nothing is stored, embedded or indexed. It takes 20 seconds at most.
+    """
+    document = None
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
+        if wishes.document_id is not None:
+            document = await documents.get(session, principal, row.id, wishes.document_id)
+    draft = KnowledgeBaseDraft(
+        splitter=wishes.splitter,
+        chunk_size=wishes.chunk_size,
+        chunk_overlap=wishes.chunk_overlap,
+    )
+    splitting = knowledge_bases.splitting_of(row, draft)
+    counter = services.spaces.of(row.embedding_model).counter
+    source = _stored(services, document) if document else _sent(services, request)
+    async with source as (path, media_type):
+        chosen = document.chosen_encoding if document else None
+        wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces, chosen)
+        preview = await services.previews.preview(wanted)
+    return Envelope(data=_answer(splitting, preview))
+
+
+def _answer(splitting: Splitting, preview: SplitPreview) -> SplitPreviewAnswer:
+    return SplitPreviewAnswer.model_validate(
+        {**vars(splitting), **vars(preview), "pieces": preview.pieces}, from_attributes=True
+    )
+
+
+@asynccontextmanager
+async def _stored(services: Services, document: Document) -> AsyncGenerator[tuple[Path, str]]:
+    try:
+        async with services.store.local_copy(document.storage_key) as path:
+            yield path, document.media_type
+    except FileNotFoundError as error:
+        raise UnreadableFile(reason="file_missing") from error
+
+
+@asynccontextmanager
+async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
+    settings = await services.live.now()
+    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+        name = documents.clean_name(form.file.filename or "")
+        found = detect(name, await read_head(form.file), form.file.size or 0)
+        with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
+            path = Path(folder) / "file"
+            await _write(path, form.file)
+            yield path, found.name
+
+
+async def _write(path: Path, file: UploadFile) -> None:
+    try:
+        async for block in read_blocks(file):
+            await to_thread.run_sync(_append, path, block)
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            raise StorageFull from error
+        raise
+
+
+def _append(path: Path, block: bytes) -> None:
+    with path.open("ab") as target:
+        target.write(block)

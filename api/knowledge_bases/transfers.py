@@ -1,0 +1,296 @@
+"""Moving whole knowledge bases: export to a file, import, copy, and the progress of both."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import Depends, Request
+from pydantic import Field
+
+from api.container import Services
+from api.http.attachment_names import content_disposition
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_responses
+from api.http.multipart import one_file, read_blocks
+from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from api.streaming.response import ExportResponse
+from core.auth.permissions import Permission
+from core.auth.principal import Action, Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
+from kb_service import documents
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import NAME_LENGTH, Transfer
+from kb_service.transfer import import_target
+from kb_service.transfer import jobs as transfers
+from kb_service.transfer.archive_reader import Archive, limits_of
+from kb_service.transfer.archive_writer import write
+from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.import_target import Arrival
+from kb_service.transfer.jobs import Cargo
+
+router = Router(prefix="/api/v1", tags=["transfers"])
+View = Depends(requires(Permission.KB_VIEW))
+Write = Depends(requires(Permission.KB_WRITE))
+
+MEDIA_TYPE = "application/vnd.agentex.knowledge-base+zip"
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "name": {"type": "string", "maxLength": NAME_LENGTH},
+                    },
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+
+
+class CopyBody(Body):
+    """What the copy is called; without a name the old one with ``(copy)`` behind it."""
+
+    name: Text | None = Field(default=None, max_length=NAME_LENGTH)
+
+
+class TransferFailure(Shape):
+    """Why a transfer waits or ended, and what to do about it."""
+
+    reason: str
+    message: str
+    message_zh: str = ""
+    next_action: str = ""
+    next_action_zh: str = ""
+
+
+class TransferFacts(Shape):
+    """What is transferred; ``embeds_anew``: its model is not served here."""
+
+    name: str
+    documents: int
+    embeds_anew: bool
+    embedding_model: str
+
+
+class TransferAnswer(Shape):
+    """An import or a copy and how far it is, in percent."""
+
+    id: str
+    knowledge_base_id: str
+    kind: str
+    status: str
+    progress: int
+    attempt: int
+    facts: TransferFacts
+    failure: TransferFailure | None
+    created_at: datetime
+    updated_at: datetime
+
+
+def _answer(row: Transfer) -> Envelope[TransferAnswer]:
+    return Envelope(data=TransferAnswer.model_validate(row.model_dump()))
+
+
+@router.get(
+    "/knowledge-bases/{kb_id}/export",
+    dependencies=[View],
+    response_class=ExportResponse,
+    responses={
+        **error_responses(
+            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+            ErrorCode.SETTINGS_CHANGED,
+            ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+            ErrorCode.VECTOR_INDEX_UNAVAILABLE,
+            ErrorCode.OBJECT_STORE_UNAVAILABLE,
+        ),
+        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
+    },
+)
+async def export_knowledge_base(
+    kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> ExportResponse:
+    """All of a knowledge base that the caller reads as one file.
+
+    It holds documents, chunks, vectors, settings and questions. A restricted document arrives
+    restricted to whoever imports the file.
+    """
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    blocks = write(LiveSource(_stores(services), principal, row), product=version("agentex"))
+    # What goes wrong before the first block can still be told.
+    first = await anext(blocks)
+    name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
+    return ExportResponse(
+        _continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name}
+    )
+
+
+async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async with aclosing(blocks):
+        yield first
+        async for block in blocks:
+            yield block
+
+
+def _stores(services: Services) -> Stores:
+    return Stores(services.database, services.store, services.spaces)
+
+
+@router.post(
+    "/knowledge-bases/import",
+    dependencies=[Write],
+    openapi_extra=_FILE_BODY,
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_ARCHIVE,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.FILE_TOO_LARGE,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.STORAGE_FULL,
+    ),
+)
+async def import_knowledge_base(
+    request: Request, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[TransferAnswer]:
+    """Make a private knowledge base of an exported file.
+
+    When this answers, the file is checked and safe; a worker does the rest, and ``progress``
+    says how far it is. Where the file's embedding model is not served here, its documents are
+    embedded anew. A form field ``name`` gives it another name.
+    """
+    settings = await services.live.now()
+    limit = settings.max_import_bytes
+    async with one_file(request, max_bytes=limit, fields=("name",)) as form:
+        name = form.fields.get("name") or None
+        if name is not None and len(name) > NAME_LENGTH:
+            zh = f"最多 {NAME_LENGTH} 个字符"
+            raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters", zh)
+        file = form.file.file
+        archive = await to_thread.run_sync(Archive, file, limits_of(settings))
+        planned = import_target.plan(
+            archive.settings,
+            archive.manifest.dimension,
+            services.spaces,
+            extent=archive.extent,
+            name=name,
+        )
+        stored = await documents.store_upload(
+            services.store, read_blocks(form.file), max_bytes=limit
+        )
+    try:
+        cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
+        return await _begin(services, principal, planned, cargo)
+    except (InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded):
+        # After any other failure a row may be there; a file that has none is the sweeper's.
+        await services.store.delete(stored.storage_key)
+        raise
+
+
+async def _begin(
+    services: Services, principal: Principal, planned: Arrival, cargo: Cargo
+) -> Envelope[TransferAnswer]:
+    async with unit_of_work(services.database, services.queue.push) as work:
+        quota = (await services.live.read(work.session)).user_quota_bytes
+        if quota:
+            await documents.take_turn(work.session, principal.user_id)
+        row = await import_target.create(work, principal, planned)
+        transfer = await transfers.begin(work, row, cargo)
+        if quota:
+            await documents.check_quota(work.session, principal.user_id, limit_bytes=quota)
+        return _answer(transfer)
+
+
+@router.post(
+    "/knowledge-bases/{kb_id}/copy",
+    dependencies=[Write],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
+        ErrorCode.QUOTA_EXCEEDED,
+        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+    ),
+)
+async def copy_knowledge_base(
+    kb_id: Text,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    body: CopyBody | None = None,
+) -> Envelope[TransferAnswer]:
+    """Make a private copy of all that the caller reads of a knowledge base.
+
+    A restricted document is restricted in the copy, too: of one's own knowledge base to the same
+    people and roles, else to oneself.
+    """
+    async with services.database.reading() as session:
+        row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
+    source = LiveSource(_stores(services), principal, row)
+    planned = import_target.plan(
+        source.settings,
+        source.dimension,
+        services.spaces,
+        extent=await source.extent(),
+        name=(body and body.name) or knowledge_bases.name_of_copy(row.name),
+    )
+    return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
+
+
+@router.get(
+    "/transfers",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION),
+)
+async def list_transfers(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+) -> Envelope[Items[TransferAnswer]]:
+    """One page of one's own imports and copies."""
+    listing = await transfers.list_own(session, principal, page)
+    items = [TransferAnswer.model_validate(row.model_dump()) for row in listing.items]
+    return page_of(items, page, total=listing.total)
+
+
+@router.get(
+    "/transfers/{transfer_id}",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND),
+)
+async def read_transfer(
+    transfer_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[TransferAnswer]:
+    """One import or copy: its status, its progress and, where it failed, why."""
+    return _answer(await transfers.get(session, principal, transfer_id))
+
+
+@router.post(
+    "/transfers/{transfer_id}/cancel",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.CONFLICT),
+)
+async def cancel_transfer(
+    transfer_id: Text, principal: CurrentPrincipal, work: Writing
+) -> Envelope[TransferAnswer]:
+    """End an import or a copy that is under way; what it brought is deleted."""
+    row = await transfers.get(work.session, principal, transfer_id)
+    await transfers.cancel(work, row)
+    return _answer(row)

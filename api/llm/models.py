@@ -1,0 +1,206 @@
+"""Models that people may use: list, test, and what was spent on them (seed 002, section 6)."""
+
+from dataclasses import asdict
+from datetime import date, timedelta
+from time import perf_counter
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query
+
+from agents.llm.base import ChatModel
+from agents.llm.probe import probe
+from agents.llm_registry import service as llm_registry
+from agents.llm_registry.selection import DEFAULT_MODEL_ID
+from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.http.errors import error_responses
+from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.types import utc_now
+from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
+from core.types.datetimes import Day
+from kb_service.embeddings.spaces import EmbeddingSpace
+
+router = Router(prefix="/api/v1/models", tags=["models"])
+View = Depends(requires(Permission.MODELS_VIEW))
+_USUAL_DAYS = 30
+_MOST_DAYS = 366
+_SUCCESS = "Connection successful"
+_SUCCESS_ZH = "连接成功"
+_WORD = "hello"
+
+
+class ModelList(Shape):
+    """The models that the caller may use."""
+
+    items: list[ModelAnswer]
+
+
+class TestAnswer(Shape):
+    """What came of asking a model for its first word (seed 002, section 6.5).
+
+    ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
+    """
+
+    success: bool
+    latency: int
+    message: str
+    message_zh: str
+    fault: str | None
+
+
+class UsageAnswer(Shape):
+    """What one person spent on one model on one day (UTC); ``cost`` is null without a price.
+
+    ``name`` is the model's in the registry, ``model`` the one at its endpoint.
+    """
+
+    day: date
+    user_id: str
+    username: str | None
+    model_id: str
+    name: str | None
+    model: str
+    runs: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+class UsageSums(Shape):
+    """The sums of all rows, those of other pages included."""
+
+    runs: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+class UsageList(Items[UsageAnswer]):
+    """Usage by day, person and model."""
+
+    since: date
+    until: date
+    totals: UsageSums
+
+
+@router.get("", dependencies=[View])
+async def list_models(
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    session: Reading,
+    kind: Annotated[Literal["chat", "embedding"], Query(alias="type")] = "chat",
+) -> Envelope[ModelList]:
+    """The models that the caller may use.
+
+    ``is_default`` marks the one that answers where neither run nor session names one.
+    """
+    if kind == "embedding":
+        default = services.spaces.default.model
+        served = [space.model for space in services.spaces.values()]
+        items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
+        return Envelope(data=ModelList(items=items))
+    usable = await services.models.usable(session, principal)
+    return Envelope(data=ModelList(items=chat_answers(usable)))
+
+
+async def _usage_wanted(
+    principal: CurrentPrincipal,
+    since: Annotated[Day | None, Query(description="First day; 30 days back without it")] = None,
+    until: Annotated[Day | None, Query(description="Last day; today without it")] = None,
+    scope: Annotated[
+        Literal["own", "all"], Query(description="`all`: everybody's, for who manages models")
+    ] = "own",
+    user_id: Annotated[Text | None, Query(description="Of `all`, one person's")] = None,
+) -> UsageFilter:
+    last = until or utc_now().date()
+    first = since or max(last, date.min + timedelta(_USUAL_DAYS)) - timedelta(_USUAL_DAYS - 1)
+    if not timedelta() <= last - first < timedelta(_MOST_DAYS):
+        raise InvalidRequest("since", f"Ask for 1 to {_MOST_DAYS} days, the first one first")
+    if scope == "own" and user_id in (None, principal.user_id):
+        return UsageFilter(first, last, principal.user_id)
+    principal.require(Permission.MODELS_MANAGE)
+    return UsageFilter(first, last, user_id)
+
+
+@router.get(
+    "/usage",
+    dependencies=[View],
+    responses=error_responses(
+        ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION, ErrorCode.PERMISSION_DENIED
+    ),
+)
+async def read_model_usage(
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
+) -> Envelope[UsageList]:
+    """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
+    listing = await list_usage(session, wanted, page)
+    shown = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    totals = UsageSums(**asdict(listing.totals))
+    return Envelope(
+        data=UsageList(**shown.model_dump(), since=wanted.since, until=wanted.until, totals=totals)
+    )
+
+
+def _usage(row: UsageRow) -> UsageAnswer:
+    return UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
+
+
+@router.post(
+    "/{model_id}/test", dependencies=[View], responses=error_responses(ErrorCode.MODEL_NOT_FOUND)
+)
+async def test_model(
+    model_id: Text, principal: CurrentPrincipal, services: CurrentServices
+) -> Envelope[TestAnswer]:
+    """Ask a model for its first word, once; who manages models may ask one that is switched off."""
+    for space in services.spaces.values():
+        if embedding_id(space.model.name) == model_id:
+            return Envelope(data=await _try_encoder(space))
+    came = await probe(await _find(services, principal, model_id))
+    return Envelope(
+        data=TestAnswer(
+            success=not came.fault,
+            latency=came.milliseconds,
+            message=came.reason or _SUCCESS,
+            message_zh=came.reason_zh or _SUCCESS_ZH,
+            fault=came.fault or None,
+        )
+    )
+
+
+async def _find(services: Services, principal: Principal, model_id: str) -> ChatModel:
+    """The model that is to be tested.
+
+    Raises:
+        ModelNotFound: there is none, or not for the caller.
+    """
+    models = services.models
+    is_own = models.find_built_in(model_id) is not None
+    async with services.database.reading() as session:
+        if Permission.MODELS_MANAGE in principal.permissions and not is_own:
+            return models.adapters.open(await llm_registry.get(session, model_id))
+        if model_id == DEFAULT_MODEL_ID:
+            raise ModelNotFound
+        return (await models.choose(session, principal, model_id)).model
+
+
+async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:
+    began, code = perf_counter(), None
+    try:
+        await space.encoder.embed_queries([_WORD])
+    except AgentexError as error:
+        code = error.code
+    return TestAnswer(
+        success=code is None,
+        latency=round((perf_counter() - began) * 1000),
+        message=code.message if code else _SUCCESS,
+        message_zh=code.message_zh if code else _SUCCESS_ZH,
+        fault=code.name.lower() if code else None,
+    )

@@ -1,0 +1,146 @@
+"""How models are shown (seed 002, section 6.1)."""
+
+from datetime import datetime
+from typing import Literal, Self
+from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import Field, JsonValue
+
+from agents.llm.adapter import StreamedModel
+from agents.llm.base import ChatModel
+from agents.llm.config import Endpoint
+from agents.llm_registry.client_cache import endpoint_of
+from agents.llm_registry.models import RegisteredModel
+from agents.llm_registry.selection import ChosenModel, Usable
+from api.http.responses import Shape
+from kb_service.embeddings.catalog import EmbeddingModel
+
+_BUILT_IN = "The models of the installation itself, which only its settings change"
+
+
+class ModelAnswer(Shape):
+    """A model as whoever may use it sees it; what a model has not is null.
+
+    ``model_id`` is its name at the endpoint. Prices are per million tokens, in the operator's own
+    currency.
+    """
+
+    id: str
+    type: Literal["chat", "embedding"] = "chat"
+    name: str
+    provider: str
+    model_id: str
+    max_tokens: int | None = None
+    temperature: float | None = None
+    context_window: int | None = None
+    tools: bool = False
+    vision: bool = False
+    dimension: int | None = Field(default=None, description="Of an embedding model's vectors")
+    input_price: float | None = None
+    output_price: float | None = None
+    is_default: bool
+    enabled: bool = True
+    built_in: bool = Field(default=False, description=_BUILT_IN)
+
+    @classmethod
+    def of_row(cls, row: RegisteredModel, *, is_default: bool) -> Self:
+        """A registered model."""
+        shown = cls(
+            id=row.id,
+            name=row.name,
+            provider=row.provider,
+            model_id=row.model_id,
+            input_price=row.input_price,
+            output_price=row.output_price,
+            is_default=is_default,
+            enabled=row.enabled,
+        )
+        return shown.model_copy(update=_of_endpoint(endpoint_of(row)))
+
+    @classmethod
+    def of_built_in(cls, chosen: ChosenModel, *, is_default: bool) -> Self:
+        """The settings' model, or the offline one."""
+        model = chosen.model
+        shown = cls(
+            id=chosen.id,
+            name=model.name,
+            provider=model.provider,
+            model_id=model.name,
+            is_default=is_default,
+            built_in=True,
+        )
+        return shown.model_copy(update=_of_model(model))
+
+    @classmethod
+    def of_embedding(cls, model: EmbeddingModel, *, is_default: bool) -> Self:
+        """A model that the installation encodes with; its name is what knowledge bases name."""
+        source = model.source
+        return cls(
+            id=embedding_id(model.name),
+            type="embedding",
+            name=model.name,
+            provider=source.kind if source else "built-in",
+            model_id=(source.model if source else None) or model.name,
+            context_window=model.window_tokens,
+            dimension=model.dimension,
+            is_default=is_default,
+            built_in=True,
+        )
+
+
+class ModelConfigAnswer(ModelAnswer):
+    """A registered model as administrators see it; its key is never shown."""
+
+    base_url: str | None
+    has_secret: bool
+    options: dict[str, JsonValue]
+    role_access: list[str] | None
+    user_access: list[str] | None
+    created_at: datetime
+    updated_at: datetime
+
+
+def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
+    """A registered model with all of its settings but the key."""
+    shown = ModelAnswer.of_row(row, is_default=row.is_default)
+    return ModelConfigAnswer(
+        **shown.model_dump(),
+        base_url=row.base_url or None,
+        has_secret=row.sealed_api_key is not None,
+        options=row.options,
+        role_access=row.role_access,
+        user_access=row.user_access,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def chat_answers(usable: Usable) -> list[ModelAnswer]:
+    """All chat models that somebody may use, the installation's own first."""
+    default = usable.default_id
+    own = [ModelAnswer.of_built_in(one, is_default=one.id == default) for one in usable.built_in]
+    rows = usable.registered
+    return own + [ModelAnswer.of_row(row, is_default=row.id == default) for row in rows]
+
+
+def embedding_id(name: str) -> str:
+    """The id of an embedding model: always the same for a name."""
+    return str(uuid5(NAMESPACE_URL, f"agentex:embedding-model:{name}"))
+
+
+def _of_model(model: ChatModel) -> dict[str, JsonValue]:
+    if isinstance(model, StreamedModel):
+        return _of_endpoint(model.endpoint)
+    # The offline one plans its searches by rules.
+    return {"tools": True}
+
+
+def _of_endpoint(endpoint: Endpoint) -> dict[str, JsonValue]:
+    traits = endpoint.traits
+    return {
+        "max_tokens": traits.max_tokens,
+        "temperature": traits.temperature,
+        "context_window": traits.context_window,
+        "tools": traits.tools != "none",
+        "vision": traits.vision,
+    }

@@ -1,0 +1,85 @@
+"""Changes of skills, with as little as possible inside the transaction that writes them.
+
+Reading a skill can take long, and whoever writes to SQLite keeps all others from it: what is to be
+written is judged before the transaction begins, and the answer is made when it is over.
+"""
+
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
+from api.skills.lint import CurrentReporter
+from api.skills.schemas import SavedSkill, SkillDetail, detail, etag, limits_of, saved
+from core.db.unit_of_work import unit_of_work
+from skills.store import service as skill_service
+from skills.store.metadata import Entry
+from skills.store.service import Desk, Update, Wanted
+
+
+class _Changing:
+    def __init__(
+        self,
+        services: CurrentServices,
+        principal: CurrentPrincipal,
+        settings: CurrentSettings,
+        reporter: CurrentReporter,
+        response: Response,
+    ) -> None:
+        self._services = services
+        self._principal = principal
+        self._limits = limits_of(settings)
+        self._reporter = reporter
+        self._response = response
+
+    async def update(self, skill_id: str, wanted: Update) -> SavedSkill:
+        """Change a skill, and name its new state in the header ``ETag``.
+
+        Raises:
+            AgentexError: as :func:`skills.library.update`.
+        """
+        database = self._services.database
+        async with database.reading() as session:
+            prepared = await skill_service.draft(session, self._principal, skill_id, wanted)
+        async with unit_of_work(database, self._services.queue.push) as work:
+            desk = Desk(work, self._principal, self._limits)
+            seen, judged = await skill_service.update(desk, skill_id, wanted, prepared)
+            is_new = judged is not None
+        self._response.headers["ETag"] = etag(seen)
+        return await saved(database, seen, self._reporter, is_new=is_new)
+
+    async def create(self, wanted: Wanted) -> SkillDetail:
+        """Make a skill of the caller's, and name its state in the header ``ETag``.
+
+        Raises:
+            AgentexError: as :func:`skills.library.create`.
+        """
+        database = self._services.database
+        async with unit_of_work(database, self._services.queue.push) as work:
+            seen = await skill_service.create(Desk(work, self._principal, self._limits), wanted)
+        self._response.headers["ETag"] = etag(seen)
+        return await detail(database, seen, self._reporter)
+
+    async def fork(self, skill_id: str, number: int | None, entry: Entry) -> SkillDetail:
+        """Make a skill of the caller's from one that they may read.
+
+        Raises:
+            AgentexError: as :func:`skills.library.copy_of` and :func:`skills.library.create`.
+        """
+        async with self._services.database.reading() as session:
+            wanted = await skill_service.copy_of(session, self._principal, skill_id, number, entry)
+        return await self.create(wanted)
+
+
+async def _changing(
+    services: CurrentServices,
+    principal: CurrentPrincipal,
+    settings: CurrentSettings,
+    reporter: CurrentReporter,
+    response: Response,
+) -> _Changing:
+    return _Changing(services, principal, settings, reporter, response)
+
+
+Changing = Annotated[_Changing, Depends(_changing)]
+"""Changes skills for the caller."""

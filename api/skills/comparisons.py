@@ -1,0 +1,155 @@
+"""Answers with a skill beside those without it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated
+
+from fastapi import Depends, Request
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.llm_registry.selection import ChosenModel
+from agents.skill_eval.ab_test import ComparisonReport, Contest, SkillComparison
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Envelope, Text
+from api.http.routing import Router
+from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.response import EventStream
+from api.streaming.work_stream import Progress, worked
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.errors import ErrorCode, InvalidRequest
+from skills import snapshots
+from skills.store import access as skill_access
+from skills.store.access import Seen
+from skills.store.catalog import CatalogueCard, OpenedSkill, files_of
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+
+MOST_PAIRS = 50
+"""Of answers in one comparison; each takes two answers and two to four judgements."""
+
+
+class ComparisonBody(Body):
+    """A handful of requests that the skill is for."""
+
+    queries: list[Annotated[Text, Field(min_length=1, max_length=2000)]] = Field(
+        min_length=1, max_length=MOST_PAIRS, examples=[["Write my daily report: mended the login."]]
+    )
+    runs: int = Field(
+        default=1,
+        ge=1,
+        le=10,
+        description=f"How often each is asked, all together at most {MOST_PAIRS} times",
+    )
+    version: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    against: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        description="Another version; absent: against answers without the skill",
+    )
+    model_id: Text | None = Field(
+        default=None,
+        max_length=200,
+        description="Of the model that answers; the caller's default if absent",
+    )
+    judge_model_id: Text | None = Field(
+        default=None, max_length=200, description="Of the model that judges; the same if absent"
+    )
+
+
+@router.post(
+    "/{skill_id}/comparison",
+    dependencies=[
+        Depends(requires(Permission.AGENT_RUN)),
+        Depends(requires(Permission.SKILL_VIEW)),
+    ],
+    response_model=Envelope[ComparisonReport],
+    responses={
+        **error_responses(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.SKILL_NOT_FOUND,
+            ErrorCode.SKILL_VERSION_NOT_FOUND,
+            ErrorCode.MODEL_NOT_FOUND,
+            ErrorCode.MODEL_FAILED,
+        ),
+        200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
+    },
+)
+async def compare_answers(
+    skill_id: Text,
+    body: ComparisonBody,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Envelope[ComparisonReport] | EventStream:
+    """Whether answers get better with the skill, or with one version rather than another.
+
+    A language model answers each request both ways, and one judges each pair without knowing which
+    is which, in both orders; only where both judgements agree an answer is `better` or `worse`. All
+    tokens count as the caller's usage, and nothing is kept.
+
+    With ``Accept: text/event-stream`` the answer tells how far it is in events ``progress`` and
+    ends with ``result`` or ``error``. Who closes the connection ends the comparison.
+    """
+    if len(body.queries) * body.runs > MOST_PAIRS:
+        raise InvalidRequest("runs", f"more than {MOST_PAIRS} pairs together")
+    async with services.database.reading() as session:
+        contest = await _contest(session, services, principal, skill_id, body)
+    comparison = SkillComparison(services.database, contest)
+    answer = await worked(request, _pieces(comparison, body))
+    return Envelope(data=answer) if isinstance(answer, ComparisonReport) else answer
+
+
+async def _contest(
+    session: AsyncSession,
+    services: Services,
+    principal: Principal,
+    skill_id: str,
+    body: ComparisonBody,
+) -> Contest:
+    seen = await skill_access.get(session, principal, skill_id)
+    skill = await _opened(session, seen, body.version)
+    against = None
+    if body.against is not None:
+        if body.against == skill.card.version:
+            raise InvalidRequest("against", "the same version")
+        against = await _opened(session, seen, body.against)
+    model = await _model(session, services, principal, body.model_id, "model_id")
+    judge = model
+    if body.judge_model_id is not None:
+        judge = await _model(session, services, principal, body.judge_model_id, "judge_model_id")
+    return Contest(skill, against, model, judge, principal.user_id)
+
+
+async def _opened(session: AsyncSession, seen: Seen, number: int | None) -> OpenedSkill:
+    """A version that the caller may read, whether their agents may use it or not."""
+    version = await skill_access.version_of(session, seen, number)
+    parsed = await snapshots.from_json(version.parsed)
+    card = CatalogueCard.of(seen.skill, version, "")
+    return OpenedSkill(card, parsed, parsed.body, tuple(files_of(version)))
+
+
+async def _model(
+    session: AsyncSession,
+    services: Services,
+    principal: Principal,
+    model_id: str | None,
+    field: str,
+) -> ChosenModel:
+    chosen = await services.models.choose(session, principal, model_id)
+    if chosen.model.is_extractive:
+        raise InvalidRequest(field, "no language model is set up: an administrator adds one")
+    return chosen
+
+
+async def _pieces(
+    comparison: SkillComparison, body: ComparisonBody
+) -> AsyncGenerator[Progress | ComparisonReport]:
+    async with aclosing(comparison.run(body.queries, body.runs)) as counts:
+        async for done in counts:
+            yield Progress(done=done, total=len(body.queries) * body.runs)
+    yield comparison.report(body.runs)

@@ -1,0 +1,86 @@
+"""Skills written by forms: from the model to markdown, and one field at a time; nothing is stored."""
+
+import asyncio
+
+from fastapi import Depends
+from pydantic import Field
+
+from api.http.dependencies import CurrentServices, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Envelope, Text
+from api.http.routing import Router
+from api.skills.form_schemas import ParsedForm, SkillForm
+from api.skills.lint import CurrentReporter
+from api.skills.lint_routes import AnyText
+from api.skills.schemas import WrittenSkill
+from core.auth.permissions import Permission
+from core.errors import ErrorCode
+from skills.editor.fields import edit_fields
+from skills.editor.render import render
+from skills.lint.autofix import Reporter
+from skills.schema import ParsedSkill
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+_REFUSALS = error_responses(
+    ErrorCode.INVALID_REQUEST, ErrorCode.UNREADABLE_SKILL, ErrorCode.SKILL_NOT_EDITABLE
+)
+
+
+class RenderBody(Body):
+    """A model to be written, such as validation gave and a form changed."""
+
+    parsed: ParsedForm
+    skill_id: Text | None = Field(
+        default=None, max_length=200, description="Whose content it is to be, as for validation"
+    )
+
+
+class EditBody(Body):
+    """A content, and new values of some fields of it; a field that is not named stays as it is."""
+
+    content: AnyText = Field(examples=["# SKILL: 测试\n\n## 描述\n..."])
+    changes: SkillForm
+    skill_id: Text | None = Field(
+        default=None, max_length=200, description="Whose content it is, as for validation"
+    )
+
+
+@router.post("/render", dependencies=[View], responses=_REFUSALS)
+async def render_skill(
+    body: RenderBody, reporter: CurrentReporter, services: CurrentServices
+) -> Envelope[WrittenSkill]:
+    """The native file that says what a model says, judged as validation judges it; nothing is stored.
+
+    The file is read back before it is given: a part that would be read as something else is refused
+    and named (40072). What follows from the rest (`format`, `slug`, `sections`, ...) is not looked at.
+    """
+    async with services.database.reading() as session:
+        judge = await reporter.reporter(session, skill_id=body.skill_id)
+    return Envelope(data=await asyncio.to_thread(_rendered, body.parsed.model(), judge))
+
+
+def _rendered(model: ParsedSkill, judge: Reporter) -> WrittenSkill:
+    # It can take seconds, in which no connection to the database is held: there are few.
+    text = render(model)
+    return WrittenSkill.of_content(judge(text.encode()), text)
+
+
+@router.post("/edit", dependencies=[View], responses=_REFUSALS)
+async def edit_skill(
+    body: EditBody, reporter: CurrentReporter, services: CurrentServices
+) -> Envelope[WrittenSkill]:
+    """A content with some fields changed and every other byte as it was; nothing is stored.
+
+    It is changed wholly or not at all: where the content would not say the new value, or something
+    else than before beside it, the field is refused and named (40072). To keep the result, send it
+    as `content` of a `PUT` with `If-Match`.
+    """
+    async with services.database.reading() as session:
+        judge = await reporter.reporter(session, skill_id=body.skill_id)
+    return Envelope(data=await asyncio.to_thread(_edited, body, judge))
+
+
+def _edited(body: EditBody, judge: Reporter) -> WrittenSkill:
+    content = edit_fields(body.content.encode(), body.changes.given())
+    return WrittenSkill.of_content(judge(content), content.decode())

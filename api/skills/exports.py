@@ -1,0 +1,116 @@
+"""Skills as files (seed 002, section 8.7)."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import Depends, Query, Response
+from pydantic import Field
+
+from api.http.dependencies import CurrentPrincipal, Reading, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Text
+from api.http.routing import Router
+from core.auth.permissions import Permission
+from core.errors import ErrorCode
+from skills.lint.validate import digest
+from skills.packages import export_service
+from skills.packages.writer import ExportProfile
+from skills.store import access as skill_access
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+MARKDOWN = "text/markdown; charset=utf-8"
+ZIP = "application/zip"
+_BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "An archive", "content": {ZIP: _BYTES}}
+}
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The stored bytes, or a folder as an archive",
+        "content": {"text/markdown": _BYTES, ZIP: _BYTES},
+    }
+}
+
+
+def attachment(slug: str, name: str, suffix: str) -> str:
+    """The header that names a download: for everybody, and as people call it."""
+    encoded = quote(name.replace("/", "-"), safe="")
+    return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
+
+
+class ExportBody(Body):
+    """Which skills, in the order in which names are given where two are the same."""
+
+    ids: list[Text] = Field(min_length=1, max_length=100)
+    profile: ExportProfile = ExportProfile.PORTABLE
+
+
+@router.get(
+    "/{skill_id}/export",
+    dependencies=[View],
+    response_class=Response,
+    responses=error_responses(
+        ErrorCode.SKILL_NOT_FOUND,
+        ErrorCode.SKILL_VERSION_NOT_FOUND,
+        ErrorCode.SKILL_NOT_EXPORTABLE,
+    )
+    | _DOWNLOAD,
+)
+async def export_skill(  # noqa: PLR0913 - one for each query parameter
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    format: Annotated[
+        Literal["markdown", "agent-skill"], Query(description="The file, or a folder as a zip")
+    ] = "markdown",
+    profile: Annotated[
+        ExportProfile, Query(description="For whom the folder is")
+    ] = ExportProfile.PORTABLE,
+) -> Response:
+    """The content of a skill, byte for byte as it was stored, or a folder of the open standard.
+
+    The folder has one SKILL.md that the standard's validator accepts, and the files beside it. The
+    same skill gives the same bytes.
+    """
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, version)
+    if format == "agent-skill":
+        made = await export_service.one(await export_service.source_of(session, seen, row), profile)
+        return await _zip(made.content, attachment(made.slug, made.slug, ".zip"))
+    headers = {
+        "Content-Disposition": attachment(seen.skill.slug, seen.skill.name, ".md"),
+        "ETag": f'"{row.content_sha256}"',
+    }
+    content = await skill_access.content_of(session, row)
+    return Response(content, media_type=MARKDOWN, headers=headers)
+
+
+@router.post(
+    "/export",
+    dependencies=[View],
+    response_class=Response,
+    responses=error_responses(ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_NOT_EXPORTABLE) | _ARCHIVE,
+)
+async def export_skills(
+    body: ExportBody, principal: CurrentPrincipal, session: Reading
+) -> Response:
+    """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
+    ids = list(dict.fromkeys(body.ids))
+    skills = {skill_id: await skill_access.get(session, principal, skill_id) for skill_id in ids}
+    rows = {key: await skill_access.version_of(session, seen) for key, seen in skills.items()}
+    export_service.check_size(rows)
+    sources = [
+        await export_service.source_of(session, skills[key], row) for key, row in rows.items()
+    ]
+    content = await export_service.many(ids, sources, body.profile)
+    return await _zip(content, attachment("skills", "skills", ".zip"))
+
+
+async def _zip(content: bytes, disposition: str) -> Response:
+    # Hashing takes longer than an event loop may stand still.
+    etag = await asyncio.to_thread(digest, content)
+    headers = {"Content-Disposition": disposition, "ETag": f'"{etag}"'}
+    return Response(content, media_type=ZIP, headers=headers)

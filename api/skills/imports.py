@@ -1,0 +1,176 @@
+"""Skills from files: SKILL.md, and archives with one or many."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+
+from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.http.errors import error_body, error_responses
+from api.http.multipart import SentFile, each_file, no_file
+from api.http.responses import Envelope, ErrorBody, Shape
+from api.http.routing import Router
+from api.skills.schemas import limits_of
+from core.auth.permissions import Permission
+from core.errors import AgentexError, ErrorCode, FileTooLarge, SkillsFull
+from skills.packages import import_plans, import_service
+from skills.packages.errors import PackageProblem
+from skills.packages.file_rules import DEFAULT_LIMITS
+from skills.packages.import_service import (
+    ConflictPolicy,
+    Imported,
+    ImportedSkill,
+    Incoming,
+    Outcome,
+)
+from skills.packages.reader import PackagedSkill, read_package
+from skills.schema import Diagnostic
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+Write = Depends(requires(Permission.SKILL_WRITE))
+_MOST_BYTES = 2 * DEFAULT_LIMITS.total_bytes
+_FILE: dict[str, object] = {"type": "string", "format": "binary"}
+_FORM: dict[str, Any] = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {"file": {"type": "array", "items": _FILE}},
+    "additionalProperties": False,
+}
+_BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
+
+
+class ImportItem(Shape):
+    """What became of one skill of an uploaded file, or of a file that holds none.
+
+    ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
+    way; in a dry run what is not there has no id. ``problems`` and ``error`` say why it was refused.
+    """
+
+    file: str
+    folder: str
+    outcome: Outcome
+    skill: ImportedSkill | None
+    valid: bool
+    publishable: bool
+    portable: bool
+    diagnostics: list[Diagnostic]
+    problems: list[PackageProblem]
+    error: ErrorBody | None
+
+
+class ImportAnswer(Shape):
+    """What became of each skill, in the order of the files; ``ignored`` belong to none."""
+
+    dry_run: bool
+    items: list[ImportItem]
+    ignored: list[str]
+
+
+class _Received:
+    """What the files of a request hold, unpacked, in memory.
+
+    Args:
+        most_skills: what comes beyond is refused; nobody may have more.
+    """
+
+    def __init__(self, most_skills: int) -> None:
+        self.incoming: list[Incoming] = []
+        self.ignored: list[str] = []
+        self._most_skills = most_skills
+        self._skills = 0
+        self._sent_bytes = 0
+        self._held_bytes = 0
+
+    async def take(self, sent: SentFile) -> None:
+        """Read one file; what is wrong with it is told in the answer."""
+        name = sent.file.filename or ""
+        self._sent_bytes += sent.file.size or 0
+        if sent.is_too_large or max(self._sent_bytes, self._held_bytes) > _MOST_BYTES:
+            limit = DEFAULT_LIMITS.total_bytes if sent.is_too_large else _MOST_BYTES
+            self._refuse(name, error=FileTooLarge(max_bytes=limit))
+            return
+        content = await sent.file.read()
+        read = await asyncio.to_thread(read_package, content, name)
+        if read.problems:
+            self._refuse(name, problems=read.problems)
+        for one in read.skills:
+            if error := self._room_for(one):
+                # Told once of a file: there can be thousands behind this one.
+                self._refuse(name, error=error)
+                break
+            self.incoming.append(await import_service.prepare(name, one))
+        self.ignored += read.ignored
+
+    def _room_for(self, one: PackagedSkill) -> AgentexError | None:
+        """Count a skill; gives why there is no room for it."""
+        self._skills += 1
+        self._held_bytes += len(one.content) + sum(len(file.content) for file in one.files)
+        if self._skills > self._most_skills:
+            return SkillsFull(limit=self._most_skills)
+        return FileTooLarge(max_bytes=_MOST_BYTES) if self._held_bytes > _MOST_BYTES else None
+
+    def _refuse(
+        self,
+        name: str,
+        *,
+        problems: Sequence[PackageProblem] = (),
+        error: AgentexError | None = None,
+    ) -> None:
+        nothing = PackagedSkill("", b"", problems=tuple(problems))
+        self.incoming.append(Incoming(name, nothing, error=error))
+
+
+@router.post(
+    "/import",
+    dependencies=[Write],
+    openapi_extra=_BODY,
+    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
+)
+async def import_skills(  # noqa: PLR0913 - what the framework hands over
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+    settings: CurrentSettings,
+    dry_run: Annotated[bool, Query(description="Tell what would be done, and do nothing")] = False,
+    on_conflict: Annotated[
+        ConflictPolicy, Query(description="What is done where one has a skill of the slug")
+    ] = ConflictPolicy.NEW,
+) -> Envelope[ImportAnswer]:
+    """Import skills from `.md`, `.zip` and `.skill` files, many at once.
+
+    Each skill has its own outcome: one that is refused does not stop the others. New skills are
+    private, and agents are not offered them until their owner has reviewed them. What is too much
+    for one request is refused: bytes, which count as they are unpacked, and skills.
+    """
+    limits = limits_of(settings)
+    received = _Received(limits.skills)
+    await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
+    if not received.incoming:
+        raise no_file(many=True)
+    language = request.headers.get("accept-language", "")
+    incoming, database = received.incoming, services.database
+    if dry_run:
+        async with database.reading() as session:
+            results = await import_plans.plan(session, principal, limits, incoming, on_conflict)
+    else:
+        results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
+    items = [_item(one, language) for one in results]
+    return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
+
+
+def _item(one: Imported, language: str) -> ImportItem:
+    report = None if one.incoming.judged is None else one.incoming.judged.report
+    error = one.error
+    return ImportItem(
+        file=one.incoming.file,
+        folder=one.incoming.packaged.folder,
+        outcome=one.outcome,
+        skill=one.skill,
+        valid=report is not None and report.valid,
+        publishable=report is not None and report.publishable,
+        portable=report is not None and report.portable,
+        diagnostics=list(one.diagnostics),
+        problems=list(one.incoming.packaged.problems),
+        error=None if error is None else error_body(error.code, error.details, language=language),
+    )

@@ -1,0 +1,294 @@
+"""Skills as answers show them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Self
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.http.responses import Shape
+from api.skills.lint import SkillReporter
+from core.auth.models import User
+from core.auth.principal import Access, Action
+from core.db.database import Database
+from core.settings import Settings
+from skills.models import SkillVersion
+from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
+from skills.store import access as skill_access
+from skills.store import metadata as skill_metadata
+from skills.store import publishing, usage
+from skills.store.access import Seen
+from skills.store.catalog import FileEntry, files_of
+from skills.store.listing import Listed
+from skills.store.usage import Usage
+from skills.store.versions import Limits
+
+_PORTABILITY = "AS"
+
+
+class SkillOwner(Shape):
+    """Whose a skill is."""
+
+    id: str
+    username: str
+
+
+class SkillAnswer(Shape):
+    """A skill in a list.
+
+    ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
+    that the caller gets, ``valid`` whether it has no errors. ``trusted`` is false while that version
+    is an import that the skill's owner has not approved; agents are not given it until then.
+    """
+
+    id: str
+    slug: str
+    name: str
+    description: str
+    category: str
+    tags: list[str]
+    is_public: bool
+    enabled: bool
+    version: int
+    valid: bool
+    origin: str
+    trusted: bool
+    owner: SkillOwner
+    access: Access
+    can_write: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class SkillDetail(SkillAnswer):
+    """A skill with the version that the caller gets.
+
+    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``pending_version``
+    waits for a review: before agents use it, or before others are served it. ``usage`` is that of
+    the versions that the caller may read.
+    """
+
+    content: str
+    content_sha256: str
+    files: list[FileEntry]
+    publishable: bool
+    portable: bool
+    diagnostics: list[Diagnostic]
+    pending_version: int | None
+    forked_from: str | None
+    forked_version: int | None
+    usage: Usage
+
+
+class SavedSkill(SkillDetail):
+    """A skill after a change; ``is_new_version`` says whether its bytes changed."""
+
+    is_new_version: bool
+
+
+class FixedSkill(SavedSkill):
+    """A skill after fixes: ``fixed`` has the codes of what was fixed, ``left`` how much is found still.
+
+    ``agentex skill fix --json`` prints the same two.
+    """
+
+    fixed: list[str]
+    left: int
+
+    @classmethod
+    def after(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
+        """The answer to the fixes that made a skill what it is."""
+        fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
+        return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
+
+
+class Portability(Shape):
+    """Whether a skill passes the open standard's own rules, and where it does not."""
+
+    valid: bool
+    diagnostics: list[Diagnostic]
+
+
+class ReportAnswer(Shape):
+    """What is said of a content: the model, and all that was noticed, in the order of the file.
+
+    ``valid``: it loads here. ``publishable``: it may be shown to others.
+    """
+
+    valid: bool
+    publishable: bool
+    parsed: ParsedSkill | None
+    warnings: list[Diagnostic]
+    errors: list[Diagnostic]
+    portable: Portability
+    diagnostics: list[Diagnostic]
+
+    @classmethod
+    def of(cls, report: SkillReport) -> Self:
+        """A report as an answer."""
+        found = list(report.diagnostics)
+        return cls(
+            valid=report.valid,
+            publishable=report.publishable,
+            parsed=report.parsed,
+            warnings=[one for one in found if one.severity is Severity.WARNING],
+            errors=[one for one in found if one.severity is Severity.ERROR],
+            portable=Portability(
+                valid=report.portable,
+                diagnostics=[one for one in found if one.code.startswith(_PORTABILITY)],
+            ),
+            diagnostics=found,
+        )
+
+
+class WrittenSkill(ReportAnswer):
+    """A content that was written for the caller, and what is said of it."""
+
+    content: str
+
+    @classmethod
+    def of_content(cls, report: SkillReport, content: str) -> Self:
+        """A content and its report as an answer."""
+        return cls(**dict(ReportAnswer.of(report)), content=content)
+
+
+class VersionAnswer(Shape):
+    """A version in a list; sizes in bytes.
+
+    ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.
+    Who only reads the skill is told neither ``review_note`` nor authors other than its owner.
+    """
+
+    version: int
+    content_sha256: str
+    size: int
+    files: list[FileEntry]
+    name: str
+    change_note: str
+    author: SkillOwner | None
+    valid: bool
+    publishable: bool
+    portable: bool
+    restored_from: int | None
+    unread: bool
+    review: str
+    review_note: str
+    reviewed_at: datetime | None
+    published_at: datetime | None
+    created_at: datetime
+    usage: Usage
+
+
+class VersionDetail(VersionAnswer):
+    """A version with what it says, as it was parsed when it was written."""
+
+    content: str
+    parsed: ParsedSkill
+    parser_version: str
+
+
+def short(listed: Listed) -> SkillAnswer:
+    """A skill of a list as an answer."""
+    return SkillAnswer.model_validate(_fields(listed.seen, listed.owner))
+
+
+def _fields(seen: Seen, owner: str) -> dict[str, object]:
+    skill = seen.skill
+    return {
+        **skill.model_dump(include=set(SkillAnswer.model_fields) - {"version", "valid"}),
+        "version": seen.version,
+        # Others are only served what is read and has no errors.
+        "trusted": skill.trusted if seen.version == skill.version else True,
+        "valid": skill.loads if seen.version == skill.version else True,
+        "owner": SkillOwner(id=skill.owner_id, username=owner),
+        "access": seen.access,
+        "can_write": seen.access.allows(Action.WRITE),
+    }
+
+
+async def detail(database: Database, seen: Seen, reporter: SkillReporter) -> SkillDetail:
+    """A skill with the version that the caller gets."""
+    return SkillDetail.model_validate(await _detailed(database, seen, reporter))
+
+
+async def saved(
+    database: Database, seen: Seen, reporter: SkillReporter, *, is_new: bool
+) -> SavedSkill:
+    """A skill after a change, which made a version or none."""
+    fields = await _detailed(database, seen, reporter)
+    return SavedSkill.model_validate(fields | {"is_new_version": is_new})
+
+
+async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> dict[str, object]:
+    skill = seen.skill
+    async with database.reading() as session:
+        version = await skill_access.version_of(session, seen)
+        content = await skill_access.content_of(session, version)
+        around = await reporter.surroundings(session, version=version, skill_id=skill.id)
+        names = await usernames(session, [skill.owner_id])
+        uses = await usage.usage_by_version(session, skill.id)
+        if not seen.sees_all:
+            shown = set(await skill_access.version_numbers(session, seen))
+            uses = {number: use for number, use in uses.items() if number in shown}
+        pending = await publishing.pending_version(session, seen)
+    report = await reporter.report(content, around)
+    return {
+        **_fields(seen, names.get(skill.owner_id, "")),
+        "content": content.decode(),
+        "content_sha256": version.content_sha256,
+        "files": files_of(version),
+        "valid": report.valid,
+        "publishable": report.publishable,
+        "portable": report.portable,
+        "diagnostics": [*skill_metadata.differences(skill), *report.diagnostics],
+        "pending_version": pending,
+        "forked_from": skill.forked_from,
+        "forked_version": skill.forked_version,
+        "usage": usage.total(uses.values()),
+    }
+
+
+async def usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
+    """How accounts are called; those that are gone are absent."""
+    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
+    return dict((await session.exec(query)).all())
+
+
+async def versions_shown(
+    session: AsyncSession, seen: Seen, versions: Sequence[SkillVersion]
+) -> list[dict[str, object]]:
+    """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
+    names = await usernames(session, [row.author_id for row in versions if row.author_id])
+    uses = await usage.usage_by_version(session, seen.skill.id)
+    return [_version_fields(seen, row, names, uses) for row in versions]
+
+
+def _version_fields(
+    seen: Seen, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
+) -> dict[str, object]:
+    author_id, note = version.author_id, version.review_note
+    if not seen.sees_all:
+        # With whom a skill is shared, and what its owner is told, is theirs to know.
+        author_id, note = author_id if author_id == seen.skill.owner_id else None, ""
+    author = None
+    if author_id in names:
+        author = SkillOwner(id=author_id or "", username=names[author_id or ""])
+    shown = set(VersionAnswer.model_fields) - {"files", "author", "usage"}
+    return {
+        **version.model_dump(include=shown),
+        "review_note": note,
+        "files": files_of(version),
+        "author": author,
+        "usage": uses.get(version.version, Usage()),
+    }
+
+
+def etag(seen: Seen) -> str:
+    """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
+    return f'"{seen.version}.{seen.skill.revision}"'
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How much one user may keep, by the settings of this moment."""
+    return Limits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -1,0 +1,177 @@
+"""Skills (seed 002, sections 8.1 to 8.5)."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query, Response
+from pydantic import Field
+
+from api.http.dependencies import (
+    CurrentPrincipal,
+    CurrentServices,
+    Reading,
+    Writing,
+    paging,
+    requires,
+)
+from api.http.errors import error_responses
+from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.routing import Router
+from api.skills.changes import Changing
+from api.skills.etag import BaseGiven
+from api.skills.lint import CurrentReporter
+from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, detail, etag, short
+from core.auth.permissions import Permission
+from core.db.pagination import Page
+from core.errors import ErrorCode
+from skills.lint.validate import judge
+from skills.store import access as skill_access
+from skills.store import listing
+from skills.store import service as skill_service
+from skills.store.listing import SkillFilter
+from skills.store.metadata import MOST_TAGS, Entry
+from skills.store.revisions import with_content
+from skills.store.service import Update, Wanted
+from skills.store.versions import LONGEST_NOTE, Change
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Write = Depends(requires(Permission.SKILL_WRITE))
+SAVING = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.UNREADABLE_SKILL,
+    ErrorCode.SKILL_SLUG_TAKEN,
+    ErrorCode.SKILL_NOT_PUBLISHABLE,
+    ErrorCode.SKILL_REVIEW_NEEDED,
+    ErrorCode.QUOTA_EXCEEDED,
+)
+"""What keeps content from being saved."""
+
+CHANGING = (
+    *SAVING,
+    ErrorCode.READ_ONLY,
+    ErrorCode.OWNER_ONLY,
+    ErrorCode.SKILL_NOT_FOUND,
+    ErrorCode.SKILL_CHANGED,
+)
+"""What keeps a skill from being changed."""
+
+_LONGEST_CONTENT = 1_000_000
+
+
+class SkillFields(Body):
+    """What may be set; what is left out stays as it is, an empty text follows the content."""
+
+    name: Text | None = Field(default=None, max_length=200, examples=["日报生成"])
+    description: Text | None = Field(default=None, max_length=10_000)
+    category: Text | None = Field(default=None, max_length=100)
+    tags: list[Text] | None = Field(default=None, max_length=MOST_TAGS)
+    slug: Text | None = Field(
+        default=None, max_length=64, description="The key for machines, unique among one's own"
+    )
+    is_public: bool | None = None
+    enabled: bool | None = Field(default=None, description="Whether agents are offered it")
+
+    def entry(self) -> Entry:
+        """The same in the domain's terms."""
+        return Entry(**self.model_dump(include=set(SkillFields.model_fields)))
+
+
+class NewSkillBody(SkillFields):
+    """A new skill; its name comes from the content where the request has none."""
+
+    content: Text = Field(max_length=_LONGEST_CONTENT)
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+
+
+class SkillBody(SkillFields):
+    """What is to be another; other content makes a new version."""
+
+    content: Text | None = Field(default=None, max_length=_LONGEST_CONTENT)
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+    base_version: int | None = Field(
+        default=None, description="The version that was read; refused if there is a newer one"
+    )
+
+
+async def _filter(
+    include_public: Annotated[
+        bool, Query(description="是否包含公开 SKILL / also those that everybody sees")
+    ] = False,
+    category: Annotated[Text | None, Query(max_length=100, description="分类筛选")] = None,
+    tag: Annotated[Text | None, Query(max_length=100, description="标签筛选")] = None,
+    q: Annotated[
+        Text | None, Query(max_length=200, description="Words that must all be found")
+    ] = None,
+    pending: Annotated[
+        bool,
+        Query(description="One's own that wait for a review, for administrators public ones, too"),
+    ] = False,
+) -> SkillFilter:
+    return SkillFilter(include_public, category, tag, q, pending)
+
+
+@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+async def list_skills(
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*listing.SORT_FIELDS))],
+    wanted: Annotated[SkillFilter, Depends(_filter)],
+) -> Envelope[Items[SkillAnswer]]:
+    """One's own skills and those shared with the caller; public ones where they are asked for."""
+    found = await listing.list_visible(session, principal, page, wanted)
+    return page_of([short(one) for one in found.items], page, total=found.total)
+
+
+@router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
+async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[SkillDetail]:
+    """Save a skill; the bytes are kept as they are, whatever is found in them.
+
+    Only a content that no text can be read from is refused. One with errors is kept for its owner,
+    but agents are not offered it and it can't be shared.
+    """
+    wanted = Wanted(await judge(body.content.encode()), body.entry(), Change(body.change_note))
+    return Envelope(data=await changing.create(wanted))
+
+
+@router.get(
+    "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
+)
+async def read_skill(
+    skill_id: Text,
+    response: Response,
+    principal: CurrentPrincipal,
+    reporter: CurrentReporter,
+    services: CurrentServices,
+) -> Envelope[SkillDetail]:
+    """One skill with its content, in the version that the caller gets."""
+    async with services.database.reading() as session:
+        seen = await skill_access.get(session, principal, skill_id)
+    response.headers["ETag"] = etag(seen)
+    return Envelope(data=await detail(services.database, seen, reporter))
+
+
+@router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))
+async def change_skill(
+    skill_id: Text, body: SkillBody, base: BaseGiven, changing: Changing
+) -> Envelope[SavedSkill]:
+    """Change a skill. Other content becomes its next version, the same bytes make none.
+
+    With `If-Match` (the `ETag` of a read) it is refused if somebody changed anything of the skill
+    meanwhile, with `base_version` if somebody wrote a version. Who may change a skill writes
+    versions; slug, publication and use are its owner's.
+    """
+    change = Change(body.change_note, base.with_version(body.base_version))
+    revise = None if body.content is None else with_content(body.content.encode())
+    update = Update(revise, body.entry(), change)
+    return Envelope(data=await changing.update(skill_id, update))
+
+
+@router.delete(
+    "/{skill_id}",
+    dependencies=[Write],
+    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND),
+)
+async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Delete a skill with all its versions, files, shares and counters."""
+    await skill_service.delete(work, principal, skill_id)
+    return Empty()

@@ -1,0 +1,191 @@
+"""Trigger tests of skills."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query, Request
+from pydantic import Field
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from agents.llm_registry.selection import ChosenModel
+from agents.skill_eval.trigger_test import Trials
+from api.container import Services
+from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.response import EventStream
+from api.streaming.work_stream import Progress, worked
+from core.auth.permissions import Permission
+from core.auth.principal import Principal
+from core.db.pagination import Page
+from core.db.unit_of_work import unit_of_work
+from core.errors import ErrorCode, InvalidRequest
+from skills.models import SkillTriggerTest
+from skills.selection import trigger_records, trigger_tests
+from skills.selection.trigger_tests import TriggerReport
+from skills.store import access as skill_access
+
+router = Router(prefix="/api/v1/skills", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of this version only")]
+
+MOST_TRIALS = 300
+"""Of a model in one test."""
+
+
+class QueryBody(Body):
+    """A request, and whether it should choose the skill."""
+
+    query: Text = Field(min_length=1, max_length=2000)
+    should_trigger: bool
+
+
+class TriggerTestBody(Body):
+    """About twenty requests say enough; half of them should not choose the skill."""
+
+    queries: list[QueryBody] = Field(min_length=1, max_length=100)
+    runs: int = Field(
+        default=3,
+        ge=1,
+        le=10,
+        description="How often a model is asked each request, all together at most "
+        f"{MOST_TRIALS} times; the offline selector always says the same",
+    )
+    version: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    by: Literal["auto", "model", "offline"] = Field(
+        default="auto",
+        description="Who chooses: a language model, the offline selector, or a model if the caller "
+        "has one and may run agents",
+    )
+    model_id: Text | None = Field(
+        default=None, max_length=200, description="Of the model; the caller's default if absent"
+    )
+
+
+class TriggerTestAnswer(Shape):
+    """A test that was made, with all that it gave."""
+
+    id: str
+    created_at: datetime
+    report: TriggerReport
+
+
+@router.post(
+    "/{skill_id}/trigger-test",
+    dependencies=[View],
+    response_model=Envelope[TriggerReport],
+    responses={
+        **error_responses(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.SKILL_NOT_FOUND,
+            ErrorCode.SKILL_VERSION_NOT_FOUND,
+            ErrorCode.MODEL_NOT_FOUND,
+            ErrorCode.MODEL_FAILED,
+            ErrorCode.ENGINE_UNAVAILABLE,
+        ),
+        200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
+    },
+)
+async def try_skill_triggers(
+    skill_id: Text,
+    body: TriggerTestBody,
+    request: Request,
+    principal: CurrentPrincipal,
+    services: CurrentServices,
+) -> Envelope[TriggerReport] | EventStream:
+    """Which requests would choose the skill among all those that the caller's agents may use.
+
+    A language model is asked as a run asks it: with the index of skills and ``load_skill`` as the
+    choice; its tokens count as the caller's usage. Without one requests go through the selector
+    that runs without a model and searches for skills go through: shared words, and closeness of
+    meaning by the platform's own encoder.
+
+    With ``Accept: text/event-stream`` the answer tells how far it is in events ``progress`` and
+    ends with ``result`` or ``error``. Who closes the connection ends the test: nothing is kept.
+    """
+    async with services.database.reading() as session:
+        seen = await skill_access.get(session, principal, skill_id)
+        version = await skill_access.version_of(session, seen, body.version)
+        field = await trigger_tests.read_field(session, principal, seen, version)
+        chosen = await _judge(session, services, principal, body)
+    queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
+    test = _Test(services, field, queries, body.runs, chosen)
+    answer = await worked(request, _pieces(test))
+    return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
+
+
+async def _judge(
+    session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
+) -> ChosenModel | None:
+    """The model that chooses; None for the offline selector."""
+    if body.by == "offline" and body.model_id is not None:
+        raise InvalidRequest("model_id", "the offline selector asks no model")
+    may_run = Permission.AGENT_RUN in principal.permissions
+    if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
+        return None
+    principal.require(Permission.AGENT_RUN)
+    chosen = await services.models.choose(session, principal, body.model_id)
+    if chosen.model.is_extractive:
+        if body.by == "model":
+            raise InvalidRequest("by", "no language model is set up: an administrator adds one")
+        return None
+    if len(body.queries) * body.runs > MOST_TRIALS:
+        raise InvalidRequest("runs", f"more than {MOST_TRIALS} trials together")
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Test:
+    """What is tested, and by whom it is chosen; no model for the offline selector."""
+
+    services: Services
+    field: trigger_tests.Field
+    queries: tuple[trigger_tests.Query, ...]
+    runs: int
+    chosen: ChosenModel | None
+
+
+async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
+    """How far a test is, and at last its report, which is kept."""
+    services, field, queries = test.services, test.field, test.queries
+    if test.chosen is None:
+        report = await trigger_tests.run(field, queries, services.spaces.default.encoder)
+    else:
+        trials = Trials(services.database, services.skills, test.chosen, field)
+        async with aclosing(trials.run(queries, test.runs)) as counts:
+            async for done in counts:
+                yield Progress(done=done, total=len(queries) * test.runs)
+        answers, model = trials.answers(queries), test.chosen.model.name
+        report = trigger_tests.report(field, answers, model=model, runs=test.runs)
+    async with unit_of_work(services.database) as work:
+        await trigger_records.keep(work, field.tested.id, field.reader_id, report)
+    yield report
+
+
+@router.get(
+    "/{skill_id}/trigger-tests",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+)
+async def list_skill_trigger_tests(
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*trigger_records.SORT_FIELDS))],
+    version: Version = None,
+) -> Envelope[Items[TriggerTestAnswer]]:
+    """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""
+    await skill_access.get(session, principal, skill_id)
+    user_id = principal.user_id
+    listing = await trigger_records.list_tests(session, skill_id, user_id, page, version)
+    return page_of([_answer(row) for row in listing.items], page, total=listing.total)
+
+
+def _answer(row: SkillTriggerTest) -> TriggerTestAnswer:
+    report = trigger_records.report_of(row)
+    return TriggerTestAnswer(id=row.id, created_at=row.created_at, report=report)

@@ -1,0 +1,158 @@
+"""The versions of a skill (seed 002, section 8.8): read, compared, restored, forked."""
+
+import re
+from typing import Annotated
+
+from fastapi import Depends, Path, Query
+from pydantic import Field
+
+from api.http.dependencies import CurrentPrincipal, Reading, paging, requires
+from api.http.errors import error_responses
+from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.routing import Router
+from api.skills.changes import Changing
+from api.skills.etag import BaseGiven
+from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDetail, versions_shown
+from api.skills.skills import CHANGING, SAVING, SkillFields
+from core.auth.permissions import Permission
+from core.db.pagination import Page
+from core.errors import ErrorCode
+from skills import snapshots
+from skills.diff import versions as version_diff
+from skills.diff.semantic import SkillDifference
+from skills.diff.versions import FileChange
+from skills.store import access as skill_access
+from skills.store.revisions import restored
+from skills.store.service import Update
+from skills.store.versions import LONGEST_NOTE, Change
+
+router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
+View = Depends(requires(Permission.SKILL_VIEW))
+Write = Depends(requires(Permission.SKILL_WRITE))
+_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_LAST = 2**31 - 1
+_NUMBER = re.compile(r"[0-9]{1,9}")
+Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
+
+
+class DiffAnswer(Shape):
+    """What changed from one version to another.
+
+    ``text`` is a unified diff of the contents, ``semantic`` what changed in meaning. ``breaking``:
+    a caller of the older version may fail with the newer one, or it may use more tools.
+    """
+
+    from_version: int
+    to_version: int
+    breaking: bool
+    text: str
+    semantic: SkillDifference
+    files: list[FileChange]
+
+
+class RestoreBody(Body):
+    """What is told of the new version."""
+
+    change_note: Text = Field(default="", max_length=LONGEST_NOTE)
+    base_version: int | None = None
+
+
+class ForkBody(SkillFields):
+    """What is different of the copy; its slug is free where none is named."""
+
+    version: int | None = Field(default=None, ge=1, le=_LAST)
+
+
+def number_of(text: str) -> int:
+    """A version's number in a path; what is none names no version."""
+    return int(text) if _NUMBER.fullmatch(text) else 0
+
+
+@router.get(
+    "/versions",
+    dependencies=[View],
+    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+)
+async def list_skill_versions(
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    page: Annotated[Page, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
+) -> Envelope[Items[VersionAnswer]]:
+    """The versions of a skill, the newest first: number, author, note, time, hash.
+
+    Who may only read the skill sees those that were served to others.
+    """
+    seen = await skill_access.get(session, principal, skill_id)
+    found = await skill_access.list_versions(session, seen, page)
+    shown = await versions_shown(session, seen, found.items)
+    items = [VersionAnswer.model_validate(fields) for fields in shown]
+    return page_of(items, page, total=found.total)
+
+
+@router.get("/versions/{version}", dependencies=[View], responses=error_responses(*_MISSING))
+async def read_skill_version(
+    skill_id: Text, version: Number, principal: CurrentPrincipal, session: Reading
+) -> Envelope[VersionDetail]:
+    """One version with its content, as it was parsed when it was written."""
+    seen = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.version_of(session, seen, number_of(version))
+    content = await skill_access.content_of(session, row)
+    (shown,) = await versions_shown(session, seen, [row])
+    fields = shown | {
+        "content": content.decode(),
+        "parsed": await snapshots.from_json(row.parsed),
+        "parser_version": row.parser_version,
+    }
+    return Envelope(data=VersionDetail.model_validate(fields))
+
+
+@router.get("/diff", dependencies=[View], responses=error_responses(*_MISSING))
+async def compare_skill_versions(
+    skill_id: Text,
+    principal: CurrentPrincipal,
+    session: Reading,
+    older: Annotated[int | None, Query(alias="from", ge=1, le=_LAST)] = None,
+    newer: Annotated[int | None, Query(alias="to", ge=1, le=_LAST)] = None,
+) -> Envelope[DiffAnswer]:
+    """What changed between two versions: the text, the meaning, the files.
+
+    Without `to` it is the caller's version, without `from` the one before `to` that they may read.
+    """
+    seen = await skill_access.get(session, principal, skill_id)
+    found = await version_diff.compare(session, seen, older, newer)
+    return Envelope(
+        data=DiffAnswer(
+            from_version=found.older,
+            to_version=found.newer,
+            breaking=found.semantic.breaking,
+            text=found.text,
+            semantic=found.semantic,
+            files=list(found.files),
+        )
+    )
+
+
+@router.post(
+    "/versions/{version}/restore",
+    dependencies=[Write],
+    responses=error_responses(*CHANGING, ErrorCode.SKILL_VERSION_NOT_FOUND),
+)
+async def restore_skill_version(
+    skill_id: Text, version: Number, body: RestoreBody, base: BaseGiven, changing: Changing
+) -> Envelope[SavedSkill]:
+    """Make an older version, with its files, the newest again: as a new version."""
+    number = number_of(version)
+    given = base.with_version(body.base_version)
+    change = Change(body.change_note, given, restored_from=number)
+    return Envelope(data=await changing.update(skill_id, Update(restored(number), change=change)))
+
+
+@router.post(
+    "/fork",
+    dependencies=[Write],
+    responses=error_responses(*SAVING, *_MISSING, ErrorCode.SKILLS_FULL),
+)
+async def fork_skill(skill_id: Text, body: ForkBody, changing: Changing) -> Envelope[SkillDetail]:
+    """Make a private skill of one's own from one that the caller may read, with its files."""
+    return Envelope(data=await changing.fork(skill_id, body.version, body.entry()))

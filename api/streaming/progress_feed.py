@@ -1,0 +1,260 @@
+"""Follows what happens to a knowledge base's documents: one poll for all who look at it."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from api.streaming.known_documents import KnownDocuments
+from core.auth.sharing import subjects_of
+from core.db.database import Database
+from core.db.now import settled_until
+from core.errors import AgentexError
+from core.logging import get_logger
+from kb_service import documents
+from kb_service.documents import Progress
+from kb_service.documents.visibility import EVERYTHING
+from kb_service.models import Document, KnowledgeBase
+
+log = get_logger(__name__)
+
+_POLL_SECONDS = 0.5
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+# Transactions become visible in another order than the moments in them say, which are all of the
+# database's clock: what the clocks of several machines show does not matter. Whoever writes for
+# longer than this is waited for.
+_MARGIN = timedelta(seconds=3)
+# Read at a time.
+_MOST_CHANGES = 500
+_Shared = frozenset[tuple[str | None, str | None]]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A knowledge base as it was found, how far it is, with whom it is shared, and what happened.
+
+    ``rows`` are documents that changed, ``gone`` the ids of others that are erased already.
+    """
+
+    base: KnowledgeBase | None = None
+    progress: Progress | None = None
+    shared: _Shared = frozenset()
+    rows: Sequence[Document] = ()
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> int:
+        """The number of its documents."""
+        return sum(self.progress.counts.values()) if self.progress else 0
+
+
+@dataclass(eq=False)
+class Follower:
+    """One who looks: what happened since they were last told, each document once.
+
+    Args:
+        base: the knowledge base as it is now; None when it is gone.
+        progress: how far all of it is: ``ProgressView`` knows how much of that is for whom.
+        shared: with whom it is shared.
+        changed: documents that changed since, by id.
+        gone: ids of documents that are erased, of whose deletion nothing was read.
+        shown: ids of documents that they saw elsewhere, to be told of their end as well.
+        news: set when there is something to tell.
+        closed: whether the process stops.
+    """
+
+    base: KnowledgeBase | None
+    progress: Progress
+    shared: _Shared = frozenset()
+    changed: dict[str, Document] = field(default_factory=dict[str, Document])
+    gone: set[str] = field(default_factory=set[str])
+    shown: set[str] = field(default_factory=set[str])
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: bool = False
+
+    def take(self) -> Sequence[Document]:
+        """What changed since the last call."""
+        self.news.clear()
+        changed = list(self.changed.values())
+        self.changed.clear()
+        return changed
+
+    def take_gone(self) -> frozenset[str]:
+        """What is gone since the last call."""
+        gone = frozenset(self.gone)
+        self.gone.clear()
+        return gone
+
+    def take_shown(self) -> frozenset[str]:
+        """What they saw elsewhere since the last call."""
+        shown = frozenset(self.shown)
+        self.shown.clear()
+        return shown
+
+
+class _Feed:
+    """Looks at one knowledge base again and again, and tells its followers.
+
+    Args:
+        database: where to look.
+        knowledge_base_id: at what.
+    """
+
+    def __init__(self, database: Database, knowledge_base_id: str) -> None:
+        self._database = database
+        self._id = knowledge_base_id
+        self.followers: set[Follower] = set()
+        self._seen: dict[str, datetime] = {}
+        self._known = KnownDocuments()
+        # Where the next look begins: a moment, and the last id of that moment that was read.
+        self._since, self._after_id = _BEGINNING, ""
+        self._heard = time.monotonic()
+
+    async def begin(self, session: AsyncSession) -> None:
+        """Take note of what is there: only what changes is told."""
+        settled = await settled_until(session)
+        newest = await documents.last_change(session, self._id)
+        if newest is not None:
+            self._since = min(newest - _MARGIN, settled)
+            self._note(await self._read_changed(session), settled)
+            await self._known.begin(session, self._id)
+
+    async def look(self) -> _Look:
+        """The knowledge base as it is, and what happened since the last look."""
+        async with self._database.reading() as session:
+            settled = await settled_until(session)
+            found = await _read(session, self._id)
+            rows = await self._read_changed(session)
+            for follower in self.followers:
+                self._known.add(follower.take_shown())
+            gone = await self._known.gone(session, found.total, rows)
+        self._known.note(found.total, rows, gone)
+        return replace(found, rows=self._note(rows, settled), gone=gone)
+
+    async def _read_changed(self, session: AsyncSession) -> list[Document]:
+        # One statement can change any number of documents at one moment.
+        rows: list[Document] = []
+        since, after_id, is_last = self._since, self._after_id, False
+        while not is_last:
+            page = await documents.changed_since(
+                session, self._id, since, after_id=after_id, limit=_MOST_CHANGES
+            )
+            rows += page
+            is_last = len(page) < _MOST_CHANGES
+            if not is_last:
+                since, after_id = page[-1].updated_at, page[-1].id
+        return rows
+
+    def _note(self, rows: Sequence[Document], settled: datetime) -> list[Document]:
+        fresh = [row for row in rows if self._seen.get(row.id) != row.updated_at]
+        for row in fresh:
+            self._seen[row.id] = row.updated_at
+        if fresh:
+            self._heard = time.monotonic()
+        if rows:
+            newest = rows[-1].updated_at
+            if time.monotonic() - self._heard > _MARGIN.total_seconds():
+                # Whatever lay before it is visible by now: nobody needs to read it again.
+                self._since, self._after_id = newest, rows[-1].id
+            else:
+                self._since, self._after_id = newest - _MARGIN, ""
+            if settled < self._since:
+                # Somebody still writes what they dated before it, however long that takes.
+                self._since, self._after_id = settled, ""
+            oldest = min(self._since, newest - _MARGIN)
+            self._seen = {id_: at for id_, at in self._seen.items() if at >= oldest}
+        return fresh
+
+    async def run(self) -> None:
+        """Look and tell, until cancelled."""
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            try:
+                found = await self.look()
+            except AgentexError as error:
+                log.warning("progress.not_read", cause=type(error).__name__)
+                continue
+            except Exception:
+                # Whatever it is, the next look must come: the followers have no other.
+                log.exception("progress.look_crashed")
+                continue
+            for follower in self.followers:
+                _tell(follower, found)
+
+
+async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
+    base = await session.get(KnowledgeBase, knowledge_base_id)
+    if base is None or base.deleted_at is not None:
+        return _Look()
+    progress = await documents.summarise(session, EVERYTHING, base)
+    return _Look(base, progress, await subjects_of(session, base))
+
+
+def _tell(follower: Follower, found: _Look) -> None:
+    news = bool(found.rows or found.gone) or found.progress != follower.progress
+    follower.base, follower.shared = found.base, found.shared
+    if found.progress is not None:
+        follower.progress = found.progress
+    follower.changed.update((row.id, row) for row in found.rows)
+    follower.gone |= found.gone
+    if news or found.base is None:
+        follower.news.set()
+
+
+class ProgressFeeds:
+    """The feeds of this process; each lives as long as somebody follows it.
+
+    Args:
+        database: where to look.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._feeds: dict[str, tuple[_Feed, asyncio.Task[None]]] = {}
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
+        """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
+        async with self._database.reading() as session:
+            found = await _read(session, knowledge_base_id)
+            feed = self._feeds.get(knowledge_base_id, (None,))[0]
+            if feed is None:
+                feed = _Feed(self._database, knowledge_base_id)
+                await feed.begin(session)
+        if found.progress is None:
+            yield None
+            return
+        follower = Follower(found.base, found.progress, found.shared, closed=self._is_closed)
+        feed = self._started(knowledge_base_id, feed)
+        feed.followers.add(follower)
+        try:
+            yield follower
+        finally:
+            feed.followers.discard(follower)
+            await self._release(knowledge_base_id, feed)
+
+    def _started(self, knowledge_base_id: str, feed: _Feed) -> _Feed:
+        """The feed that runs; another follower may have started one meanwhile."""
+        if knowledge_base_id not in self._feeds:
+            self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
+        return self._feeds[knowledge_base_id][0]
+
+    async def _release(self, knowledge_base_id: str, feed: _Feed) -> None:
+        if feed.followers or self._feeds.get(knowledge_base_id, (None,))[0] is not feed:
+            return
+        _, task = self._feeds.pop(knowledge_base_id)
+        task.cancel()
+        await asyncio.wait({task})
+
+    def close(self) -> None:
+        """Tell all followers that the process stops."""
+        self._is_closed = True
+        for feed, _ in self._feeds.values():
+            for follower in feed.followers:
+                follower.closed = True
+                follower.news.set()

@@ -1,0 +1,110 @@
+"""A streamed answer that costs little while nothing happens."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from typing import TypeVar
+
+from fastapi.responses import Response, StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from api.streaming.registry import OPEN_STREAMS, OpenStream
+
+ContentT = TypeVar("ContentT")
+_LOOK_SECONDS = 1.0
+# Proxies cut streams that are silent for 30 to 60 seconds.
+_KEEP_ALIVE_SECONDS = 15
+_MORE = {"type": "http.response.body", "more_body": True}
+
+
+class EventStream(Response):
+    """Sends pieces as they come, until they end or the reader has left.
+
+    Starlette's streamed answer waits for the end of the connection beside the stream, with two tasks
+    for each reader. Here one task sends, and looks for that end where the stream is silent.
+
+    Args:
+        pieces: of the body; an empty one says that nothing has happened for a while.
+        headers: of the answer, its content type included.
+        keep_alive: sent where the stream is silent for long; empty where readers take nothing.
+        farewell: sent last to a reader who may see no more of it.
+        status_code: of the answer; FastAPI describes what this says.
+    """
+
+    def __init__(
+        self,
+        pieces: AsyncGenerator[bytes],
+        headers: Mapping[str, str],
+        keep_alive: bytes = b"",
+        farewell: bytes = b"",
+        status_code: int = 200,
+    ) -> None:
+        self.status_code = status_code
+        self._farewell = farewell
+        self.background = None
+        self._pieces = pieces
+        self._keep_alive = keep_alive
+        self.init_headers(headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the whole answer, or as much as its reader may still see."""
+        with _reading(scope) as access:
+            await self._stream(access, receive, send)
+
+    async def _stream(self, access: OpenStream, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "headers": self.raw_headers}
+        await send({**start, "status": self.status_code})
+        looked = spoken = time.monotonic()
+        async with aclosing(self._pieces) as pieces:
+            async for piece in pieces:
+                if access.is_ended:
+                    await send({**_MORE, "body": self._farewell})
+                    break
+                now = time.monotonic()
+                if not piece or now - looked > _LOOK_SECONDS:
+                    if await _has_left(receive):
+                        return
+                    looked = now
+                if not piece and now - spoken > _KEEP_ALIVE_SECONDS:
+                    piece = self._keep_alive
+                if piece:
+                    await send({**_MORE, "body": piece})
+                    spoken = now
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class ExportResponse(StreamingResponse):
+    """A file that is made while it is sent; it breaks off where its reader may see no more of it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the whole file, or end without an end, which no client takes for a whole file."""
+        with _reading(scope) as access:
+            self.body_iterator = _while_open(self.body_iterator, access)
+            await super().__call__(scope, receive, send)
+
+
+async def _while_open(
+    pieces: AsyncIterable[ContentT], access: OpenStream
+) -> AsyncGenerator[ContentT]:
+    async for piece in pieces:
+        if access.is_ended:
+            raise ClientDisconnect
+        yield piece
+
+
+def _reading(scope: Scope) -> AbstractContextManager[OpenStream]:
+    """What the authentication left of the caller; nothing ends where nobody was asked."""
+    state = scope.get("state", {})
+    if OPEN_STREAMS not in state:
+        return nullcontext(OpenStream(frozenset()))
+    return state[OPEN_STREAMS].reading(state["principal"])
+
+
+async def _has_left(receive: Receive) -> bool:
+    try:
+        async with asyncio.timeout(0):
+            return (await receive())["type"] == "http.disconnect"
+    except TimeoutError:
+        return False

@@ -1,0 +1,44 @@
+"""The log of a run as a stream of frames, from any place of it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from agents.events import WireEvent
+from agents.runs.service import RunService
+from api.streaming.cursor import format_cursor
+from api.streaming.framing import Framing, stream
+from api.streaming.response import EventStream
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where a reader of a run begins.
+
+    Args:
+        run_key: of the run.
+        run_id: the caller's id of it, for the places in the stream.
+        after: the last event that was read before.
+        prelude: events for this reader alone, which are in no log; they bring it to ``after``.
+    """
+
+    run_key: str
+    run_id: str
+    after: int = 0
+    prelude: Sequence[WireEvent] = ()
+
+
+async def frames(runs: RunService, place: RunPlace, framing: Framing) -> AsyncGenerator[bytes]:
+    """The frames of a run; an empty piece where nothing happened for a while."""
+    if place.prelude:
+        yield await framing.prelude(place.prelude, format_cursor(place.run_id, place.after))
+    async with aclosing(runs.follow(place.run_key, after=place.after)) as followed:
+        async for entries in followed:
+            yield await framing.logged(place.run_id, entries)
+
+
+def stream_run(runs: RunService, place: RunPlace, framing: Framing) -> EventStream:
+    """The answer that streams a run from a place on, in a form that was negotiated."""
+    answer = stream(frames(runs, place, framing), framing)
+    answer.headers["Vary"] = "Accept"
+    return answer

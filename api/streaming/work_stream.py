@@ -1,0 +1,83 @@
+"""Server-sent events of work that takes a while: how far it is, and what came of it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TypeVar
+
+from fastapi import Request
+from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
+
+from api.http.errors import error_body
+from api.http.responses import Shape
+from api.streaming.framing import stream
+from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.response import EventStream
+from core.errors import AgentexError
+
+ResultT = TypeVar("ResultT")
+
+
+class Progress(Shape):
+    """How much of the work is done, in pieces of it."""
+
+    done: int
+    total: int
+
+
+def event(name: str, value: object) -> bytes:
+    """A server-sent event with a model or a dataclass as JSON."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(value))
+
+
+async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
+    """The events; what goes wrong after the first byte can only be told as one more, ``error``.
+
+    Args:
+        events: of the work.
+        language: the request's ``Accept-Language``.
+    """
+    try:
+        # Closed at once where the reader has left: the work ends with its stream.
+        async with aclosing(events):
+            async for one in events:
+                yield one
+    except AgentexError as error:
+        yield event("error", error_body(error.code, error.details, language=language))
+
+
+async def worked(
+    request: Request, pieces: AsyncGenerator[Progress | ResultT]
+) -> ResultT | EventStream:
+    """The result of some work, or where the caller accepts a stream what comes meanwhile, too.
+
+    Args:
+        request: asks for it; who closes its connection ends the work.
+        pieces: how far the work is, at least once a second, and at last its result.
+
+    Raises:
+        ClientDisconnect: the caller has left.
+    """
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return stream(told(_events(pieces), request.headers.get("accept-language", "")))
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if not isinstance(piece, Progress):
+                return piece
+            if await request.is_disconnected():
+                break
+    raise ClientDisconnect
+
+
+async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[bytes]:
+    said: Progress | None = None
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if piece == said:
+                # Nothing new, but the stream looks whether its reader is still there.
+                yield b""
+            elif isinstance(piece, Progress):
+                said = piece
+                yield event("progress", piece)
+            else:
+                yield event("result", piece)
