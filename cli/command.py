@@ -9,13 +9,13 @@ from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 import httpx
 import typer
 
-from cli.client import ApiClient
-from cli.credentials import CredentialStore
-from cli.messages import BAD_URL, BOOTSTRAPPED, UNSENDABLE, Language
-from cli.output import Output
-from cli.problems import CommandFailed, ExitCode, ServerRefused
-from cli.sign_in import Bootstrap, SignIn, find_bootstrap, own_url
-from cli.transport import Transport
+from cli.client.api import ApiClient
+from cli.client.auth import Bootstrap, SignIn, find_bootstrap, own_url
+from cli.client.credentials import CredentialStore
+from cli.client.transport import Transport
+from cli.errors import CommandFailed, ExitCode, ServerRefused
+from cli.ui.i18n.common import BAD_URL, BOOTSTRAPPED, UNSENDABLE, Language
+from cli.ui.output import Output
 from core.errors import InvalidRequest
 from core.settings import Settings, get_settings, preferred_language
 

@@ -11,22 +11,22 @@ from pydantic import ValidationError
 
 # The registry: a command or a group of them, and the module and name where it is.
 _COMMANDS = {
-    "serve": ("cli.serve", "serve"),
-    "worker": ("cli.parts", "worker"),
-    "engine": ("cli.parts", "engine"),
-    "api": ("cli.parts", "api"),
-    "migrate": ("cli.parts", "migrate"),
-    "login": ("cli.login", "login"),
-    "logout": ("cli.login", "logout"),
-    "kb": ("cli.kb_group", "app"),
-    "ingest": ("cli.ingest", "ingest"),
-    "search": ("cli.search", "search"),
-    "eval": ("cli.evaluate", "evaluate"),
-    "chat": ("cli.chat", "chat"),
-    "admin": ("cli.admin", "app"),
-    "sessions": ("cli.sessions", "app"),
-    "skill": ("cli.skills", "app"),
-    "doctor": ("cli.doctor", "doctor"),
+    "serve": ("cli.server.commands", "serve"),
+    "worker": ("cli.server.parts", "worker"),
+    "engine": ("cli.server.parts", "engine"),
+    "api": ("cli.server.parts", "api"),
+    "migrate": ("cli.server.parts", "migrate"),
+    "login": ("cli.commands.login", "login"),
+    "logout": ("cli.commands.login", "logout"),
+    "kb": ("cli.commands.kb", "app"),
+    "ingest": ("cli.commands.ingest.command", "ingest"),
+    "search": ("cli.commands.kb.search", "search"),
+    "eval": ("cli.commands.kb.evaluate", "evaluate"),
+    "chat": ("cli.commands.chat.command", "chat"),
+    "admin": ("cli.commands.admin", "app"),
+    "sessions": ("cli.commands.sessions", "app"),
+    "skill": ("cli.commands.skills", "app"),
+    "doctor": ("cli.commands.doctor.command", "doctor"),
 }
 
 

@@ -6,8 +6,8 @@ import stat
 import pytest
 from sqlmodel import func, select
 
-from cli.bootstrap import PASSWORD_FILE, prepare
-from cli.shipped_documents import documentation_files
+from cli.server.bootstrap import PASSWORD_FILE, prepare
+from cli.server.sample_documents import documentation_files
 from core.auth.authentication import check_password
 from core.auth.models import Role, StoredSigningKey, User
 from core.auth.permissions import BUILT_IN_ROLES

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.chat_answers import answer_all
-from cli.output import Output
-from cli.records import InterruptRecord
+from cli.client.schemas import InterruptRecord
+from cli.commands.chat.interrupts import answer_all
+from cli.ui.output import Output
 
 CONFIRM = InterruptRecord(id="i1", reason="confirmation", message="Delete all?")
 CONSENT = InterruptRecord(id="i2", reason="tool_call", message="Run send_mail?")

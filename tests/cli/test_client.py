@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from cli import messages
-from cli.messages import Language, Message
-from cli.problems import ServerRefused
+from cli.errors import ServerRefused
+from cli.ui.i18n import common as messages
+from cli.ui.i18n.common import Language, Message
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.credentials import CredentialStore, Login
+from cli.client.credentials import CredentialStore, Login
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import API_KEY
 from tests.fixtures.processes import wait_until

@@ -12,14 +12,19 @@ from threading import Thread
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from cli import doctor_safety
-from cli.doctor_checks import Check, Verdict
-from cli.doctor_messages import MADE_AT_START
-from cli.doctor_parts import Part, Parts, check_kept_parts
-from cli.doctor_safety import check_clock, check_exposure, check_secret_key, check_transport
-from cli.messages import Language
-from cli.output import Output
-from cli.parts_check import _database, _issuer
+from cli.commands.doctor import security
+from cli.commands.doctor.backends import Part, Parts, check_kept_parts
+from cli.commands.doctor.local import Check, Verdict
+from cli.commands.doctor.probe_backends import _database, _issuer
+from cli.commands.doctor.security import (
+    check_clock,
+    check_exposure,
+    check_secret_key,
+    check_transport,
+)
+from cli.ui.i18n.common import Language
+from cli.ui.i18n.doctor import MADE_AT_START
+from cli.ui.output import Output
 from core.settings import Settings, get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -307,7 +312,7 @@ async def test_connection_that_others_can_read_is_found(
     async def known(_: str) -> int:
         return days
 
-    monkeypatch.setattr(doctor_safety, "_certificate_days", known)
+    monkeypatch.setattr(security, "_certificate_days", known)
     check = await check_transport(OUTPUT, url, headers)
     assert check.verdict is (Verdict.WARNING if hints else Verdict.OK)
     assert all(hint in check.hint for hint in hints)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.files import document_name, find_files, sha256
-from cli.ingest_batch import grouped
-from cli.ingest_run import State
+from cli.commands.ingest.ingest_batch import grouped
+from cli.commands.ingest.local_files import document_name, find_files, sha256
+from cli.commands.ingest.run import State
 from ingestion.parsers import file_type as detection
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -344,7 +344,7 @@ def test_a_lost_answer_does_not_make_two_documents(
 def test_a_document_deleted_meanwhile_does_not_hang_the_run(
     agentex: Agentex, server: Contract, base: str, manual: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cli.ingest_run._QUIET_SECONDS", 0.5)
+    monkeypatch.setattr("cli.commands.ingest.run._QUIET_SECONDS", 0.5)
     server.steps = 10**6
     upload = server.add_document
 
@@ -434,7 +434,7 @@ def test_names_are_those_that_the_server_would_make_of_them():
 
 
 def test_each_state_has_a_word_for_the_summary():
-    from cli.ingest import _COUNTS
+    from cli.commands.ingest.command import _COUNTS
 
     assert set(_COUNTS) == set(State)
 
@@ -467,7 +467,7 @@ def test_small_files_go_together_and_large_ones_alone(
 def test_a_batch_whose_answer_was_lost_is_sent_again_with_one_effect(
     agentex: Agentex, server: Contract, base: str, manual: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cli.ingest_run.UPLOADS_AT_ONCE", 1)
+    monkeypatch.setattr("cli.commands.ingest.run.UPLOADS_AT_ONCE", 1)
     server.broken_uploads = 2
     said = agentex("ingest", str(manual), "--kb", "Docs", "--json")
     assert said.code == 0
@@ -490,8 +490,8 @@ def test_files_of_a_batch_go_alone_where_one_of_them_can_not_be_read(
             path.unlink()
         return digest
 
-    monkeypatch.setattr("cli.ingest_run.sha256", hashed)
-    monkeypatch.setattr("cli.ingest_run.UPLOADS_AT_ONCE", 1)
+    monkeypatch.setattr("cli.commands.ingest.run.sha256", hashed)
+    monkeypatch.setattr("cli.commands.ingest.run.UPLOADS_AT_ONCE", 1)
     said = agentex("ingest", str(manual), "--kb", "Docs", "--json")
     assert names(server) == NAMES - {"a.md"}
     assert said.json["counts"] == {"completed": 4, "failed": 1, "skipped": 4}

@@ -96,7 +96,7 @@ def test_delete_asks_first_and_needs_yes_where_nobody_can_answer(
 def test_copy_that_waits_says_once_for_what(
     agentex: Agentex, server: Contract, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cli.kb_transfer._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("cli.commands.kb.transfer._POLL_SECONDS", 0.01)
     server.add_base("Docs")
     failure = {
         "reason": "object_store_unavailable",

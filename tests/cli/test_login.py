@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.supervisor.board import Board
-from cli.supervisor.start import STATE_FILE
+from cli.server.supervisor.preflight import STATE_FILE
+from cli.server.supervisor.status_file import Board
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cli import single_sign_on
+from cli.client import sso
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ async def said_to(port: int, line: bytes) -> bytes:
 
 async def test_login_goes_on_while_a_browser_leaves_other_connections_open():
     async with asyncio.timeout(4):
-        async with single_sign_on._waiting() as (port, told):
+        async with sso._waiting() as (port, told):
             idle, writer = await asyncio.open_connection("127.0.0.1", port)
             assert b"200 OK" in await said_to(port, b"GET /?sso_code=c HTTP/1.1\r\n\r\n")
             assert await told == {"sso_code": ["c"]}
@@ -30,8 +30,8 @@ async def test_login_goes_on_while_a_browser_leaves_other_connections_open():
 
 
 async def test_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(single_sign_on, "_LINE_SECONDS", 0.05)
-    async with asyncio.timeout(4), single_sign_on._waiting() as (port, told):
+    monkeypatch.setattr(sso, "_LINE_SECONDS", 0.05)
+    async with asyncio.timeout(4), sso._waiting() as (port, told):
         assert await said_to(port, b"GET /?sso_co") == b""
         assert not told.done()
 
@@ -41,13 +41,13 @@ async def test_connection_that_says_nothing_is_closed(monkeypatch: pytest.Monkey
     [b"GET /favicon.ico HTTP/1.1\r\n", b"POST /?sso_code=c HTTP/1.1\r\n", b"\r\n", b"GET\r\n"],
 )
 async def test_other_requests_are_no_login(line: bytes):
-    async with asyncio.timeout(4), single_sign_on._waiting() as (port, told):
+    async with asyncio.timeout(4), sso._waiting() as (port, told):
         assert b"404 Not Found" in await said_to(port, line)
         assert not told.done()
 
 
 async def test_address_that_can_not_be_read_harms_nothing(caplog: pytest.LogCaptureFixture):
-    async with asyncio.timeout(4), single_sign_on._waiting() as (port, told):
+    async with asyncio.timeout(4), sso._waiting() as (port, told):
         assert await said_to(port, b"GET //[?sso_code=c HTTP/1.1\r\n") == b""
         assert b"200 OK" in await said_to(port, b"GET /?sso_error=40101 HTTP/1.1\r\n\r\n")
         assert await told == {"sso_error": ["40101"]}

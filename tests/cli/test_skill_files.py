@@ -314,7 +314,7 @@ def test_linked_skill_is_of_the_folder_it_stands_in(tmp_path: Path):
 def test_folder_of_too_many_files_is_told_and_not_read_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cli.skills.places._MOST_FILES", 3)
+    monkeypatch.setattr("cli.commands.skills.local_files._MOST_FILES", 3)
     (tmp_path / "SKILL.md").write_bytes(MENDED)
     for name in "abc":
         (tmp_path / name).touch()

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from cli.supervisor.folder import create_folders, require_private
-from cli.supervisor.start import CannotStart, claim_folder
+from cli.server.supervisor.data_dir import create_folders, require_private
+from cli.server.supervisor.preflight import CannotStart, claim_folder
 from core.settings import Settings
 
 

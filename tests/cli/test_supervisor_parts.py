@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.supervisor import messages
-from cli.supervisor.board import Board
-from cli.supervisor.logs import LogFile, Output, parse_line
-from cli.supervisor.part import Pace, Part, Readiness, State
-from cli.supervisor.screen import Screen
-from cli.supervisor.watch import Watch
+from cli.server.supervisor.display import Screen
+from cli.server.supervisor.logs import LogFile, Output, parse_line
+from cli.server.supervisor.service import Pace, Part, Readiness, State
+from cli.server.supervisor.status_file import Board
+from cli.server.supervisor.watcher import Watch
+from cli.ui.i18n import supervisor as messages
 from core.settings import Settings
 from tests.fixtures.processes import python
 

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.kb_access import _Access, _with
-from cli.kb_share import change
+from cli.commands.kb.access import _Access, _with
+from cli.commands.kb.share import change
 from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.kb_share import Shares, _changed, change
+from cli.commands.kb.share import Shares, _changed, change
 from cli.main import build
 from core.errors import ErrorCode
 from core.settings import get_settings

@@ -1,0 +1,361 @@
+"""The Agentex API as the terminal commands use it, logged in as the person at the terminal."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from pydantic import JsonValue
+
+from cli.client.auth import SignIn
+from cli.client.credentials import Login
+from cli.client.schemas import (
+    Account,
+    ArchiveMemberRecord,
+    ArchiveRecord,
+    DocumentRecord,
+    JsonObject,
+    KnowledgeBaseRecord,
+    Record,
+    SearchAnswer,
+    SplitPreviewRecord,
+    WhyAnswer,
+)
+from cli.client.transport import STREAM_TIMEOUT, BuildRequest, Transport
+from cli.client.uploads import SentFile, SentFiles
+from cli.commands.ingest.local_files import CountedFile
+from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
+from cli.ui.i18n.common import KB_AMBIGUOUS, KB_UNKNOWN
+from core.errors import Conflict, ErrorCode, KnowledgeBaseNotFound
+
+_PAGE_SIZE = 100
+_EXPIRED = {ErrorCode.NOT_AUTHENTICATED, ErrorCode.INVALID_TOKEN, ErrorCode.TOKEN_EXPIRED}
+_LISTED_NAMES = 10
+# The server answers once each of up to 2,000 members is stored.
+_ARCHIVE_SECONDS = 600
+
+R = TypeVar("R", bound=Record)
+Query = Mapping[str, str | int]
+
+
+class ApiClient:
+    """One server, one person.
+
+    Args:
+        transport: to the server.
+        sign_in: gives the credentials, and new ones when they have expired.
+    """
+
+    def __init__(self, transport: Transport, sign_in: SignIn) -> None:
+        self.transport = transport
+        self.sign_in = sign_in
+        self._renewal = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        """Open the connections."""
+        await self.transport.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        await self.transport.__aexit__(kind, error, trace)
+
+    async def me(self) -> Account:
+        """Who the credentials belong to."""
+        return self._read(Account, await self._call("GET", "/api/v1/users/me"))
+
+    async def log_out(self) -> None:
+        """End the login on the server."""
+        await self._call("POST", "/api/v1/auth/logout", body={})
+
+    async def list_knowledge_bases(self) -> list[KnowledgeBaseRecord]:
+        """All that the person may see."""
+        items = [item async for page in self.pages("/api/v1/knowledge-bases") for item in page]
+        return [self._read(KnowledgeBaseRecord, item) for item in items]
+
+    async def find_knowledge_base(self, wanted: str) -> KnowledgeBaseRecord:
+        """The knowledge base with this id, or with this name in any case.
+
+        Raises:
+            CommandFailed: there is none, or several that the name fits equally.
+        """
+        known = await self.list_knowledge_bases()
+        exact = [base for base in known if base.id == wanted]
+        named = [base for base in known if _fold(base.name) == _fold(wanted)]
+        # One's own goes before another person's of the same name.
+        found = exact or [base for base in named if base.access == "owner"] or named
+        if not found:
+            names = ", ".join(base.name for base in known[:_LISTED_NAMES]) or "-"
+            raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=wanted, names=names)
+        if len(found) > 1:
+            ids = ", ".join(base.id for base in found)
+            raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=wanted, ids=ids)
+        return found[0]
+
+    async def create_knowledge_base(self, body: JsonObject) -> KnowledgeBaseRecord:
+        """Create a knowledge base; its record may carry notices."""
+        return self._read(
+            KnowledgeBaseRecord, await self._call("POST", "/api/v1/knowledge-bases", body=body)
+        )
+
+    async def delete_knowledge_base(self, knowledge_base_id: str) -> None:
+        """Delete a knowledge base and all in it."""
+        await self._call("DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}")
+
+    async def reindex(self, shape: type[R], method: str, path: str, body: JsonObject) -> R:
+        """Ask about the re-index of a knowledge base, or decide something about it.
+
+        Args:
+            shape: of the answer.
+            method: ``GET`` only asks.
+            path: behind ``/knowledge-bases/``.
+            body: of a decision.
+        """
+        given = None if method == "GET" else body
+        return self._read(
+            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=given)
+        )
+
+    async def document_pages(
+        self, knowledge_base_id: str, query: Query | None = None
+    ) -> AsyncIterator[list[DocumentRecord]]:
+        """The documents of a knowledge base, a page at a time."""
+        path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
+        async for page in self.pages(path, query):
+            yield [self._read(DocumentRecord, item) for item in page]
+
+    async def upload(
+        self,
+        knowledge_base_id: str,
+        path: Path,
+        name: str,
+        told: Callable[[int], None],
+        *,
+        on_conflict: str,
+    ) -> DocumentRecord:
+        """Upload a file as a document; doing it twice has one effect.
+
+        Args:
+            knowledge_base_id: into which.
+            path: the file.
+            name: of the document.
+            told: called with the bytes sent so far.
+            on_conflict: what the server does when other bytes have the name.
+        """
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
+        with CountedFile(path, told) as file:
+            sent = SentFile(url, file, name, {"on_conflict": on_conflict})
+            return self._read(DocumentRecord, await self._send_file(sent))
+
+    async def upload_archive(
+        self, knowledge_base_id: str, path: Path, name: str, on_conflict: str
+    ) -> list[ArchiveMemberRecord]:
+        """Upload a zip file whose members become documents; doing it twice has one effect."""
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
+        query = {"on_conflict": on_conflict}
+        with path.open("rb") as file:
+            sent = SentFile(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
+            return self._read(ArchiveRecord, await self._send_file(sent)).items
+
+    async def preview_split(
+        self, knowledge_base_id: str, path: Path, query: Query
+    ) -> SplitPreviewRecord:
+        """How a file would be cut.
+
+        Args:
+            knowledge_base_id: whose settings hold.
+            path: the file.
+            query: splitter, sizes and number of passages, where others are wanted.
+        """
+        url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
+        with path.open("rb") as file:
+            sent = SentFile(url, file, path.name, query)
+            return self._read(SplitPreviewRecord, await self._send_file(sent))
+
+    async def get_document(self, knowledge_base_id: str, document_id: str) -> DocumentRecord | None:
+        """One document; None when it is gone."""
+        path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}"
+        try:
+            return self._read(DocumentRecord, await self._call("GET", path))
+        except ServerRefused as refusal:
+            if exit_code(refusal.code) is not ExitCode.NOT_FOUND:
+                raise
+            return None
+
+    async def delete_document(self, knowledge_base_id: str, document_id: str) -> None:
+        """Delete a document; one that is already gone is no error."""
+        try:
+            await self._call(
+                "DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}"
+            )
+        except ServerRefused as refusal:
+            if exit_code(refusal.code) is not ExitCode.NOT_FOUND:
+                raise
+
+    async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchAnswer:
+        """Search these knowledge bases, or all that the person sees when none is named."""
+        ids = list(knowledge_base_ids)
+        if len(ids) == 1:
+            path = f"/api/v1/knowledge-bases/{ids[0]}/search"
+        else:
+            path = "/api/v1/search"
+            body = {**body, "knowledge_base_ids": [*ids] or None}
+        return self._read(SearchAnswer, await self._call("POST", path, body=body, reads=True))
+
+    async def why(self, knowledge_base_id: str, body: JsonObject) -> WhyAnswer:
+        """Why a passage of a knowledge base is, or is not, in the answer of a search."""
+        path = f"/api/v1/knowledge-bases/{knowledge_base_id}/search/why"
+        return self._read(WhyAnswer, await self._call("POST", path, body=body, reads=True))
+
+    @asynccontextmanager
+    async def run_agent(self, body: JsonObject) -> AsyncGenerator[httpx.Response]:
+        """Start a run and give the response that streams its events."""
+        async with self.stream("POST", "/api/v1/agent/run", body=body) as response:
+            yield response
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, path: str, *, body: JsonObject | None = None
+    ) -> AsyncGenerator[httpx.Response]:
+        """Send a request and give the response, which is read as it comes."""
+
+        def build(http: httpx.AsyncClient) -> httpx.Request:
+            headers = {**self._headers(), "Accept": "text/event-stream"}
+            return http.build_request(
+                method, path, json=body, headers=headers, timeout=STREAM_TIMEOUT
+            )
+
+        used = await self._credentials()
+        async with AsyncExitStack() as stack:
+            try:
+                response = await stack.enter_async_context(self.transport.stream(build))
+            except ServerRefused as refusal:
+                await self._renew_after(refusal, used)
+                response = await stack.enter_async_context(self.transport.stream(build))
+            yield response
+
+    async def stop_run(self, run_id: str) -> bool:
+        """Ask a run to stop; False while the server does not know it (yet)."""
+        try:
+            await self._call("POST", f"/api/v1/agent/run/{run_id}/stop", body={})
+        except ServerRefused as refusal:
+            if exit_code(refusal.code) is ExitCode.NOT_FOUND:
+                return False
+            raise
+        return True
+
+    async def send_file(
+        self, path: str, file: CountedFile, name: str, fields: Mapping[str, str]
+    ) -> JsonValue:
+        """POST a file as a form; the data of the answer.
+
+        Args:
+            path: of the request.
+            file: open; the caller closes it.
+            name: of the file, as the server sees it.
+            fields: further fields of the form.
+        """
+
+        sent = SentFile(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
+        return await self._send_file(sent, repeatable=False)
+
+    async def send_files(self, sent: SentFiles) -> JsonValue:
+        """POST files as one form; sending them twice does no harm."""
+        return await self._send_file(sent)
+
+    async def call(
+        self, method: str, path: str, *, query: Query | None = None, body: JsonObject | None = None
+    ) -> JsonValue:
+        """Send a request for which there is no method of its own; the data of the answer."""
+        return await self._call(method, path, query=query, body=body)
+
+    def read(self, shape: type[R], value: JsonValue) -> R:
+        """An answer in its shape.
+
+        Raises:
+            CommandFailed: it is of another version.
+        """
+        return self._read(shape, value)
+
+    async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
+        """A list, a page at a time."""
+        for number in count(1):
+            wanted = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
+            answer = await self._call("GET", path, query=wanted)
+            items = answer.get("items") if isinstance(answer, dict) else None
+            if not isinstance(items, list):
+                return
+            yield items
+            if len(items) < _PAGE_SIZE:
+                return
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: JsonObject | None = None,
+        reads: bool = False,
+    ) -> JsonValue:
+        def build(http: httpx.AsyncClient) -> httpx.Request:
+            return http.build_request(
+                method, path, params=query, json=body, headers=self._headers()
+            )
+
+        return await self._send(build, repeatable=reads or method == "GET")
+
+    async def _send(
+        self,
+        build: BuildRequest,
+        *,
+        repeatable: bool,
+    ) -> JsonValue:
+        used = await self._credentials()
+        try:
+            return await self.transport.send(build, repeatable=repeatable)
+        except ServerRefused as refusal:
+            await self._renew_after(refusal, used)
+        return await self.transport.send(build, repeatable=repeatable)
+
+    async def _send_file(self, sent: SentFile | SentFiles, *, repeatable: bool = True) -> JsonValue:
+        return await self._send(
+            lambda http: sent.request(http, self._headers()), repeatable=repeatable
+        )
+
+    async def _credentials(self) -> Login:
+        async with self._renewal:
+            return self.sign_in.login or await self.sign_in.begin(self.transport)
+
+    async def _renew_after(self, refusal: ServerRefused, used: Login) -> None:
+        if refusal.code not in _EXPIRED:
+            raise refusal
+        async with self._renewal:
+            # Another task of this command may have renewed it meanwhile.
+            if self.sign_in.login == used:
+                await self.sign_in.renew(self.transport, used)
+
+    def _read(self, shape: type[R], value: JsonValue) -> R:
+        return self.transport.read(shape, value)
+
+    def _headers(self) -> dict[str, str]:
+        return self.sign_in.login.headers() if self.sign_in.login else {}
+
+
+def new_id() -> str:
+    """An id for a thread, a run or a message of ours."""
+    return str(uuid.uuid4())
+
+
+def _fold(name: str) -> str:
+    return " ".join(name.split()).casefold()

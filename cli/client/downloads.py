@@ -1,0 +1,102 @@
+"""Files written so that a broken one never looks like a whole one."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from cli.client.api import ApiClient
+from cli.errors import CommandFailed
+from cli.ui.i18n import common as messages
+from core.errors import InvalidRequest
+
+
+def require_free(file: Path, *, force: bool) -> None:
+    """Refuse to write over a file unless that is wanted.
+
+    Raises:
+        CommandFailed: the file is there, or its folder can't be looked into.
+    """
+    with writing(file):
+        is_there = file.exists()
+    if is_there and not force:
+        raise CommandFailed(InvalidRequest("file", str(file)), messages.FILE_THERE, path=file)
+
+
+async def download(
+    client: ApiClient, path: str, file: Path, told: Callable[[int], None] = lambda _: None
+) -> tuple[int, str]:
+    """Write an answer beside its place first, and into its place when it is whole.
+
+    Args:
+        client: of the server.
+        path: of the request.
+        file: where to write it.
+        told: called with the bytes that came so far.
+
+    Returns:
+        Its size in bytes and its SHA-256 in hexadecimal.
+
+    Raises:
+        CommandFailed: it can't be written there.
+    """
+    digest, size = hashlib.sha256(), 0
+    with _replacing(file) as target:
+        async with client.stream("GET", path) as response:
+            async for block in response.aiter_bytes():
+                target.write(block)
+                digest.update(block)
+                size += len(block)
+                told(size)
+    return size, digest.hexdigest()
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file; one that is there keeps its rights, and a link leads where it led.
+
+    Raises:
+        CommandFailed: it can't be written there.
+    """
+    with _replacing(file) as target:
+        target.write(content)
+
+
+@contextmanager
+def _replacing(file: Path) -> Generator[BinaryIO]:
+    """What is written here takes the file's place once all went well."""
+    place = Path(os.path.realpath(file))
+    # A name of nobody else's: what another one left or is about to write is not touched.
+    partial = place.with_name(f".agentex-{uuid4().hex}.part")
+    with writing(file):
+        try:
+            is_there = place.exists()
+            # Nobody reads meanwhile what only some may read.
+            partial.touch(0o600 if is_there else 0o666, exist_ok=False)
+            with partial.open("wb") as target:
+                yield target
+                target.flush()
+                os.fsync(target.fileno())
+            if is_there:
+                shutil.copymode(place, partial)
+            partial.replace(place)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(file: Path) -> Generator[None]:
+    """Turns what this machine refuses to write into what the command says.
+
+    Raises:
+        CommandFailed: the file can't be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        told = {"path": file, "reason": error.strerror or type(error).__name__}
+        cause = InvalidRequest("file", str(file))
+        raise CommandFailed(cause, messages.FILE_UNWRITABLE, **told) from error

@@ -1,0 +1,71 @@
+"""Files on their way to the server, as parts of a form."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import httpx
+
+from cli.commands.ingest.local_files import CountedFile
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A request that carries a file.
+
+    Args:
+        path: of the request.
+        file: open; the caller closes it.
+        name: of the file, as the server sees it.
+        query: of the request.
+        fields: further fields of the form.
+        timeout: where the usual one is too short.
+    """
+
+    path: str
+    file: BinaryIO | CountedFile
+    name: str
+    query: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: httpx.Timeout | None = None
+
+    def request(self, http: httpx.AsyncClient, headers: Mapping[str, str]) -> httpx.Request:
+        """The request, with the file from its beginning: it may be sent again."""
+        self.file.seek(0)
+        return http.build_request(
+            "POST",
+            self.path,
+            # Even an empty one takes away what the path brings.
+            params=self.query or None,
+            files={"file": (self.name, self.file)},
+            data=dict(self.fields),
+            headers=dict(headers),
+            timeout=http.timeout if self.timeout is None else self.timeout,
+        )
+
+
+@dataclass(frozen=True)
+class SentFiles:
+    """A request that carries several files.
+
+    Args:
+        path: of the request.
+        files: names, as the server sees them, and open files; the caller closes them.
+        query: of the request.
+    """
+
+    path: str
+    files: Sequence[tuple[str, CountedFile]]
+    query: Mapping[str, str | int]
+
+    def request(self, http: httpx.AsyncClient, headers: Mapping[str, str]) -> httpx.Request:
+        """The request, with the files from their beginnings: it may be sent again."""
+        for _, file in self.files:
+            file.seek(0)
+        return http.build_request(
+            "POST",
+            self.path,
+            params=self.query,
+            files=[("file", named) for named in self.files],
+            headers=dict(headers),
+        )

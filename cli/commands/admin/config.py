@@ -1,0 +1,92 @@
+"""``agentex admin config``: settings that change while the server runs."""
+
+import json
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from pydantic import JsonValue
+
+from cli.arguments import read_json
+from cli.client.api import ApiClient
+from cli.client.schemas import Record
+from cli.command import client_command
+from cli.errors import ExitCode
+from cli.ui.i18n import admin as messages
+from cli.ui.output import Output
+
+app = typer.Typer(no_args_is_help=True, help="Settings that change while the server runs.")
+_PATH = "/api/v1/admin/system/config"
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="As `list` shows it.")]
+
+
+class _Setting(Record):
+    key: str
+    value: JsonValue
+    description: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    source: str = ""
+    variable: str = ""
+
+
+class _Settings(Record):
+    items: list[_Setting]
+
+
+@client_command(app, "list")
+async def list_config(output: Output, client: ApiClient) -> ExitCode:
+    """List these settings with their values and what they mean."""
+    settings = client.read(_Settings, await client.call("GET", _PATH))
+    output.emit(settings.to_json())
+    columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
+    output.table(columns, [_row(output, one) for one in settings.items])
+    return ExitCode.OK
+
+
+@client_command(app, "set")
+async def set_config(
+    output: Output,
+    client: ApiClient,
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
+) -> ExitCode:
+    """Give a setting another value, at once and in all processes."""
+    given = {"value": _parsed(value)}
+    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
+    return _told(output, client.read(_Setting, answer))
+
+
+@client_command(app, "reset")
+async def reset_config(
+    output: Output,
+    client: ApiClient,
+    key: KeyArgument,
+) -> ExitCode:
+    """Go back to the value of the environment, or to the default."""
+    answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
+    return _told(output, client.read(_Setting, answer))
+
+
+def _told(output: Output, setting: _Setting) -> ExitCode:
+    output.say(messages.CONFIG_SET, key=setting.key, value=_shown(setting.value))
+    output.emit(setting.to_json())
+    return ExitCode.OK
+
+
+def _row(output: Output, setting: _Setting) -> tuple[str, ...]:
+    known = messages.SOURCES.get(setting.source)
+    source = output.render(known) if known else setting.source
+    return setting.key, _shown(setting.value), source, setting.description
+
+
+def _shown(value: JsonValue) -> str:
+    return "-" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(value: str) -> JsonValue:
+    """The value that is meant; what is no JSON is sent as text, and the server says what it wants."""
+    try:
+        return read_json(value)
+    except ValueError:
+        return value

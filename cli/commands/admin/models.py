@@ -1,0 +1,271 @@
+"""``agentex admin models``: the registry of language models, and what is spent on them."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from cli.client.api import ApiClient
+from cli.client.schemas import JsonObject, Record
+from cli.command import client_command
+from cli.commands.admin.model_options import KeyWishes, ModelWishes, key_field, model_fields
+from cli.commands.admin.users import find_user
+from cli.errors import CommandFailed, ExitCode
+from cli.ui.i18n import admin as messages
+from cli.ui.i18n import common
+from cli.ui.i18n.common import Language, Message
+from cli.ui.output import Output
+from cli.ui.prompts import Deletion, YesOption, delete_asked
+from core.errors import ModelNotFound
+
+app = typer.Typer(no_args_is_help=True, help="Language models: the registry, tests and usage.")
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or its id.")]
+_PATH = "/api/v1/admin/models"
+
+
+class _Model(Record):
+    id: str
+    name: str
+    provider: str
+    model_id: str
+    base_url: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    context_window: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    is_default: bool = False
+    enabled: bool = True
+    has_secret: bool = False
+    role_access: list[str] | None = None
+    user_access: list[str] | None = None
+
+
+class _Models(Record):
+    items: list[_Model]
+
+
+class _Tested(Record):
+    success: bool
+    latency: int
+    message: str
+    message_zh: str = ""
+
+
+class _Spent(Record):
+    day: str
+    username: str | None = None
+    user_id: str = ""
+    name: str | None = None
+    model: str = ""
+    runs: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+class _Sums(Record):
+    runs: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+class _Usage(Record):
+    items: list[_Spent]
+    total: int
+    since: str
+    until: str
+    totals: _Sums
+
+
+async def _all(client: ApiClient) -> _Models:
+    return client.read(_Models, await client.call("GET", _PATH))
+
+
+async def _find(client: ApiClient, wanted: str) -> _Model:
+    """The registered model with this id, or this name in any case.
+
+    Raises:
+        CommandFailed: there is none.
+    """
+    known = (await _all(client)).items
+    key = wanted.strip().casefold()
+    # Ids first: a name may look like one.
+    fitting = [one for one in known if one.id == key]
+    fitting += [one for one in known if one.name.casefold() == key]
+    if fitting:
+        return fitting[0]
+    names = ", ".join(model.name for model in known) or "-"
+    raise CommandFailed(ModelNotFound(), messages.MODEL_UNKNOWN, wanted=wanted, names=names)
+
+
+@client_command(app, "list")
+async def list_models(output: Output, client: ApiClient) -> ExitCode:
+    """List the registered models, those that are switched off included."""
+    models = await _all(client)
+    output.emit(models.to_json())
+    columns = (messages.MODEL, messages.PROVIDER, messages.AT_ENDPOINT, messages.DEFAULT,
+               messages.ENABLED, messages.HAS_KEY, messages.ID)  # fmt: skip
+    output.table(columns, [_row(output, model) for model in models.items])
+    return ExitCode.OK
+
+
+def _row(output: Output, model: _Model) -> tuple[str, ...]:
+    marks = (model.is_default, model.enabled, model.has_secret)
+    shown = (_yes(output, mark) for mark in marks)
+    return (model.name, model.provider, model.model_id, *shown, model.id)
+
+
+def _yes(output: Output, value: bool) -> str:
+    return output.render(common.YES if value else common.NO)
+
+
+@client_command(app)
+async def show(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
+    """Show one model with its settings; its key is never shown."""
+    found = await _find(client, model)
+    output.emit(found.to_json())
+    output.facts(
+        (
+            (messages.MODEL, found.name),
+            (messages.ID, found.id),
+            (messages.PROVIDER, found.provider),
+            (messages.AT_ENDPOINT, found.model_id),
+            (messages.BASE_URL, found.base_url or "-"),
+            (messages.HAS_KEY, _yes(output, found.has_secret)),
+            (messages.DEFAULT, _yes(output, found.is_default)),
+            (messages.ENABLED, _yes(output, found.enabled)),
+            (messages.MAX_TOKENS, _number(found.max_tokens)),
+            (messages.TEMPERATURE, _number(found.temperature)),
+            (messages.WINDOW, _number(found.context_window)),
+            (messages.PRICES, f"{_number(found.input_price)} / {_number(found.output_price)}"),
+            (messages.FOR_ROLES, _listed(output, found.role_access, found.user_access)),
+            (messages.FOR_USERS, _listed(output, found.user_access, found.role_access)),
+        )
+    )
+    return ExitCode.OK
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.10g}"
+
+
+def _listed(output: Output, ids: list[str] | None, others: list[str] | None) -> str:
+    if ids is None and others is None:
+        return output.render(messages.EVERYBODY)
+    return ", ".join(ids or ()) or "-"
+
+
+@client_command(app)
+async def add(
+    output: Output,
+    client: ApiClient,
+    name: Annotated[str, typer.Argument(help="The name that people choose it by.")],
+    wishes: ModelWishes,
+    keys: KeyWishes,
+) -> ExitCode:
+    """Register a model; its key is asked for, or read as the --key options say."""
+    body = {"name": name, **await model_fields(client, wishes)}
+    body |= await key_field(output, client, keys, body)
+    return await _save(output, client, ("POST", _PATH), body, messages.MODEL_ADDED)
+
+
+@client_command(app)
+async def edit(
+    output: Output,
+    client: ApiClient,
+    model: ModelArgument,
+    wishes: ModelWishes,
+    keys: KeyWishes,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+) -> ExitCode:
+    """Change a model; what is left out stays."""
+    found = await _find(client, model)
+    body = await model_fields(client, wishes)
+    body |= await key_field(output, client, keys, None)
+    if name is not None:
+        body["name"] = name
+    return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), body, messages.MODEL_CHANGED)
+
+
+@client_command(app)
+async def default(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
+    """Let a model answer where neither run nor session names one."""
+    found = await _find(client, model)
+    where = ("PUT", f"{_PATH}/{found.id}")
+    return await _save(output, client, where, {"is_default": True}, messages.MODEL_DEFAULT)
+
+
+async def _save(
+    output: Output, client: ApiClient, where: tuple[str, str], body: JsonObject, said: Message
+) -> ExitCode:
+    saved = client.read(_Model, await client.call(*where, body=body))
+    output.say(said, name=saved.name)
+    output.emit(saved.to_json())
+    return ExitCode.OK
+
+
+@client_command(app)
+async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
+    """Ask a model for its first word; exit code 1 where it does not answer."""
+    found = await _find(client, model)
+    path = f"/api/v1/models/{quote(found.id, safe='')}/test"
+    came = client.read(_Tested, await client.call("POST", path))
+    output.emit(came.to_json())
+    if came.success:
+        output.say(messages.MODEL_ANSWERS, name=found.name, latency=came.latency)
+        return ExitCode.OK
+    is_chinese = output.language is Language.ZH and came.message_zh
+    output.print(f"{found.name}: {came.message_zh if is_chinese else came.message}", "red")
+    return ExitCode.FAILED
+
+
+@client_command(app)
+async def delete(
+    output: Output, client: ApiClient, model: ModelArgument, yes: YesOption = False
+) -> ExitCode:
+    """Remove a model from the registry; runs that are under way on it go on."""
+    found = await _find(client, model)
+    words = (messages.MODEL_CONFIRM, messages.MODEL_DELETED)
+    thing = Deletion(_PATH, found.id, found.name)
+    return await delete_asked(output, client, thing, yes, words=words)
+
+
+@client_command(app)
+async def usage(
+    output: Output,
+    client: ApiClient,
+    user: Annotated[str | None, typer.Option(help="Only this person's.")] = None,
+    since: Annotated[str, typer.Option(help="First day, such as 2026-11-01.")] = "",
+    until: Annotated[str, typer.Option(help="Last day.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Rows to show.")] = 50,
+) -> ExitCode:
+    """Show what was spent on models, by day, person and model; by default of the last 30 days."""
+    query: dict[str, str | int] = {"scope": "all", "page_size": limit}
+    query |= {name: day for name, day in (("since", since), ("until", until)) if day}
+    if user is not None:
+        query["user_id"] = (await find_user(client, user)).id
+    spent = client.read(_Usage, await client.call("GET", "/api/v1/models/usage", query=query))
+    output.emit(spent.to_json())
+    columns = (messages.DAY, messages.USERNAME, messages.MODEL, messages.RUNS,
+               messages.TOKENS_IN, messages.TOKENS_OUT, messages.COST)  # fmt: skip
+    output.table(columns, [_spent(row) for row in spent.items])
+    sums = spent.totals
+    output.remark(
+        messages.USAGE_SUMS,
+        since=spent.since,
+        until=spent.until,
+        runs=sums.runs,
+        tokens=sums.prompt_tokens + sums.completion_tokens,
+        cost=_number(sums.cost),
+        shown=len(spent.items),
+        total=spent.total,
+    )
+    return ExitCode.OK
+
+
+def _spent(row: _Spent) -> tuple[str, ...]:
+    figures = (row.runs, row.prompt_tokens, row.completion_tokens)
+    shown = (str(figure) for figure in figures)
+    return (row.day, row.username or row.user_id, row.name or row.model, *shown, _number(row.cost))

@@ -1,0 +1,248 @@
+"""``agentex admin users``: list, create, change and delete other people's accounts."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from cli.arguments import is_id
+from cli.client.api import ApiClient
+from cli.client.schemas import JsonObject, Record
+from cli.command import client_command
+from cli.commands.admin.roles import RoleArgument, find_role
+from cli.errors import CommandFailed, ExitCode, ServerRefused
+from cli.ui.i18n import admin as messages
+from cli.ui.i18n.common import Message
+from cli.ui.output import Output
+from cli.ui.passwords import ask_password, read_secret
+from cli.ui.prompts import YesOption, agreed
+from core.errors import ErrorCode, UserNotFound
+
+app = typer.Typer(no_args_is_help=True, help="Other people's accounts.")
+
+UserArgument = Annotated[
+    str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")
+]
+PasswordOption = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input.")
+]
+_PATH = "/api/v1/admin/users"
+
+
+class _Role(Record):
+    name: str
+
+
+class User(Record):
+    """An account, as lists show it."""
+
+    id: str
+    username: str
+    email: str
+    role: _Role
+    status: str
+    last_login_at: datetime | None = None
+
+
+class _Things(Record):
+    knowledge_bases: int
+    documents: int
+    skills: int = 0
+
+
+class _Deleted(Record):
+    username: str
+    transferred: _Things
+    erased: _Things
+
+
+async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[User]:
+    return [client.read(User, one) async for page in client.pages(_PATH, query) for one in page]
+
+
+async def find_user(client: ApiClient, wanted: str) -> User:
+    """The account with this user name, address or id.
+
+    Raises:
+        CommandFailed: there is none.
+    """
+    key = wanted.strip().casefold()
+    # First, so that nobody is taken for another person by the name that they chose.
+    if is_id(key) and (user := await _get(client, key)):
+        return user
+    async for page in client.pages(_PATH, {"search": wanted}):
+        for one in page:
+            user = client.read(User, one)
+            if key in {user.username.casefold(), user.email.casefold()}:
+                return user
+    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=wanted)
+
+
+async def _get(client: ApiClient, user_id: str) -> User | None:
+    try:
+        return client.read(User, await client.call("GET", f"{_PATH}/{user_id}"))
+    except ServerRefused as refusal:
+        if refusal.code != int(ErrorCode.USER_NOT_FOUND):
+            raise
+        return None
+
+
+async def _change(
+    output: Output, client: ApiClient, wanted: str, change: JsonObject, said: Message
+) -> ExitCode:
+    user = await find_user(client, wanted)
+    answer = await client.call("PUT", f"{_PATH}/{user.id}", body=change)
+    changed = client.read(User, answer)
+    output.say(said, username=changed.username, role=changed.role.name)
+    output.emit(changed.to_json())
+    return ExitCode.OK
+
+
+@client_command(app, "list")
+async def list_users(
+    output: Output,
+    client: ApiClient,
+    search: Annotated[str | None, typer.Option(help="Part of a name or an address.")] = None,
+    role: Annotated[str | None, typer.Option(help="Only those with this role.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only active or disabled ones.")] = None,
+) -> ExitCode:
+    """List the accounts."""
+    query: dict[str, str | int] = {"sort_by": "username", "sort_order": "asc"}
+    if search:
+        query["search"] = search
+    if status:
+        query["status"] = status
+    if role:
+        query["role_id"] = (await find_role(client, role)).id
+    users = await _all(client, query)
+    output.emit({"items": [user.to_json() for user in users], "total": len(users)})
+    if not users and output.screen.is_terminal:
+        output.say(messages.USER_NONE)
+        return ExitCode.OK
+    columns = (messages.USERNAME, messages.EMAIL, messages.ROLE, messages.STATUS,
+               messages.LAST_LOGIN, messages.ID)  # fmt: skip
+    output.table(columns, [_row(user) for user in users])
+    return ExitCode.OK
+
+
+def _row(user: User) -> tuple[str, ...]:
+    seen = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
+    return user.username, user.email, user.role.name, user.status, seen, user.id
+
+
+@client_command(app)
+async def create(
+    output: Output,
+    client: ApiClient,
+    username: Annotated[str, typer.Argument(help="The user name.")],
+    email: Annotated[str, typer.Option(help="The e-mail address.")],
+    role: Annotated[str, typer.Option(help="The role, by its name.")] = "user",
+    password_stdin: PasswordOption = False,
+) -> ExitCode:
+    """Create an account for somebody; asks for the password."""
+    found = await find_role(client, role)
+    wishes: JsonObject = {
+        "username": username,
+        "email": email,
+        "role_id": found.id,
+        "password": _password(output, username, from_stdin=password_stdin),
+    }
+    user = client.read(User, await client.call("POST", _PATH, body=wishes))
+    output.say(messages.USER_CREATED, username=user.username, role=user.role.name)
+    output.emit(user.to_json())
+    return ExitCode.OK
+
+
+def _password(output: Output, username: str, *, from_stdin: bool) -> str:
+    if from_stdin:
+        return read_secret()
+    return ask_password(output, messages.NEW_PASSWORD, username=username)
+
+
+def _status_command(name: str, status: str, said: Message, about: str) -> None:
+    async def body(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+        return await _change(output, client, user, {"status": status}, said)
+
+    body.__doc__ = about
+    client_command(app, name)(body)
+
+
+_status_command(
+    "disable",
+    "disabled",
+    messages.USER_DISABLED,
+    "Switch an account off: its logins, keys, runs and streams end.",
+)
+_status_command("enable", "active", messages.USER_ENABLED, "Switch an account on again.")
+
+
+@client_command(app, "set-role")
+async def set_role(
+    output: Output,
+    client: ApiClient,
+    user: UserArgument,
+    role: RoleArgument,
+) -> ExitCode:
+    """Give an account another role."""
+    change: JsonObject = {"role_id": (await find_role(client, role)).id}
+    return await _change(output, client, user, change, messages.ROLE_SET)
+
+
+@client_command(app, "reset-password")
+async def reset_password(
+    output: Output,
+    client: ApiClient,
+    user: UserArgument,
+    password_stdin: PasswordOption = False,
+    revoke_api_keys: Annotated[
+        bool, typer.Option("--revoke-api-keys", help="Delete its API keys, too.")
+    ] = False,
+) -> ExitCode:
+    """Give an account another password; asks for it."""
+    found = await find_user(client, user)
+    password = _password(output, found.username, from_stdin=password_stdin)
+    reset: JsonObject = {"new_password": password, "revoke_api_keys": revoke_api_keys}
+    await client.call("PUT", f"{_PATH}/{found.id}/password", body=reset)
+    output.say(messages.PASSWORD_SET, username=found.username)
+    output.emit({"id": found.id, "username": found.username, "reset": True})
+    return ExitCode.OK
+
+
+@client_command(app)
+async def delete(
+    output: Output,
+    client: ApiClient,
+    user: UserArgument,
+    transfer_to: Annotated[
+        str | None,
+        typer.Option("--transfer-to", metavar="USER", help="Who takes over its knowledge bases."),
+    ] = None,
+    erase: Annotated[bool, typer.Option("--erase", help="Erase all that it owns.")] = False,
+    yes: YesOption = False,
+) -> ExitCode:
+    """Delete an account; sessions, memories and calendar are erased in any case."""
+    found = await find_user(client, user)
+    fate: dict[str, str | int] = {}
+    if transfer_to is not None:
+        fate["transfer_to"] = (await find_user(client, transfer_to)).id
+    if erase:
+        fate["erase"] = "true"
+    if not agreed(output, yes, messages.DELETE_CONFIRM, username=found.username):
+        return ExitCode.FAILED
+    answer = await client.call("DELETE", f"{_PATH}/{found.id}", query=fate)
+    _tell(output, client.read(_Deleted, answer))
+    return ExitCode.OK
+
+
+def _tell(output: Output, deleted: _Deleted) -> None:
+    moved = deleted.transferred
+    output.say(
+        messages.USER_DELETED,
+        username=deleted.username,
+        bases=moved.knowledge_bases,
+        documents=moved.documents,
+        skills=moved.skills,
+    )
+    output.say(messages.ERASED, **deleted.erased.to_json())
+    output.emit(deleted.to_json())

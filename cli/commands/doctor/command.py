@@ -1,0 +1,127 @@
+"""``agentex doctor``: what is well here and at the server, and what to do about the rest."""
+
+import asyncio
+from collections.abc import Callable
+
+from rich.text import Text
+
+from cli.client.api import ApiClient
+from cli.client.transport import is_loopback
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.commands.doctor import server as doctor_server
+from cli.commands.doctor.backends import Parts, check_kept_parts, look_at_parts
+from cli.commands.doctor.local import (
+    Check,
+    Verdict,
+    check_disk,
+    check_encoder,
+    check_folder,
+    check_login,
+    check_model,
+    check_parts,
+    check_python,
+    check_recognition,
+    check_redis,
+    check_server,
+    skipped,
+)
+from cli.commands.doctor.security import (
+    check_clock,
+    check_exposure,
+    check_secret_key,
+    check_transport,
+    first_answer,
+    server_skew,
+)
+from cli.errors import ExitCode
+from cli.ui.i18n import common as messages
+from cli.ui.i18n.doctor import LOG_IN_FIRST
+from cli.ui.output import Output
+from core.settings import Settings, get_settings
+
+# The registry of what the settings and the files of this machine tell; each is quick.
+_HERE: tuple[Callable[[Output, Settings], Check], ...] = (
+    check_folder,
+    check_disk,
+    check_exposure,
+    check_redis,
+    check_recognition,
+)
+_WORDS = {
+    Verdict.OK: (messages.CHECK_OK, "green"),
+    Verdict.WARNING: (messages.CHECK_WARNING, "yellow"),
+    Verdict.FAILED: (messages.CHECK_FAILED, "red"),
+    Verdict.SKIPPED: (messages.CHECK_SKIPPED, "dim"),
+}
+
+
+def doctor(
+    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
+) -> None:
+    """Check this machine, the server and your login; say what to do where something is wrong.
+
+    Works without a server too. Each registered model gets one short request, as its test does.
+    Exit code 1 means that a check failed.
+    """
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        checks = [*await _look_here(output, client), *await _look_there(output, client)]
+        failed = sum(check.verdict is Verdict.FAILED for check in checks)
+        output.emit({"ok": not failed, "checks": [check.to_json() for check in checks]})
+        for check in checks:
+            _show(output, check)
+        if failed:
+            output.say(messages.SOME_BAD, count=failed)
+        else:
+            output.say(messages.ALL_WELL)
+        return ExitCode.FAILED if failed else ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+async def _look_here(output: Output, client: ApiClient) -> list[Check]:
+    headers = await first_answer(client)
+    skews = server_skew(headers)
+    checks = [check_python(output)]
+    # Another machine's server does not use this one's folder, Redis and encoder.
+    if is_loopback(client.transport.url):
+        settings = get_settings()
+        checks += [check(output, settings) for check in _HERE]
+        parts, encoder, model = await asyncio.gather(
+            look_at_parts(), check_encoder(output), check_model(output, settings)
+        )
+        checks.append(check_secret_key(output, settings, parts.database.state if parts else None))
+        checks += [*check_kept_parts(output, settings, parts), encoder, model]
+        skews |= _skews_of(parts)
+    if headers:
+        checks.append(await check_transport(output, client.transport.url, headers))
+    return [*checks, check_clock(output, skews)]
+
+
+def _skews_of(parts: Parts | None) -> dict[str, float]:
+    """By how many seconds the parts on other machines are before us."""
+    if parts is None:
+        return {}
+    known = {"database": parts.database, "Redis": parts.redis}
+    return {name: part.skew for name, part in known.items() if part.state == "ok" and part.skew}
+
+
+async def _look_there(output: Output, client: ApiClient) -> list[Check]:
+    server = await check_server(output, client)
+    if server.verdict is not Verdict.OK:
+        names = {"ready": messages.CHECK_READY, "login": messages.CHECK_LOGIN}
+        return [server, *skipped(output, names | doctor_server.TITLES, messages.NOT_CHECKED)]
+    checks = [server, *await check_parts(output, client)]
+    login = await check_login(output, client)
+    # None is made for this.
+    if login.verdict is not Verdict.OK or client.sign_in.would_bootstrap:
+        return [*checks, login, *skipped(output, doctor_server.TITLES, LOG_IN_FIRST)]
+    return [*checks, login, *await doctor_server.check_things(output, client)]
+
+
+def _show(output: Output, check: Check) -> None:
+    word, colour = _WORDS[check.verdict]
+    finding = f"{output.render(check.title)}: {check.detail}".rstrip(": ")
+    output.print(Text.assemble((f"{output.render(word):<8}", colour), finding))
+    if check.hint:
+        output.print(f"        → {check.hint}", "yellow")

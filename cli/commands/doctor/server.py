@@ -1,0 +1,165 @@
+"""What ``agentex doctor`` finds of what one has on the server: models, MCP connections, the queue."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+from cli.client.api import ApiClient
+from cli.client.schemas import Record
+from cli.commands.doctor.backends import backlog
+from cli.commands.doctor.local import Check, Verdict, skipped
+from cli.errors import CommandFailed, ServerRefused
+from cli.ui.i18n import doctor as messages
+from cli.ui.i18n.common import Language, Message
+from cli.ui.output import Output
+from core.errors import ErrorCode
+
+TITLES = {
+    "backlog": messages.BACKLOG,
+    "registered_models": messages.REGISTERED_NONE,
+    "mcp_connections": messages.CONNECTION_NONE,
+}
+# Each test is a call of somebody else's server.
+_AT_ONCE = 4
+
+
+class _Info(Record):
+    queue_depth: int | None = None
+    workers: list[str] | None = None
+
+
+class _Model(Record):
+    id: str
+    name: str
+    built_in: bool = False
+
+
+class _Models(Record):
+    items: list[_Model]
+
+
+class _Tested(Record):
+    success: bool
+    latency: int = 0
+    message: str = ""
+    message_zh: str = ""
+    fault: str | None = None
+
+
+class _Connection(Record):
+    id: str
+    name: str
+    enabled: bool = True
+
+
+async def check_things(output: Output, client: ApiClient) -> list[Check]:
+    """The queue, registered models and MCP connections, as the server tells who is logged in."""
+    looks = {
+        "backlog": _backlog,
+        "registered_models": _models,
+        "mcp_connections": _connections,
+    }
+    found: list[Check] = []
+    for name, look in looks.items():
+        try:
+            found += await look(output, client)
+        except ServerRefused as problem:
+            is_right = problem.code == int(ErrorCode.PERMISSION_DENIED)
+            found += _unlooked(output, name, None if is_right else problem)
+        except CommandFailed as problem:
+            found += _unlooked(output, name, problem)
+    return found
+
+
+def _unlooked(
+    output: Output, name: str, problem: ServerRefused | CommandFailed | None
+) -> list[Check]:
+    if problem is None:
+        return skipped(output, {name: TITLES[name]}, messages.NOT_FOR_YOU)
+    words = problem.explain(output.language)
+    return [Check(name, TITLES[name], Verdict.FAILED, "-", words)]
+
+
+async def _backlog(output: Output, client: ApiClient) -> list[Check]:
+    info = client.read(_Info, await client.call("GET", "/api/v1/admin/system/info"))
+    if info.queue_depth is None or info.workers is None:
+        # Its Redis is away, which is told where the parts are.
+        return []
+    workers, waiting = len(info.workers), info.queue_depth
+    return [backlog(output, "backlog", messages.BACKLOG, workers=workers, waiting=waiting)]
+
+
+async def _models(output: Output, client: ApiClient) -> list[Check]:
+    listed = client.read(_Models, await client.call("GET", "/api/v1/models"))
+    registered = [model for model in listed.items if not model.built_in]
+
+    async def look(model: _Model) -> Check:
+        path = f"/api/v1/models/{quote(model.id, safe='')}/test"
+        title = _named(messages.REGISTERED, model.name)
+        return _judged(output, f"model:{model.name}", title, await _test(client, path))
+
+    return await _each(output, "registered_models", [lambda m=m: look(m) for m in registered])
+
+
+async def _connections(output: Output, client: ApiClient) -> list[Check]:
+    rows = [
+        client.read(_Connection, one)
+        async for page in client.pages("/api/v1/mcp/connections")
+        for one in page
+    ]
+
+    async def look(row: _Connection) -> Check:
+        path = f"/api/v1/mcp/connections/{quote(row.id, safe='')}/test"
+        title = _named(messages.CONNECTION, row.name)
+        tested = await _test(client, path)
+        return _judged(output, f"mcp:{row.name}", title, tested, messages.CONNECTION_HINT)
+
+    enabled = [row for row in rows if row.enabled]
+    return await _each(output, "mcp_connections", [lambda r=r: look(r) for r in enabled])
+
+
+async def _test(client: ApiClient, path: str) -> _Tested:
+    try:
+        return client.read(_Tested, await client.call("POST", path))
+    except ServerRefused as problem:
+        return _Tested(success=False, message=problem.message)
+    except CommandFailed:
+        # Such as one that takes too long; the others are told nevertheless.
+        words = messages.TEST_UNANSWERED
+        return _Tested(success=False, message=words.en, message_zh=words.zh)
+
+
+def _judged(
+    output: Output, name: str, title: Message, tested: _Tested, otherwise: Message | None = None
+) -> Check:
+    if tested.success:
+        detail = output.render(messages.ANSWERS_IN, latency=tested.latency)
+        return Check(name, title, Verdict.OK, detail)
+    is_chinese = output.language is Language.ZH and bool(tested.message_zh)
+    reason = tested.message_zh if is_chinese else tested.message
+    fact, _, step = reason.partition("：" if is_chinese else ": ")
+    # A busy endpoint is there and knows the key.
+    verdict = Verdict.WARNING if tested.fault == "busy" else Verdict.FAILED
+    return Check(
+        name, title, verdict, fact, step or (output.render(otherwise) if otherwise else "")
+    )
+
+
+def _named(title: Message, name: str) -> Message:
+    # A name may hold braces, which are no placeholders.
+    plain = name.replace("{", "{{").replace("}", "}}")
+    return Message(title.en.format(name=plain), title.zh.format(name=plain))
+
+
+async def _each(
+    output: Output, name: str, looks: list[Callable[[], Awaitable[Check]]]
+) -> list[Check]:
+    if not looks:
+        return [Check(name, TITLES[name], Verdict.OK, output.render(messages.NONE_THERE))]
+    turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(look: Callable[[], Awaitable[Check]]) -> Check:
+        async with turn:
+            return await look()
+
+    return [*await asyncio.gather(*(one(look) for look in looks))]

@@ -1,0 +1,246 @@
+"""The files a person names for ingestion: found, named as documents, hashed, read with a count."""
+
+import glob
+import hashlib
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+from cli.errors import CommandFailed
+from cli.ui.i18n.common import (
+    PATH_MISSING,
+    REASON_HIDDEN,
+    REASON_LEADS_OUT,
+    REASON_UNREADABLE,
+    Message,
+)
+from core.errors import AgentexError, InvalidRequest, TextRecognitionMissing
+from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.zip_upload import document_name as joined_name
+
+# What the server removes from names: a second run must find the names of the first.
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_BLOCK = 2**20
+_STARS = re.compile(r"\*{2,}")
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file to ingest.
+
+    Args:
+        path: where it is.
+        name: of its document: the path below the folder that was named, ``a › b.html``.
+        asked_for: named by the person, not found in a folder.
+    """
+
+    path: Path
+    name: str
+    asked_for: bool
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that is not ingested, and why."""
+
+    path: Path
+    reason: Message
+    asked_for: bool = False
+
+
+class CountedFile(io.FileIO):
+    """A file that tells how far it was read.
+
+    Args:
+        path: the file.
+        told: called with the position after each read.
+    """
+
+    def __init__(self, path: Path, told: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self._told = told
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read and tell."""
+        block = super().read(-1 if size is None else size)
+        self._told(self.tell())
+        return block
+
+
+@dataclass
+class Found:
+    """What the arguments name: files and zip files to ingest, and those that are left out."""
+
+    files: list[LocalFile] = field(default_factory=list[LocalFile])
+    archives: list[LocalFile] = field(default_factory=list[LocalFile])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    _seen: set[Path] = field(default_factory=set[Path])
+
+    def add(self, path: Path, relative: str, *, asked_for: bool) -> None:
+        """Take a file up, once, under the first name it is met with."""
+        where = path.resolve()
+        if where in self._seen:
+            return
+        self._seen.add(where)
+        if not _is_regular(path):
+            self.left_out.append(LeftOut(path, REASON_UNREADABLE, asked_for))
+            return
+        if path.suffix.lower() == ".zip":
+            self.archives.append(LocalFile(path, document_name(relative), asked_for))
+            return
+        reason = _objection(path, path.name)
+        if reason is not None:
+            self.left_out.append(LeftOut(path, reason, asked_for))
+            return
+        name = document_name(relative)
+        # The server knows README by its whole name, which a folder in front hides.
+        name = name if _objection(path, name) is None else f"{name}.txt"
+        self.files.append(LocalFile(path, name, asked_for))
+
+
+def find_files(arguments: Sequence[str]) -> Found:
+    """Find what the arguments name: files, folders with all below them, glob patterns.
+
+    Hidden files below a folder, links that lead out of it and files that no parser reads are left
+    out; the folder of a pattern is what stands before its first wildcard.
+
+    Raises:
+        CommandFailed: an argument names nothing.
+    """
+    found = Found()
+    for argument in arguments:
+        path = Path(argument).expanduser()
+        if path.exists():
+            _add(path, found)
+            continue
+        top = _top_of(path)
+        real_top = top.resolve()
+        for match in _matches(argument, path, top):
+            # A single * goes through links to folders, too.
+            reason = _objection_to_place(match, real_top)
+            if reason is None:
+                _add(match, found)
+            else:
+                found.left_out.append(LeftOut(match, reason))
+    return found
+
+
+def _add(path: Path, found: Found) -> None:
+    if path.is_dir():
+        _add_folder(path, found)
+    else:
+        found.add(path, path.name, asked_for=True)
+
+
+def _top_of(pattern: Path) -> Path:
+    return Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
+
+
+def _matches(argument: str, pattern: Path, top: Path) -> list[Path]:
+    parts = [
+        part if part == "**" else _STARS.sub("*", part) for part in pattern.parts[len(top.parts) :]
+    ]
+    if parts and parts[-1] == "**":
+        parts.append("*")
+    # Unlike the module glob's, its ** goes through no links: two that lead upwards have no end.
+    matches = sorted(top.glob("/".join(parts)), key=str) if parts else []
+    if not any(part.startswith(".") for part in parts):
+        matches = [match for match in matches if not _is_hidden(match.relative_to(top))]
+    if not matches:
+        raise CommandFailed(InvalidRequest("path", argument), PATH_MISSING, path=argument)
+    files = [match for match in matches if not match.is_dir()]
+    # With ** the folders match beside their files: walking them too would name each file twice.
+    return files or matches
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _add_folder(top: Path, found: Found) -> None:
+    real_top = top.resolve()
+    for folder, folders, names in os.walk(top):
+        hidden = sorted(name for name in (*folders, *names) if name.startswith("."))
+        found.left_out += [LeftOut(Path(folder, name), REASON_HIDDEN) for name in hidden]
+        folders[:] = sorted(set(folders) - set(hidden))
+        # Links to folders are not walked through; those within the folder need it not.
+        found.left_out += [
+            LeftOut(path, reason)
+            for path in (Path(folder, name) for name in folders)
+            if (reason := _objection_to_link(path, real_top)) is not None
+        ]
+        for name in sorted(set(names) - set(hidden)):
+            path = Path(folder, name)
+            reason = _objection_to_link(path, real_top)
+            if reason is not None:
+                found.left_out.append(LeftOut(path, reason))
+                continue
+            found.add(path, path.relative_to(top).as_posix(), asked_for=False)
+
+
+def _objection_to_link(path: Path, real_top: Path) -> Message | None:
+    return _objection_to_place(path, real_top) if path.is_symlink() else None
+
+
+def _objection_to_place(path: Path, real_top: Path) -> Message | None:
+    """Why a link is not followed: a folder from elsewhere must not name files of its reader's."""
+    try:
+        is_within = path.resolve().is_relative_to(real_top)
+    except (OSError, RuntimeError):
+        # One that leads to itself.
+        return REASON_UNREADABLE
+    return None if is_within else REASON_LEADS_OUT
+
+
+def _is_regular(path: Path) -> bool:
+    """Whether it is a file: opening a pipe would wait for somebody who writes."""
+    try:
+        return path.is_file()
+    except OSError:
+        # In a folder that may be listed but not entered.
+        return False
+
+
+def _objection(path: Path, name: str) -> Message | None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        detect(name, head, path.stat().st_size)
+    except OSError:
+        return REASON_UNREADABLE
+    except TextRecognitionMissing:
+        # Whether pictures are read is for the server to say.
+        return None
+    except AgentexError as error:
+        return Message(error.code.message, error.code.message_zh)
+    return None
+
+
+def document_name(relative: str) -> str:
+    """The document's name for a path below the named folder: ``a/b.html`` is ``a › b.html``.
+
+    The server keeps no folders. A name too long for it loses its first characters, not the
+    file's own name.
+    """
+    text = unicodedata.normalize("NFC", relative.replace("\\", "/"))
+    text = "".join(c for c in text if unicodedata.category(c) not in _INVISIBLE)
+    return joined_name(text.split("/"))
+
+
+def sha256(path: Path) -> str:
+    """The file's hash in hex."""
+    digest = hashlib.sha256()
+    for block in _blocks(path):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block

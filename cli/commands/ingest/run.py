@@ -1,0 +1,350 @@
+"""One run of ``agentex ingest``: which files are there already, the uploads, the waiting."""
+
+import asyncio
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from cli.client.api import ApiClient
+from cli.client.schemas import DocumentRecord
+from cli.commands.ingest.ingest_batch import Outgoing, grouped, upload_together
+from cli.commands.ingest.local_files import LocalFile, sha256
+from cli.commands.kb.manage import explain_failure
+from cli.errors import ServerRefused
+from cli.ui.i18n.common import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
+
+UPLOADS_AT_ONCE = 4
+"""Requests with files that are under way at a time."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.1, 1.0, 1.3
+# Two transactions of the server may become visible in another order than their times say.
+_CLOCK_MARGIN = timedelta(seconds=5)
+_QUIET_SECONDS = 10.0
+_PATIENCE = 60.0
+# Refusals that are about this one file; after any other the next file would fare no better.
+ABOUT_THE_FILE = {400, 409, 413, 422}
+
+
+class OnConflict(StrEnum):
+    """What the server does with a changed file whose name is taken."""
+
+    REPLACE = "replace"
+    KEEP_BOTH = "keep_both"
+    REFUSE = "refuse"
+
+
+class State(StrEnum):
+    """Where a file is."""
+
+    WAITING = "waiting"
+    UPLOADING = "uploading"
+    UPLOADED = "uploaded"
+    COMPLETED = "completed"
+    PRESENT = "present"
+    FAILED = "failed"
+
+
+@dataclass
+class Item:
+    """A file and how far it is.
+
+    Attributes:
+        sent: bytes of the upload that are out.
+        document: the server's view of it, once there is one.
+        reason: why it failed or was not uploaded.
+        outcome: what the server says became of the upload.
+    """
+
+    file: LocalFile
+    state: State = State.WAITING
+    sent: int = 0
+    document: DocumentRecord | None = None
+    reason: str = ""
+    outcome: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether this run has nothing more to do for it."""
+        return self.state in (State.COMPLETED, State.PRESENT, State.FAILED)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How to ingest.
+
+    Args:
+        wait: whether to wait until each document is processed.
+        on_conflict: what becomes of a changed file whose name is taken.
+        language: of reasons.
+    """
+
+    wait: bool
+    on_conflict: OnConflict
+    language: Language
+
+
+class IngestRun:
+    """Uploads files into one knowledge base and follows them to their end.
+
+    Args:
+        client: of the server.
+        knowledge_base_id: where the documents go.
+        items: the files.
+        choices: how.
+        changed: called after each change of an item.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        knowledge_base_id: str,
+        items: Sequence[Item],
+        *,
+        choices: Choices,
+        changed: Callable[[Item], None],
+    ) -> None:
+        self._client = client
+        self._base_id = knowledge_base_id
+        self._items = items
+        self._choices = choices
+        self._changed = changed
+        self._present: defaultdict[str, list[DocumentRecord]] = defaultdict(list)
+        self._taken: set[tuple[str, str]] = set()
+        self._followed: dict[str, Item] = {}
+        self._since: datetime | None = None
+
+    async def run(self) -> None:
+        """Do it all.
+
+        Raises:
+            ServerRefused: an answer after which going on makes no sense.
+            CommandFailed: the server went away and did not come back.
+        """
+        await self._learn_present()
+        # Its contact is known to be good now: a restart of the server is waited out.
+        self._client.transport.patience = _PATIENCE
+        named: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in self._items:
+            named[item.file.name].append(item)
+        queue = grouped([_Named(items) for items in named.values()], UPLOADS_AT_ONCE)
+        try:
+            async with asyncio.TaskGroup() as group:
+                uploads = [
+                    group.create_task(self._upload_next(queue)) for _ in range(UPLOADS_AT_ONCE)
+                ]
+                if self._choices.wait:
+                    group.create_task(self._follow(uploads))
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+
+    async def _learn_present(self) -> None:
+        async for page in self._client.document_pages(self._base_id):
+            for document in page:
+                self._present[document.sha256].append(document)
+
+    async def _upload_next(self, queue: Iterator[Sequence["_Named"]]) -> None:
+        for group in queue:
+            if len(group) > 1:
+                await self._try_together([one.items[0] for one in group])
+                continue
+            # Files of one name go one after the other: the first may replace a document, the
+            # others must find it there and stand beside it.
+            for item in group[0].items:
+                await self._try_upload(item, beside=item is not group[0].items[0])
+
+    async def _try_upload(self, item: Item, *, beside: bool) -> None:
+        with self._failing(item):
+            if not await self._is_needless(item, beside=beside):
+                await self._take(item, await self._upload(item, beside=beside))
+
+    async def _try_together(self, items: Sequence[Item]) -> None:
+        wanted: list[Item] = []
+        for item in items:
+            with self._failing(item):
+                if not await self._is_needless(item, beside=False):
+                    wanted.append(item)
+        try:
+            answers = await self._upload_together(wanted) if wanted else []
+        except (OSError, ServerRefused) as problem:
+            if isinstance(problem, ServerRefused) and not _is_about_files(problem):
+                raise
+            # Something is wrong with one of them: then each stands for itself.
+            answers = []
+        for number, item in enumerate(wanted):
+            with self._failing(item):
+                if number >= len(answers):
+                    await self._take(item, await self._upload(item, beside=False))
+                    continue
+                answer = answers[number]
+                if isinstance(answer, ServerRefused):
+                    raise answer
+                await self._take(item, answer)
+
+    @contextmanager
+    def _failing(self, item: Item) -> Generator[None]:
+        """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
+        try:
+            yield
+        except OSError:
+            self._settle(item, State.FAILED, REASON_UNREADABLE.render(self._choices.language))
+        except ServerRefused as refusal:
+            if not _is_about_files(refusal):
+                raise
+            self._settle(item, State.FAILED, refusal.explain(self._choices.language))
+
+    async def _is_needless(self, item: Item, *, beside: bool) -> bool:
+        """Whether a file need not be sent; then it is settled, or followed."""
+        if item.document is not None:
+            # A member of an archive is there already.
+            await self._take(item, item.document)
+            return True
+        key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
+        if key in self._taken:
+            self._settle(item, State.PRESENT, REASON_TWIN.render(self._choices.language))
+            return True
+        self._taken.add(key)
+        present = self._find_present(*key, beside=beside)
+        if present is not None:
+            await self._accept(item, present, State.PRESENT)
+        return present is not None
+
+    async def _take(self, item: Item, document: DocumentRecord) -> None:
+        item.outcome = item.outcome or document.outcome
+        is_there = item.outcome == "unchanged"
+        await self._accept(item, document, State.PRESENT if is_there else State.UPLOADED)
+
+    def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
+        """A document that makes sending the file needless."""
+        numbered = beside or self._choices.on_conflict is OnConflict.KEEP_BOTH
+        for document in self._present[digest]:
+            same = document.name == name or (numbered and _is_numbered(document.name, name))
+            if same and document.status not in ("failed", "cancelled"):
+                return document
+        return None
+
+    async def _upload(self, item: Item, *, beside: bool) -> DocumentRecord:
+        choice = OnConflict.KEEP_BOTH if beside else self._choices.on_conflict
+        one = self._outgoing(item)
+        return await self._client.upload(
+            self._base_id, one.path, one.name, one.told, on_conflict=choice.value
+        )
+
+    async def _upload_together(self, items: Sequence[Item]) -> list[DocumentRecord | ServerRefused]:
+        files = [self._outgoing(item) for item in items]
+        choice = self._choices.on_conflict.value
+        return await upload_together(self._client, self._base_id, files, on_conflict=choice)
+
+    def _outgoing(self, item: Item) -> Outgoing:
+        def told(sent: int) -> None:
+            item.sent = sent
+            self._changed(item)
+
+        item.state = State.UPLOADING
+        return Outgoing(item.file.path, item.file.name, told)
+
+    async def _accept(self, item: Item, document: DocumentRecord, state: State) -> None:
+        item.document = document
+        if document.settled or not self._choices.wait:
+            self._settle(item, state)
+            return
+        if self._since is None:
+            self._since = document.updated_at
+        item.state = State.UPLOADED
+        self._followed[document.id] = item
+        self._changed(item)
+
+    def _settle(self, item: Item, state: State, reason: str = "") -> None:
+        item.state, item.reason = state, reason
+        self._changed(item)
+
+    async def _follow(self, uploads: Sequence[asyncio.Task[None]]) -> None:
+        pause, heard = _FIRST_PAUSE, time.monotonic()
+        while self._followed or not all(upload.done() for upload in uploads):
+            await asyncio.sleep(pause)
+            pause = min(pause * _SLOWER, _LONGEST_PAUSE)
+            if not self._followed:
+                continue
+            if await self._look_at_recent():
+                heard = time.monotonic()
+            elif time.monotonic() - heard > _QUIET_SECONDS:
+                await self._look_at_each()
+                heard = time.monotonic()
+
+    async def _look_at_recent(self) -> bool:
+        """Read the documents that changed since the last look; say whether one of ours did."""
+        since, news = self._since, False
+        oldest_wanted = since - _CLOCK_MARGIN if since else None
+        query = {"sort_by": "updated_at", "sort_order": "desc"}
+        async for page in self._client.document_pages(self._base_id, query):
+            for document in page:
+                news = await self._note(document) or news
+            times = [document.updated_at for document in page if document.updated_at]
+            if times and (self._since is None or max(times) > self._since):
+                self._since = max(times)
+            if times and oldest_wanted is not None and min(times) < oldest_wanted:
+                break
+        return news
+
+    async def _look_at_each(self) -> None:
+        """Ask for each document that is open: one may have been deleted by somebody."""
+        for document_id, item in list(self._followed.items()):
+            document = await self._client.get_document(self._base_id, document_id)
+            if document is not None:
+                await self._note(document)
+            else:
+                del self._followed[document_id]
+                self._settle(item, State.FAILED, REASON_VANISHED.render(self._choices.language))
+
+    async def _note(self, document: DocumentRecord) -> bool:
+        item = self._followed.get(document.id)
+        if item is None or item.document == document:
+            return False
+        item.document = document
+        if not document.settled:
+            self._changed(item)
+            return True
+        del self._followed[document.id]
+        if document.status == "completed":
+            self._settle(item, State.COMPLETED)
+        elif document.status == "pending":
+            # Its knowledge base is paused: it is safe there, and goes on when that does.
+            self._settle(item, State.UPLOADED)
+        else:
+            self._settle(item, State.FAILED, explain_failure(document, self._choices.language))
+        return True
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Files of one name."""
+
+    items: Sequence[Item]
+
+    @property
+    def size(self) -> int | None:
+        """Of a file that may go with others; None where it must not."""
+        (first, *others) = self.items
+        if others or first.document is not None:
+            return None
+        try:
+            return first.file.path.stat().st_size
+        except OSError:
+            return None
+
+
+def _is_about_files(refusal: ServerRefused) -> bool:
+    return refusal.code // 100 in ABOUT_THE_FILE
+
+
+def _is_numbered(present: str, name: str) -> bool:
+    """Whether a name is one that the server made of this one: ``name (2).ext``."""
+    stem, dot, suffix = name.rpartition(".")
+    if not stem:
+        stem, dot, suffix = name, "", ""
+    middle = present.removeprefix(stem).removesuffix(dot + suffix)
+    return re.fullmatch(r" \(\d+\)", middle) is not None

@@ -1,0 +1,124 @@
+"""``agentex kb access``: who reads a single document of a knowledge base, and changing that."""
+
+from typing import Annotated
+
+import typer
+
+from cli.arguments import is_id
+from cli.client.api import ApiClient
+from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.share import RoleOption, Subject, UserOption, Versioned, change
+from cli.errors import CommandFailed, ExitCode
+from cli.ui.i18n import common as messages
+from cli.ui.output import Output
+from core.errors import Conflict, DocumentNotFound, InvalidRequest
+
+DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or id.")]
+
+
+class _Access(Versioned):
+    restricted: bool
+    items: list[Subject]
+
+
+def access(
+    wanted: WantedArgument,
+    document: DocumentArgument,
+    user: UserOption = None,
+    role: RoleOption = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it from these.")] = False,
+    nobody: Annotated[
+        bool, typer.Option("--nobody", help="Nobody but the owner of the knowledge base.")
+    ] = False,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="All who read the knowledge base.")
+    ] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Let only some of a knowledge base's readers read a document; else show who reads it."""
+    chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        if nobody + everybody + bool(chosen) > 1 or (remove and not chosen):
+            raise CommandFailed(InvalidRequest("options", "too many"), messages.KB_ACCESS_OPTIONS)
+        base = await client.find_knowledge_base(wanted)
+        found = await _find(client, base, document)
+        path = f"/api/v1/knowledge-bases/{base.id}/documents/{found.id}/access"
+        if everybody:
+            await client.call("DELETE", path)
+        present = client.read(_Access, await client.call("GET", path))
+        if nobody:
+            answer = await client.call("PUT", path, body={"readers": []})
+            present = client.read(_Access, answer)
+        elif remove:
+            present = await change(
+                client, path, present, lambda now: _without(now, chosen, found.name)
+            )
+        elif chosen:
+            present = await change(client, path, present, lambda now: _with(now, chosen))
+        output.emit(present.to_json())
+        _show(output, found.name, present)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def _show(output: Output, name: str, present: _Access) -> None:
+    if not present.restricted:
+        output.say(messages.KB_READ_BY_ALL, name=name)
+    elif not present.items:
+        output.say(messages.KB_READ_BY_NOBODY, name=name)
+    else:
+        rows = [(one.label(output),) for one in present.items]
+        output.table((messages.KB_READ_BY,), rows)
+
+
+def _with(present: _Access, chosen: list[tuple[str, str]]) -> JsonObject:
+    """Those who read it already, and those chosen."""
+    return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
+
+
+def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> JsonObject:
+    """Those who read it already, but for those chosen.
+
+    Raises:
+        CommandFailed: nobody is named, because all read it: a list without them would be empty,
+            which keeps it from everybody.
+    """
+    if not present.restricted:
+        raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
+    return _body(_others(present, chosen))
+
+
+def _others(present: _Access, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    # Names are the same whatever their case.
+    keys = {(field, name.casefold()) for field, name in chosen}
+    named = [one.subject() for one in present.items]
+    return [one for one in named if (one[0], one[1].casefold()) not in keys]
+
+
+def _body(readers: list[tuple[str, str]]) -> JsonObject:
+    return {"readers": [{field: name} for field, name in readers]}
+
+
+async def _find(client: ApiClient, base: KnowledgeBaseRecord, wanted: str) -> DocumentRecord:
+    """The document with this id, or with this name.
+
+    Raises:
+        CommandFailed: there is none, or several have the name.
+    """
+    if is_id(wanted) and (found := await client.get_document(base.id, wanted)):
+        return found
+    pages = client.document_pages(base.id, {"name": wanted})
+    # A server that does not filter yet gives all.
+    named = [one async for page in pages for one in page if one.name == wanted]
+    if not named:
+        raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=wanted)
+    if len(named) > 1:
+        ids = ", ".join(one.id for one in named)
+        raise CommandFailed(Conflict(), messages.KB_SEVERAL_DOCUMENTS, wanted=wanted, ids=ids)
+    return named[0]

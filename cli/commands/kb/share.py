@@ -1,0 +1,196 @@
+"""``agentex kb share``: with whom a knowledge base is shared, and changing that."""
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+import typer
+from pydantic import JsonValue
+
+from cli.client.api import ApiClient
+from cli.client.schemas import JsonObject, Record
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
+from cli.commands.kb.manage import WantedArgument
+from cli.errors import CommandFailed, ExitCode, ServerRefused
+from cli.ui.i18n import common as messages
+from cli.ui.i18n.common import Message
+from cli.ui.output import Output
+from core.errors import ErrorCode, InvalidRequest
+
+_ATTEMPTS = 10
+
+UserOption = Annotated[
+    list[str] | None, typer.Option("--user", help="A person, by user name; may come many times.")
+]
+RoleOption = Annotated[
+    list[str] | None,
+    typer.Option("--role", help="All who have a role, such as developer; may come many times."),
+]
+
+
+class _User(Record):
+    username: str
+
+
+class _Role(Record):
+    name: str
+    display_name: str = ""
+
+
+class Subject(Record):
+    """A person, or a role and with it all who have it."""
+
+    user: _User | None = None
+    role: _Role | None = None
+
+    def subject(self) -> tuple[str, str]:
+        """The field that names it in a request, and its name."""
+        if self.user is not None:
+            return "username", self.user.username
+        return "role", self.role.name if self.role else ""
+
+    def label(self, output: Output) -> str:
+        """How it is called in the language of the output."""
+        _, name = self.subject()
+        if self.role is None:
+            return name
+        return output.render(messages.KB_ALL_OF_ROLE, role=self.role.display_name or name)
+
+
+class _Share(Subject):
+    access: str = "read"
+
+
+class Versioned(Record):
+    """Whom something is open to, and what that is told from what it was by."""
+
+    version: str | None = None
+
+
+class Shares(Versioned):
+    """With whom something is shared."""
+
+    items: list[_Share]
+    total: int
+
+
+V = TypeVar("V", bound=Versioned)
+
+
+def share(
+    wanted: WantedArgument,
+    user: UserOption = None,
+    role: RoleOption = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="They may change what is in it, too.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it back from these.")] = False,
+    url: UrlOption = None,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Share a knowledge base with people or roles; without any, show with whom it is shared."""
+    chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
+
+    async def body(output: Output, client: ApiClient) -> ExitCode:
+        access = access_of(write=write, remove=remove)
+        base = await client.find_knowledge_base(wanted)
+        path = f"/api/v1/knowledge-bases/{base.id}/shares"
+        shares = await share_with(client, path, chosen, access)
+        show_shares(output, shares, messages.KB_SHARED_WITH_NOBODY, base.name)
+        return ExitCode.OK
+
+    run(Options(json_only, language, url), body)
+
+
+def access_of(*, write: bool, remove: bool) -> str | None:
+    """What those who are named get; ``None``: it is taken back from them.
+
+    Raises:
+        CommandFailed: both are asked for.
+    """
+    if write and remove:
+        raise CommandFailed(InvalidRequest("remove", "with write"), messages.GIVE_OR_TAKE)
+    return None if remove else "write" if write else "read"
+
+
+async def share_with(
+    client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
+) -> Shares:
+    """Add people and roles to a list of shares, or take them from it.
+
+    Args:
+        client: to the server.
+        path: of the list.
+        chosen: the fields that name them, and their names; none changes nothing.
+        access: what they may; ``None`` takes them from the list.
+
+    Returns:
+        The list as it is then.
+    """
+    shares = client.read(Shares, await client.call("GET", path))
+    if not chosen:
+        return shares
+    return await change(client, path, shares, lambda now: _changed(now, chosen, access))
+
+
+def show_shares(output: Output, shares: Shares, nobody: Message, name: str) -> None:
+    """Print with whom something is shared.
+
+    Args:
+        output: to print to.
+        shares: the list.
+        nobody: said of an empty one, with ``name``.
+        name: of what is shared.
+    """
+    output.emit(shares.to_json())
+    if not shares.items:
+        output.say(nobody, name=name)
+        return
+    columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
+    output.table(columns, [_row(output, one) for one in shares.items])
+
+
+async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
+    """Put a change of a list in its place, made anew where somebody was faster.
+
+    Args:
+        client: to the server.
+        path: of the list.
+        present: the list as it was read.
+        changed: what to send for a list as it is; its version is added.
+    """
+    shape: type[V] = type(present)
+    attempts = 0
+    while True:
+        body = changed(present)
+        if present.version is not None:
+            body["version"] = present.version
+        try:
+            return client.read(shape, await client.call("PUT", path, body=body))
+        except ServerRefused as refused:
+            attempts += 1
+            if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
+                raise
+        present = client.read(shape, await client.call("GET", path))
+
+
+def _changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+    """What is there with those chosen at this access, or without them."""
+    # Names are the same whatever their case.
+    keys = {(field, name.casefold()) for field, name in chosen}
+    subjects = [(one.subject(), one.access) for one in shares.items]
+    kept = [
+        (subject, present)
+        for subject, present in subjects
+        if (subject[0], subject[1].casefold()) not in keys
+    ]
+    added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
+    named: list[JsonValue] = [
+        {field: name, "access": granted} for (field, name), granted in [*kept, *added]
+    ]
+    return {"shares": named}
+
+
+def _row(output: Output, one: _Share) -> tuple[str, str]:
+    level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
+    return one.label(output), output.render(level)

@@ -1,0 +1,216 @@
+"""``agentex sessions``: list, find, read, export, archive and delete one's own conversations."""
+
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from cli.client.api import ApiClient, Query
+from cli.client.downloads import download, require_free
+from cli.client.schemas import Record
+from cli.command import client_command
+from cli.errors import ExitCode
+from cli.ui.i18n import chat as said
+from cli.ui.i18n import common as messages
+from cli.ui.output import Output
+from cli.ui.prompts import YesOption, agreed
+
+app = typer.Typer(no_args_is_help=True, help="List, find, read, export and delete conversations.")
+
+_PATH = "/api/v1/sessions"
+WantedArgument = Annotated[
+    str, typer.Argument(metavar="ID|THREAD", help="The id of the session, or of its thread.")
+]
+ArchivedOption = Annotated[
+    bool | None,
+    typer.Option("--archived/--active", help="Only those in the archive, or only the others."),
+]
+LimitOption = Annotated[int, typer.Option(min=1, max=100, help="How many at most.")]
+
+
+class FileFormat(StrEnum):
+    """What a session is exported as."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class _Match(Record):
+    role: str
+    excerpt: str
+
+
+class _Session(Record):
+    id: str
+    thread_id: str = ""
+    title: str = ""
+    message_count: int = 0
+    is_archived: bool = False
+    last_message_at: datetime | None = None
+    match: _Match | None = None
+
+
+class _Sessions(Record):
+    items: list[_Session]
+    total: int
+
+
+class _Said(Record):
+    role: str
+    content: str
+    created_at: datetime
+
+
+class _Messages(Record):
+    items: list[_Said]
+    has_more: bool
+
+
+@client_command(app, "list")
+async def list_sessions(
+    output: Output,
+    client: ApiClient,
+    archived: ArchivedOption = None,
+    limit: LimitOption = 20,
+) -> ExitCode:
+    """List your conversations, the latest first."""
+    return await _list(output, client, _query(archived, limit))
+
+
+@client_command(app)
+async def search(
+    output: Output,
+    client: ApiClient,
+    words: Annotated[str, typer.Argument(help="Words as they stand in a title or a message.")],
+    archived: ArchivedOption = None,
+    limit: LimitOption = 20,
+) -> ExitCode:
+    """Find conversations by what was said in them."""
+    return await _list(output, client, {**_query(archived, limit), "search": words})
+
+
+@client_command(app)
+async def show(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many messages.")] = 50,
+) -> ExitCode:
+    """Show the newest messages of a conversation, the oldest of them first."""
+    row = await _find(client, wanted)
+    answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
+    listed = client.read(_Messages, answer)
+    output.emit({**row.to_json(), "messages": listed.to_json()})
+    output.print(_title(output, row), "bold")
+    if listed.has_more:
+        output.hint(said.OLDER)
+    for message in listed.items:
+        who = said.USER if message.role == "user" else said.ASSISTANT
+        output.print(f"\n{output.render(who)} · {_moment(message.created_at)}", "bold cyan")
+        output.print(message.content)
+    return ExitCode.OK
+
+
+@client_command(app)
+async def export(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    file: Annotated[Path, typer.Argument(help="Where to write it, such as talk.md or talk.json.")],
+    file_format: Annotated[
+        FileFormat | None,
+        typer.Option("--format", help="By default JSON for names in .json, else Markdown."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
+) -> ExitCode:
+    """Write a whole conversation into a file, with its sources and tool calls."""
+    by_name = FileFormat.JSON if file.suffix.lower() == ".json" else FileFormat.MARKDOWN
+    require_free(file, force=force)
+    row = await _find(client, wanted)
+    path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
+    size, digest = await download(client, path, file)
+    output.say(said.EXPORTED, title=_title(output, row), path=file, size=size)
+    output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
+    return ExitCode.OK
+
+
+@client_command(app)
+async def archive(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive.")] = False,
+) -> ExitCode:
+    """Put a conversation away: it can be read, but not asked in."""
+    row = await _find(client, wanted)
+    answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
+    row = client.read(_Session, answer)
+    message = said.TAKEN_OUT if undo else said.PUT_AWAY
+    output.say(message, title=_title(output, row), id=row.id)
+    output.emit(row.to_json())
+    return ExitCode.OK
+
+
+@client_command(app)
+async def delete(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    yes: YesOption = False,
+) -> ExitCode:
+    """Delete a conversation with everything in it; a running answer is stopped."""
+    row = await _find(client, wanted)
+    title = _title(output, row)
+    if not agreed(output, yes, said.CONFIRM, title=title, count=row.message_count):
+        return ExitCode.FAILED
+    await client.call("DELETE", f"{_PATH}/{row.id}")
+    output.say(said.DELETED, title=title)
+    output.emit({"id": row.id, "deleted": True})
+    return ExitCode.OK
+
+
+async def _find(client: ApiClient, wanted: str) -> _Session:
+    return client.read(_Session, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
+
+
+def _query(archived: bool | None, limit: int) -> dict[str, str | int]:
+    query: dict[str, str | int] = {"page_size": limit}
+    if archived is not None:
+        query["is_archived"] = str(archived).lower()
+    return query
+
+
+async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
+    listed = client.read(_Sessions, await client.call("GET", _PATH, query=query))
+    output.emit(listed.to_json())
+    if not listed.items and output.screen.is_terminal:
+        output.say(said.NONE)
+        return ExitCode.OK
+    columns = (said.TITLE, said.COUNT, said.LAST, said.ARCHIVED, said.ID)
+    found = (said.FOUND,) if "search" in query else ()
+    output.table((*columns, *found), [_row(output, row, bool(found)) for row in listed.items])
+    return ExitCode.OK
+
+
+def _row(output: Output, row: _Session, is_found: bool) -> tuple[str, ...]:
+    shown = (
+        _title(output, row),
+        str(row.message_count),
+        _moment(row.last_message_at),
+        output.render(messages.YES if row.is_archived else messages.NO),
+        row.id,
+    )
+    return (*shown, row.match.excerpt if row.match else "-") if is_found else shown
+
+
+def _title(output: Output, row: _Session) -> str:
+    return row.title or output.render(said.UNTITLED)
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"

@@ -1,0 +1,120 @@
+"""``agentex skill fix``: apply the mends that diagnostics carry."""
+
+import difflib
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from cli.client.downloads import write_whole
+from cli.client.schemas import JsonObject
+from cli.command import JsonOption, LanguageOption, Options, leave, open_output
+from cli.commands.skills.local_files import LocalSkill, find_skills
+from cli.commands.skills.validate import PathsArgument, argument, judge, shown
+from cli.errors import CommandFailed, ExitCode
+from cli.ui.i18n import skills as messages
+from cli.ui.output import Output, printable
+from core.errors import InvalidRequest
+from skills.schema import Diagnostic, SkillReport
+
+if TYPE_CHECKING:
+    from skills.lint.autofix import Mended
+
+
+def fix(
+    paths: PathsArgument,
+    codes: Annotated[
+        list[str] | None, typer.Option("--code", metavar="CODE", help="Only these; repeatable.")
+    ] = None,
+    portable: Annotated[
+        bool, typer.Option("--portable", help="Mend what the open standard would refuse, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
+    ] = False,
+    json_only: JsonOption = False,
+    language: LanguageOption = None,
+) -> None:
+    """Mend what can be mended by itself; all other bytes of the files stay as they are."""
+    output = open_output(Options(json_only, language))
+
+    def work() -> ExitCode:
+        wish = _Wish(_wanted(codes or (), portable=portable), portable, dry_run)
+        items = [_fix_one(output, one, wish) for one in find_skills(paths)]
+        output.emit({"items": [*items]})
+        return ExitCode.OK
+
+    leave(output, work)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is to be mended, whether the open standard counts, and whether it is only shown."""
+
+    codes: frozenset[str]
+    portable: bool
+    dry_run: bool
+
+
+def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
+    from skills.lint.codes import RULES  # noqa: PLC0415
+
+    named = frozenset(code.upper() for code in codes)
+    for code in sorted(named - RULES.keys()):
+        raise CommandFailed(InvalidRequest("code", code), messages.NO_SUCH_CODE, code=code)
+    return named or frozenset(
+        code for code, rule in RULES.items() if portable or not rule.portability
+    )
+
+
+def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
+    done = _mended(skill, wish.codes)
+    mended, applied = done.content, done.codes
+    left = len(shown(done.left, with_standard=wish.portable))
+    # What came from standard input goes to standard output, for the next program.
+    say = output.say if skill.path is not None else output.remark
+    if skill.path is None and not output.json_only:
+        sys.stdout.buffer.write(mended)
+    path = skill.path if applied and not wish.dry_run else None
+    if path is not None:
+        write_whole(path, mended)
+    if not applied:
+        say(messages.NOTHING_TO_FIX, path=skill.shown)
+    elif skill.path is not None and wish.dry_run:
+        _show_change(output, skill, mended)
+    else:
+        say(messages.FIXED, path=skill.shown, count=len(applied), codes=", ".join(applied))
+    if left:
+        named = argument(skill.shown, with_standard=wish.portable)
+        say(messages.LEFT, path=skill.shown, count=left, named=named)
+    told: JsonObject = {
+        "path": skill.shown,
+        "fixed": [*applied],
+        "left": left,
+        "written": path is not None,
+    }
+    # It stands nowhere else.
+    return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
+
+
+def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
+    """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
+    from skills.lint.autofix import mend  # noqa: PLC0415
+
+    def report(content: bytes) -> SkillReport:
+        return judge(replace(skill, content=content))
+
+    def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
+        return [one for one in fixable if one.code in wanted]
+
+    return mend(skill.content, report, choose)
+
+
+def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:
+    old, new = (text.decode("utf-8", "replace").splitlines() for text in (skill.content, mended))
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in difflib.unified_diff(old, new, skill.shown, skill.shown, lineterm=""):
+        output.print(Text(printable(line), style=styles.get(line[:1], "")))

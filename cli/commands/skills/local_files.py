@@ -1,0 +1,159 @@
+"""Skills as they lie on this machine: files, folders, and standard input."""
+
+import os
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from cli.errors import CommandFailed
+from cli.ui.i18n import skills as messages
+from core.errors import InvalidRequest
+
+STDIN = "-"
+_NAMES = ("SKILL.md", "skill.md")
+_IGNORED = {".git", "__MACOSX", "__pycache__", "node_modules", ".DS_Store"}
+_MOST_FILES = 5000
+"""Beside one skill: a folder that has more is somebody's home, not a skill."""
+
+
+@dataclass(frozen=True)
+class LocalSkill:
+    """A SKILL file and what lies beside it.
+
+    Args:
+        shown: its path as people see it; ``-`` for standard input.
+        content: its bytes.
+        path: of the file; ``None`` for standard input.
+        folder: the name of the folder it is the skill of; ``None`` where it stands alone.
+        files: the other files of that folder, relative, with ``/``; ``None`` where it stands alone.
+    """
+
+    shown: str
+    content: bytes
+    path: Path | None = None
+    folder: str | None = None
+    files: tuple[str, ...] | None = None
+
+
+def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
+    """The skills at some paths: a file, a skill's folder, a folder of such folders, or ``-``.
+
+    One that two paths lead to comes once.
+
+    Raises:
+        CommandFailed: there is none at one of them, or it can't be read.
+    """
+    _check_input(paths)
+    found = (skill for path in paths for skill in _at(path))
+    once: dict[Path | None, LocalSkill] = {}
+    for skill in found:
+        once.setdefault(skill.path and skill.path.resolve(), skill)
+    return [*once.values()]
+
+
+def find_each(paths: Sequence[str]) -> list[LocalSkill]:
+    """The one skill at each of some paths, as many as paths.
+
+    Raises:
+        CommandFailed: there is none at one of them, there are several, or it can't be read.
+    """
+    _check_input(paths)
+    return [_only(path) for path in paths]
+
+
+@contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Turns what this machine refuses to read into what the command says.
+
+    Raises:
+        CommandFailed: the path can't be looked at or read.
+    """
+    try:
+        yield
+    except OSError as error:
+        told = {"path": error.filename or path, "reason": error.strerror or ""}
+        problem = InvalidRequest("path", "not readable")
+        raise CommandFailed(problem, messages.FILE_UNREADABLE, **told) from error
+
+
+def beside(folder: Path) -> Iterator[str]:
+    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own.
+
+    A folder that is a link is not entered: it comes like a file.
+
+    Raises:
+        CommandFailed: it can't be read, or has more files than a skill has.
+    """
+    count = 0
+    with reading(folder):
+        for place, folders, names in os.walk(folder, onerror=_refuse):
+            links = {name for name in folders if Path(place, name).is_symlink()}
+            folders[:] = sorted(set(folders) - _IGNORED)
+            for name in sorted({*names, *links} - _IGNORED):
+                count += 1
+                if count > _MOST_FILES:
+                    problem = InvalidRequest("path", "too many files")
+                    raise CommandFailed(
+                        problem, messages.TOO_MANY_FILES, path=folder, most=_MOST_FILES
+                    )
+                yield Path(place, name).relative_to(folder).as_posix()
+
+
+def _check_input(paths: Sequence[str]) -> None:
+    if paths.count(STDIN) > 1:
+        raise CommandFailed(InvalidRequest("path", "named twice"), messages.STDIN_ONCE)
+
+
+def _only(path: str) -> LocalSkill:
+    first, *others = _at(path)
+    if others:
+        raise CommandFailed(InvalidRequest("path", "several skills"), messages.SEVERAL, path=path)
+    return first
+
+
+def _at(given: str) -> Iterator[LocalSkill]:
+    if given == STDIN:
+        yield LocalSkill(STDIN, sys.stdin.buffer.read())
+        return
+    path = Path(given)
+    with reading(path):
+        is_folder = path.is_dir()
+        # Also what is no regular file, such as the pipe of a shell's <(command).
+        found = [*_within(path)] if is_folder else [path] if path.exists() else []
+    if not found:
+        problem = InvalidRequest("path", "no skill")
+        raise CommandFailed(problem, messages.NO_SKILL, path=given)
+    yield from map(_read, found)
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        file = next((name for name in _NAMES if name in names), None)
+        if file is not None:
+            yield Path(place, file)
+            # What lies in a skill's folder is its own.
+            folders.clear()
+        folders[:] = sorted(set(folders) - _IGNORED)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise error
+
+
+def _read(path: Path) -> LocalSkill:
+    with reading(path):
+        content = path.read_bytes()
+    if path.name not in _NAMES:
+        return LocalSkill(_shown(path), content, path)
+    # Where it stands, also if it is a link to a file elsewhere.
+    folder = path.parent.resolve()
+    files = tuple(beside(folder))
+    return LocalSkill(_shown(path), content, path, _shown(Path(folder.name)), files)
+
+
+def _shown(path: Path) -> str:
+    """A path as text that can be written anywhere: a name may have bytes that are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")

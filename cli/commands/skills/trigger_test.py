@@ -1,0 +1,115 @@
+"""``agentex skill test``: which requests would choose a skill, and which another one."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue
+
+from cli.client.api import ApiClient
+from cli.client.schemas import JsonObject, Record
+from cli.command import client_command
+from cli.commands.skills.group import app
+from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.queries import QueriesArgument, read_queries
+from cli.errors import CommandFailed, ExitCode
+from cli.ui.i18n import skills as messages
+from cli.ui.output import Output
+from cli.ui.progress import followed
+from core.errors import InvalidRequest
+
+
+class _Answer(Record):
+    query: str
+    should_trigger: bool
+    triggered: bool
+    score: float
+    chosen: str | None = None
+
+
+class _Rates(Record):
+    queries: int
+    recall: float | None = None
+    precision: float | None = None
+
+
+class _Report(Record):
+    version: int
+    model: str | None = None
+    runs: int = 1
+    neighbours: int
+    all: _Rates
+    answers: list[_Answer]
+
+
+@client_command(app, "test")
+async def try_triggers(
+    output: Output,
+    client: ApiClient,
+    wanted: WantedArgument,
+    file: QueriesArgument,
+    version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, max=10, help="How often a model is asked each; 3.")
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no language model, which costs nothing.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Id of the model to ask; your default if absent.")
+    ] = None,
+    least: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Exit code 1 where recall or precision is less."),
+    ] = None,
+) -> ExitCode:
+    """Ask which requests would choose a skill among all those that your agents may use."""
+    if offline and model:
+        raise CommandFailed(InvalidRequest("model", "with --offline"), messages.OFFLINE_OR_MODEL)
+    if offline and runs:
+        raise CommandFailed(InvalidRequest("runs", "with --offline"), messages.OFFLINE_OR_RUNS)
+    queries = read_queries(file)
+    row = await find(client, wanted)
+    asked: list[JsonValue] = [one.model_dump() for one in queries]
+    options = {"version": version, "runs": runs, "model_id": model}
+    body: JsonObject = {"queries": asked, "by": "offline" if offline else "auto"}
+    body |= {name: value for name, value in options.items() if value is not None}
+    answer = await followed(output, client, f"{PATH}/{row.id}/trigger-test", body)
+    report = client.read(_Report, answer)
+    _tell(output, row.name, report)
+    rates = report.all
+    measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
+    is_enough = least is None or (bool(measured) and min(measured) >= least)
+    return ExitCode.OK if is_enough else ExitCode.FAILED
+
+
+def _tell(output: Output, name: str, report: _Report) -> None:
+    output.emit(report.to_json())
+    output.table(
+        (messages.RIGHT, messages.SCORE, messages.CHOSEN, messages.QUERY), _rows(output, report)
+    )
+    rates = report.all
+    output.say(
+        messages.TRIGGERS,
+        name=name,
+        version=report.version,
+        recall=_percent(rates.recall),
+        precision=_percent(rates.precision),
+        queries=rates.queries,
+        neighbours=report.neighbours,
+    )
+    if report.model is None:
+        output.remark(messages.TRIED_OFFLINE)
+    else:
+        output.remark(messages.TRIED_BY, model=report.model, runs=report.runs)
+
+
+def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str, str]]:
+    for one in report.answers:
+        is_right = one.triggered == one.should_trigger
+        word = output.render(messages.IS_RIGHT if is_right else messages.IS_WRONG)
+        yield word, f"{one.score:.2f}", one.chosen or "-", one.query
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{100 * rate:.0f} %"

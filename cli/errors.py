@@ -1,0 +1,118 @@
+"""Why a client command ends early, and the exit code that says so."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from pydantic import JsonValue, ValidationError
+
+from cli.client.schemas import FailureRecord
+from cli.ui.i18n.common import Language, Message
+from core.errors import AgentexError, ErrorCode
+
+# A server that drains or does not answer: try again later, nothing is wrong with the request.
+_UNREACHABLE = {ErrorCode.SERVER_UNREACHABLE, ErrorCode.SHUTTING_DOWN}
+_FAMILIES = {400: 2, 422: 2, 401: 4, 404: 5}
+
+
+class ExitCode(IntEnum):
+    """What a client command tells the shell."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    NOT_AUTHENTICATED = 4
+    NOT_FOUND = 5
+    INTERRUPTED = 130
+
+
+class CommandFailed(Exception):
+    """The client itself can't go on.
+
+    Args:
+        error: the fact, with the code that ``--json`` shows.
+        hint: what the person can do.
+        values: for the hint's placeholders.
+    """
+
+    def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
+        super().__init__(error.code.message)
+        self.code = int(error.code)
+        self.details: dict[str, JsonValue] = {key: str(value) for key, value in values.items()}
+        self._hint, self._values = hint, values
+
+    def explain(self, language: Language) -> str:
+        """The hint in a language."""
+        return self._hint.render(language, **self._values)
+
+
+# Details that say what to do, in both languages.
+_ADVICE = {Language.EN: "next_action", Language.ZH: "next_action_zh"}
+_NO_FACTS = {"field", *_ADVICE.values()}
+
+
+class ServerRefused(Exception):
+    """The server answered with an error envelope.
+
+    Args:
+        code: seed 002 section 1.4; may be one that this version does not know.
+        message: the server's sentence.
+        details: the server's facts.
+    """
+
+    def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
+        super().__init__(message)
+        self.code, self.message, self.details = code, message, dict(details)
+
+    def explain(self, language: Language) -> str:
+        """The server's sentence, which came in the asked-for language, its facts and its advice.
+
+        A file that can't be read is told as a failed document is.
+        """
+        failure = _failure_in(self.details)
+        if failure is not None:
+            return failure.explain(language)
+        advice = self.details.get(_ADVICE[language])
+        said = self._said(language)
+        return f"{said}\n{advice}" if advice else said
+
+    def _said(self, language: Language) -> str:
+        field, error = self.details.get("field"), self.details.get("error")
+        if language is Language.ZH:
+            error = self.details.get("error_zh") or error
+        if error:
+            return f"{self.message} ({field}: {error})" if field else f"{self.message} ({error})"
+        facts = [
+            f"{name}: {value}"
+            for name, value in self.details.items()
+            if name not in _NO_FACTS and isinstance(value, str | int | float) and value != ""
+        ]
+        return f"{self.message} ({', '.join(facts)})" if facts else self.message
+
+
+def _failure_in(details: Mapping[str, JsonValue]) -> FailureRecord | None:
+    if not details.get("message") or not details.get("message_zh"):
+        return None
+    try:
+        return FailureRecord.model_validate(details)
+    except ValidationError:
+        return None
+
+
+Problem = CommandFailed | ServerRefused
+
+
+def exit_code(code: int) -> ExitCode:
+    """The exit code for an error code."""
+    if code in _UNREACHABLE:
+        return ExitCode.UNREACHABLE
+    return ExitCode(_FAMILIES.get(code // 100, ExitCode.FAILED))
+
+
+def to_json(problem: Problem, language: Language) -> dict[str, JsonValue]:
+    """The problem as ``--json`` prints it: ``code``, ``message``, ``details``."""
+    return {
+        "code": problem.code,
+        "message": problem.explain(language),
+        "details": problem.details,
+    }

@@ -1,0 +1,122 @@
+"""What a data folder needs before the first request: tables, roles, keys, the administrator."""
+
+import asyncio
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import User
+from core.auth.permissions import ADMIN_ROLE, Permission
+from core.auth.principal import Principal
+from core.auth.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
+from core.auth.users import create_user, draft_user, ensure_roles, get_role_by_name
+from core.db.database import open_database
+from core.db.unit_of_work import unit_of_work
+from core.errors import AgentexError
+from core.logging import configure_logging, get_logger
+from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
+from core.settings import Settings, get_settings
+from migrations.apply import migrate, wait_for_turn
+
+log = get_logger(__name__)
+
+PASSWORD_FILE = "initial-admin-password"  # noqa: S105 - a file's name
+_PASSWORD_BYTES = 12
+
+
+def main() -> None:
+    """Prepare the data folder and the database; exit code 1 with a plain line when it can't."""
+    settings = get_settings()
+    configure_logging(settings, part="database")
+    try:
+        asyncio.run(prepare(settings))
+    except AgentexError as error:
+        facts = "; ".join(f"{name}: {value}" for name, value in error.details.items())
+        sys.exit(f"{error.code.message} ({facts})" if facts else error.code.message)
+    except SecretKeyMismatchError:
+        sys.exit(
+            "The database was made with another secret key. Set AGENTEX_SECRET_KEY to that key, "
+            "or put its file back into the data folder.\n"
+            "数据库使用了另一个密钥，请恢复原来的 AGENTEX_SECRET_KEY 或数据目录中的密钥文件。"
+        )
+
+
+async def prepare(settings: Settings) -> None:
+    """Bring the database up to date and, on the first start, fill in what people need.
+
+    Raises:
+        DatabaseUnavailable: the database can't be reached.
+        SecretKeyMismatchError: the database belongs to another secret key.
+        AgentexError: the configured administrator's name, address or password can't be used.
+    """
+    database = open_database(settings)
+    try:
+        await migrate(database)
+        vault = Vault(load_secret_key(settings), PURPOSE)
+        # All or nothing: a first start that is cut short is one again.
+        async with unit_of_work(database) as work:
+            await wait_for_turn(await work.session.connection())
+            admin = await _prepare_accounts(work.session, settings, vault)
+            if admin is not None:
+                for module in _shipped(settings):
+                    await module.add(work, settings, admin)
+        async with database.reading() as session:
+            await SigningKeys(vault).issuer(session)
+    finally:
+        await database.close()
+
+
+def _shipped(settings: Settings) -> Iterator[ModuleType]:
+    """What a first start adds for people, each with its ``add``.
+
+    Loaded by name: all later starts need nothing of what documents and skills are made of.
+    """
+    if settings.documentation_enabled:
+        yield import_module("cli.server.sample_documents")
+    if settings.starter_skills_enabled:
+        yield import_module("cli.server.sample_skills")
+
+
+async def _prepare_accounts(
+    session: AsyncSession, settings: Settings, vault: Vault
+) -> Principal | None:
+    """Write what is missing; the administrator's principal when this was the first start."""
+    await ensure_roles(session)
+    await ensure_signing_key(session, vault)
+    if (await session.exec(select(User.id).limit(1))).first() is not None:
+        return None
+    password = (
+        settings.admin_password.get_secret_value()
+        if settings.admin_password is not None
+        else _generate_password(settings.data_dir)
+    )
+    draft = await draft_user(
+        username=settings.admin_username, email=settings.admin_email, password=password
+    )
+    admin = await create_user(session, draft, role=ADMIN_ROLE)
+    role = await get_role_by_name(session, ADMIN_ROLE)
+    log.info("bootstrap.administrator_created", username=admin.username)
+    permissions = frozenset(Permission(name) for name in role.permissions)
+    return Principal(admin.id, admin.username, role.name, permissions)
+
+
+def _generate_password(data_dir: Path) -> str:
+    """A random password, written where only the operator reads it."""
+    # The ending has a letter and a digit whatever the random part is.
+    password = secrets.token_urlsafe(_PASSWORD_BYTES) + "a7"
+    path = data_dir / PASSWORD_FILE
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(password + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return password

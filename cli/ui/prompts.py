@@ -1,0 +1,77 @@
+"""A last question before something is gone."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from cli.client.api import ApiClient
+from cli.errors import CommandFailed, ExitCode
+from cli.ui.i18n import common as messages
+from cli.ui.i18n.common import Message
+from cli.ui.output import Output
+from core.errors import InvalidRequest
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """Something to delete.
+
+    Args:
+        path: of the list that it is in.
+        id: of it.
+        name: by which people know it.
+    """
+
+    path: str
+    id: str
+    name: str
+
+
+async def delete_asked(
+    output: Output, client: ApiClient, thing: Deletion, yes: bool, *, words: tuple[Message, Message]
+) -> ExitCode:
+    """Delete something where the person agrees, and say so.
+
+    Args:
+        output: asks and tells.
+        client: to the server.
+        thing: what.
+        yes: ``--yes`` was given.
+        words: the question, and what is said when it is done; each with ``{name}``.
+
+    Raises:
+        CommandFailed: there is nobody to ask.
+    """
+    question, done = words
+    if not agreed(output, yes, question, name=thing.name):
+        return ExitCode.FAILED
+    await client.call("DELETE", f"{thing.path}/{quote(thing.id, safe='')}")
+    output.say(done, name=thing.name)
+    output.emit({"id": thing.id, "name": thing.name, "deleted": True})
+    return ExitCode.OK
+
+
+def agreed(output: Output, yes: bool, question: Message, **values: object) -> bool:
+    """Whether it may be done: said already, or by the person at the terminal now.
+
+    Args:
+        output: tells that nothing was done where the answer is no.
+        yes: ``--yes`` was given.
+        question: to ask, with its ``values``.
+
+    Raises:
+        CommandFailed: there is nobody to ask.
+    """
+    if yes:
+        return True
+    if output.json_only or not sys.stdin.isatty():
+        raise CommandFailed(InvalidRequest("yes", "required"), messages.CONFIRM_NEEDED)
+    if typer.confirm(output.render(question, **values), err=True):
+        return True
+    output.say(messages.NOTHING_DONE)
+    return False
