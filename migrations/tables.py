@@ -18,19 +18,19 @@ import kb_service.models
 import skills.models
 
 MODULES = (
-    agents.calendar.tables,
-    agents.memory.tables,
-    agents.mcp.tables,
-    agents.model_registry.tables,
-    agents.policies.tables,
-    agents.tables,
-    core.accounts.models,
-    core.audit.tables,
-    core.database.outbox,
-    core.system_config.tables,
+    agents.calendar.models,
+    agents.llm_registry.models,
+    agents.mcp.models,
+    agents.memory.models,
+    agents.models,
+    agents.tool_policies.models,
+    core.audit.models,
+    core.auth.models,
+    core.db.outbox,
+    core.runtime_config.models,
     kb_service.attached_images,
     kb_service.models,
-    skills.tables,
+    skills.models,
 )
 
 

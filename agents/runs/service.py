@@ -12,8 +12,9 @@ from agents.agui.stream_check import check_prelude, checked
 from agents.models import RunStatus
 from agents.runs import event_log, finish, join, recovery, store
 from agents.runs.builder import Launcher
-from agents.runs.driver import LEASE_SECONDS, Course, DriverContext, RunDriver
+from agents.runs.driver import Course, DriverContext, RunDriver
 from agents.runs.event_log import LogEntry
+from agents.runs.heartbeat import LEASE_SECONDS
 from agents.runs.join import Joined
 from agents.runs.live.subscribers import Followers
 from agents.runs.plan import RunLease

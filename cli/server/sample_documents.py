@@ -22,8 +22,8 @@ _HEAD_BYTES = 8192
 
 def documentation_files() -> list[Path]:
     """The user documentation: beside the packages in a checkout, inside this one when installed."""
-    checkout = Path(__file__).parent.parent / "docs" / "guide"
-    folder = checkout if checkout.is_dir() else Path(__file__).parent / "documentation"
+    checkout = Path(__file__).parents[2] / "docs" / "guide"
+    folder = checkout if checkout.is_dir() else Path(__file__).parents[1] / "documentation"
     return sorted(folder.rglob("*.md"))
 
 

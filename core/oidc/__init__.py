@@ -1,32 +1,12 @@
-"""Opens the provider of the settings."""
+"""Asking an OpenID Connect provider who somebody is."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from core.oidc.auth_request import CALLBACK_PATH
-from core.outbound.guard import OutgoingGuard
-from core.settings import Settings
-from core.types.network import HostPort
+from core.oidc.auth_request import CALLBACK_PATH, Answer, Questions
+from core.oidc.claims import Identity
+from core.oidc.factory import open_provider
 
 if TYPE_CHECKING:
     from core.oidc.provider import Provider
 
-
-def open_provider(settings: Settings) -> "Provider | None":
-    """The provider of the settings, None where there is none.
-
-    The issuer may be at a private address without being listed: the operator named it, and no user
-    can. Where it sends this server on to, has to be public, listed, or the issuer's own host.
-    """
-    if settings.oidc_issuer is None:
-        return None
-    issuer = urlsplit(settings.oidc_issuer)
-    port = issuer.port or (443 if issuer.scheme == "https" else 80)
-    there = HostPort(issuer.hostname or "", port).key
-    guard = OutgoingGuard([*settings.allowed_private_targets, there])
-    own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
-    # By name: what speaks the protocol is not loaded where nobody signs in by it.
-    transport = import_module("core.outbound.transports").GuardedTransport(guard)
-    provider = import_module("core.oidc.provider").Provider
-    return provider(settings, own.rstrip("/") + CALLBACK_PATH, transport)
+__all__ = ["CALLBACK_PATH", "Answer", "Identity", "Provider", "Questions", "open_provider"]

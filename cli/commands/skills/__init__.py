@@ -21,4 +21,4 @@ app.command()(validate.validate)
 app.command("fix")(fix.fix)
 app.command("diff")(diff.diff)
 
-__all__ = ["answers", "app", "library", "moving", "publishing", "trigger_test"]
+__all__ = ["app", "compare_answers", "manage", "publish", "transfer", "trigger_test"]
