@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
-from core.errors import InvalidRequest, InvalidRunInput
+from core.errors.requests import InvalidRequest, InvalidRunInput
 from core.time_zones import UTC_NAME, find_zone
 
 ZoneSource = Literal["event_timezone", "client_time", "profile", "utc"]

@@ -40,13 +40,13 @@ from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import PURPOSE, SigningKeys
 from core.db.database import Database, open_database
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.oidc import open_provider
+from core.oidc.factory import open_provider
 from core.outbound.guard import OutgoingGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
-from core.runtime_config import LiveSettings
+from core.runtime_config.live import LiveSettings
 from core.security.rate_limiter import LocalRateLimiter, SharedRateLimiter
 from core.security.signed_urls import UrlSigner
 from core.security.vault import Vault, load_secret_key
@@ -61,7 +61,7 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.service import Searcher
 
 if TYPE_CHECKING:
-    from core.oidc import Provider
+    from core.oidc.provider import Provider
 
 log = get_logger(__name__)
 

@@ -18,7 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.sessions.stats import count_runs, count_sessions
 from core.auth.models import User, UserStatus
 from core.db.database import Database
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.redis.heartbeats import living_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings

@@ -18,8 +18,7 @@ import httpx
 import psutil
 from pydantic import BaseModel, JsonValue
 
-from cli.commands.ingest.ingest_batch import grouped
-from cli.commands.ingest.run import UPLOADS_AT_ONCE
+from cli.commands.ingest.run import UPLOADS_AT_ONCE, grouped
 
 READY_SECONDS = 120
 _STOP_SECONDS = 60

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.table import Row, percentile, show
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.client import EngineClient

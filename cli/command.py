@@ -16,7 +16,7 @@ from cli.client.transport import Transport
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n.common import BAD_URL, BOOTSTRAPPED, UNSENDABLE, Language
 from cli.ui.output import Output
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.settings import Settings, get_settings, preferred_language
 
 JsonOption = Annotated[

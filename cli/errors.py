@@ -7,7 +7,8 @@ from pydantic import JsonValue, ValidationError
 
 from cli.client.schemas import FailureRecord
 from cli.ui.i18n.common import Language, Message
-from core.errors import AgentexError, ErrorCode
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 
 # A server that drains or does not answer: try again later, nothing is wrong with the request.
 _UNREACHABLE = {ErrorCode.SERVER_UNREACHABLE, ErrorCode.SHUTTING_DOWN}

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 # The registry: a command or a group of them, and the module and name where it is.
 _COMMANDS = {
     "serve": ("cli.server.commands", "serve"),
-    "worker": ("cli.server.parts", "worker"),
-    "engine": ("cli.server.parts", "engine"),
-    "api": ("cli.server.parts", "api"),
-    "migrate": ("cli.server.parts", "migrate"),
+    "worker": ("cli.server.commands", "worker"),
+    "engine": ("cli.server.commands", "engine"),
+    "api": ("cli.server.commands", "api"),
+    "migrate": ("cli.server.commands", "migrate"),
     "login": ("cli.commands.login", "login"),
     "logout": ("cli.commands.login", "logout"),
     "kb": ("cli.commands.kb", "app"),

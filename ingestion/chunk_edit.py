@@ -8,7 +8,8 @@ from anyio import to_thread
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import InvalidRequest, VectorIndexUnavailable
+from core.errors.requests import InvalidRequest
+from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
 from ingestion.splitters import windows_of
 from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece

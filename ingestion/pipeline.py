@@ -14,7 +14,7 @@ from functools import partial
 from anyio import to_thread
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.threads import Stop, on_stoppable_thread
 from ingestion import reindex
@@ -29,7 +29,7 @@ from ingestion.worker.claim import Taken, take
 from ingestion.worker.context import Workbench
 from ingestion.worker.failures import LeaseLost, end_badly, fail_untried, is_outage
 from ingestion.worker.lease_heartbeat import hold
-from kb_service import documents
+from kb_service.documents import queries as document_queries
 from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
 from kb_service.text.term_hashes import pack_terms
@@ -286,7 +286,7 @@ async def _index(
     """
     for document in (one.taken.document for one in splits if not one.taken.is_untouched):
         # A try that was cut short may have left more pieces than this one has.
-        gone = documents.unshown_revisions(document)
+        gone = document_queries.unshown_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from core.errors import PreviewBusy, UnreadableFile
+from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from core.threads import Stop, on_stoppable_thread
 from ingestion.parsers.errors import FailureReason, ParseFailure

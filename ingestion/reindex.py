@@ -8,17 +8,30 @@ from sqlalchemy import Text, cast
 from sqlmodel import col, or_, select
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError, EmbeddingModelUnusable
+from core.errors.base import AgentexError
+from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.worker.context import Workbench
-from kb_service import reindex
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.evaluation import questions
 from kb_service.evaluation.runner import SavedQuestion, asking, evaluate, saved
 from kb_service.failures import MODEL_ERRORS, Outage, outage_of, outage_of_model
 from kb_service.knowledge_bases import index_version
 from kb_service.models import KnowledgeBase
-from kb_service.reindex import Cutover, State
+from kb_service.reindex import (
+    cleanup as reindex_cleanup,
+)
+from kb_service.reindex import (
+    quality_gate as reindex_quality_gate,
+)
+from kb_service.reindex import (
+    service as reindex_service,
+)
+from kb_service.reindex import (
+    status as reindex_status,
+)
+from kb_service.reindex.service import WINDOW, Cutover
+from kb_service.reindex.status import State
 from kb_service.retrieval.service import Searcher
 from kb_service.vector_index.protocol import index_scope
 
@@ -36,26 +49,26 @@ async def go_on(bench: Workbench, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None or row.target is None:
             return
-        tally = await reindex.count(session, row)
-    if tally.left and (row.paused or tally.at_work > reindex.WINDOW // 2):
+        tally = await reindex_status.count(session, row)
+    if tally.left and (row.paused or tally.at_work > WINDOW // 2):
         return
     if tally.left == 0 and tally.failed:
         return
     async with unit_of_work(bench.database, bench.queue.push) as work:
-        locked = await reindex.lock(work.session, knowledge_base_id)
+        locked = await reindex_service.lock(work.session, knowledge_base_id)
         if locked is None or locked.target is None:
             return
-        await reindex.begin_next(work, locked)
-        if (await reindex.count(work.session, locked)).state() is not State.READY:
+        await reindex_service.begin_next(work, locked)
+        if (await reindex_status.count(work.session, locked)).state() is not State.READY:
             return
-        if not reindex.is_measured(locked):
+        if not reindex_quality_gate.is_measured(locked):
             asked = await questions.list_all(work.session, EVERYTHING, locked)
             if asked:
-                reindex.enqueue_reindex(work, knowledge_base_id)
+                reindex_service.enqueue_reindex(work, knowledge_base_id)
                 return
-        if locked.target["cutover"] == Cutover.AUTO and not reindex.is_held(locked):
+        if locked.target["cutover"] == Cutover.AUTO and not reindex_quality_gate.is_held(locked):
             keep = timedelta(hours=(await bench.live.read(work.session)).reindex_keep_hours)
-            await reindex.cut_over(work, locked, keep=keep)
+            await reindex_service.cut_over(work, locked, keep=keep)
             log.info("reindex.cut_over", knowledge_base_id=locked.id, generation=locked.generation)
 
 
@@ -65,10 +78,10 @@ async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None:
             return
-        tally = await reindex.count(session, row)
+        tally = await reindex_status.count(session, row)
         asked = saved(await questions.list_all(session, EVERYTHING, row))
     is_ready = row.target is not None and tally.state() is State.READY
-    if is_ready and asked and not reindex.is_measured(row):
+    if is_ready and asked and not reindex_quality_gate.is_measured(row):
         try:
             await _measure(bench, row, asked)
         except AgentexError as error:
@@ -109,17 +122,17 @@ async def _note(
 ) -> None:
     number = (row.target or {}).get("generation", 0)
     async with unit_of_work(bench.database) as work:
-        locked = await reindex.lock(work.session, row.id)
+        locked = await reindex_service.lock(work.session, row.id)
         if locked is not None:
-            reindex.note_recall(work, locked, number, recall, missing=missing)
+            reindex_quality_gate.note_recall(work, locked, number, recall, missing=missing)
 
 
 async def _note_waiting(bench: Workbench, row: KnowledgeBase, outage: Outage) -> None:
     async with unit_of_work(bench.database) as work:
-        locked = await reindex.lock(work.session, row.id)
+        locked = await reindex_service.lock(work.session, row.id)
         if locked is not None:
             number = (row.target or {}).get("generation", 0)
-            reindex.note_waiting(work, locked, number, outage)
+            reindex_quality_gate.note_waiting(work, locked, number, outage)
 
 
 async def tend(bench: Workbench, knowledge_base_id: str) -> None:
@@ -129,7 +142,7 @@ async def tend(bench: Workbench, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
     if row is None or row.deleted_at is not None:
         return
-    if reindex.is_due(row):
+    if reindex_service.is_due(row):
         row = await _close_way_back(bench, row)
     for entry in row.retired:
         await _clear(bench, knowledge_base_id, entry["generation"], entry["embedding_model"])
@@ -137,9 +150,9 @@ async def tend(bench: Workbench, knowledge_base_id: str) -> None:
 
 async def _close_way_back(bench: Workbench, row: KnowledgeBase) -> KnowledgeBase:
     async with unit_of_work(bench.database) as work:
-        locked = await reindex.lock(work.session, row.id)
-        if locked is not None and reindex.is_due(locked):
-            await reindex.close_way_back(work, locked)
+        locked = await reindex_service.lock(work.session, row.id)
+        if locked is not None and reindex_service.is_due(locked):
+            await reindex_service.close_way_back(work, locked)
         return locked or row
 
 
@@ -152,9 +165,9 @@ async def _clear(bench: Workbench, knowledge_base_id: str, number: int, model: s
     more = True
     while more:
         async with unit_of_work(bench.database) as work:
-            more = await reindex.delete_unshown_chunks(work, knowledge_base_id)
+            more = await reindex_cleanup.delete_unshown_chunks(work, knowledge_base_id)
     async with unit_of_work(bench.database) as work:
-        await reindex.forget_retired(work, knowledge_base_id, number)
+        await reindex_cleanup.forget_retired(work, knowledge_base_id, number)
     log.info("reindex.cleared", knowledge_base_id=knowledge_base_id, generation=number)
 
 

@@ -12,16 +12,11 @@ from anyio import to_thread
 from core.auth.authentication import principal_of_user
 from core.auth.principal import Action
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import (
-    AccountDisabled,
-    AgentexError,
-    EmbeddingModelNotServed,
-    ErrorCode,
-    InvalidArchive,
-    KnowledgeBaseNotFound,
-    NotFound,
-    QuotaExceeded,
-)
+from core.errors.auth import AccountDisabled, KnowledgeBaseNotFound, NotFound
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidArchive, QuotaExceeded
+from core.errors.server import EmbeddingModelNotServed
 from core.logging import get_logger
 from ingestion.transfer_restore import Destination, Restorer, TransferLost
 from ingestion.worker.context import Workbench

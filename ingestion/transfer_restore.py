@@ -18,10 +18,10 @@ from sqlmodel import col, select
 
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import InvalidArchive
+from core.errors.requests import InvalidArchive
 from ingestion.worker.context import Workbench
-from kb_service import documents
 from kb_service.documents import permissions
+from kb_service.documents import quota as document_quota
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
@@ -228,8 +228,8 @@ class Restorer:
         settings = await self._bench.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
-            await documents.take_turn(work.session, owner_id)
-            await documents.check_quota(work.session, owner_id, limit_bytes=quota)
+            await document_quota.take_turn(work.session, owner_id)
+            await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
     async def _write_points(self, held: Sequence[_Prepared], redone: Collection[str]) -> None:
         knowledge_base = self._to.knowledge_base

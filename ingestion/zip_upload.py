@@ -18,7 +18,8 @@ from zlib import error as DeflateError
 
 from anyio import to_thread
 
-from core.errors import AgentexError, ArchiveMemberRefused, CorruptArchive, EmptyFile
+from core.errors.base import AgentexError
+from core.errors.requests import ArchiveMemberRefused, CorruptArchive, EmptyFile
 from ingestion.parsers.file_type import (
     HEAD_BYTES,
     MediaType,

@@ -4,13 +4,13 @@ import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.errors import (
-    AgentexError,
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.server import (
     EmbeddingModelNotServed,
     EmbeddingModelUnusable,
     EmbeddingsRefused,
     EmbeddingsUnavailable,
-    ErrorCode,
     InvalidVector,
 )
 

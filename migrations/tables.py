@@ -13,7 +13,6 @@ import core.audit.models
 import core.auth.models
 import core.db.outbox
 import core.runtime_config.models
-import kb_service.attached_images
 import kb_service.models
 import skills.models
 
@@ -28,7 +27,6 @@ MODULES = (
     core.auth.models,
     core.db.outbox,
     core.runtime_config.models,
-    kb_service.attached_images,
     kb_service.models,
     skills.models,
 )

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from skills.lint.codes import RULES
 from skills.lint.codes.rule import Rule
+from skills.parser.headings import STRONG, WEAK
 from skills.parser.param_types import NAMES
-from skills.parser.synonyms import STRONG, WEAK
 from skills.schema import Severity, SkillFormat
 from skills.store.metadata import DIFFERS, DIFFERS_SAID
 

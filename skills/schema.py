@@ -4,9 +4,12 @@ All values are derived from the stored bytes, which stay the only truth. Lines a
 from 1 in the stored file, frontmatter included; offsets count bytes of the stored file from 0.
 """
 
+import asyncio
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from pydantic import TypeAdapter
 
 
 class SkillFormat(StrEnum):
@@ -260,3 +263,19 @@ class SkillFile:
 
     path: str
     content: bytes
+
+
+_PARSED = TypeAdapter(ParsedSkill)
+
+
+def to_json(parsed: ParsedSkill) -> dict[str, Any]:
+    """The form in which versions keep it."""
+    return _PARSED.dump_python(parsed, mode="json")
+
+
+async def from_json(stored: dict[str, Any]) -> ParsedSkill:
+    """What :func:`to_json` wrote down; what a later field means where it is absent is its default.
+
+    On a thread, because large ones take longer than an event loop may stand still.
+    """
+    return await asyncio.to_thread(_PARSED.validate_python, stored)

@@ -15,7 +15,7 @@ from agents.llm.extractive.model import quote_passages
 from agents.llm.extractive.sentences import quotable_units
 from api.app import create_app
 from cli.main import build
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import Settings
 from ingestion.parsers.errors import FailureReason
 from ingestion.parsers.limits import Limits

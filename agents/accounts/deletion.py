@@ -15,7 +15,7 @@ from agents.mcp.models import McpConnection
 from agents.memory import store as memories
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
 from agents.tool_policies.models import ChosenPolicy
-from core.audit import AuditAction, note
+from core.audit.log import AuditAction, note
 from core.auth import user_admin
 from core.auth.models import ApiKey, User, UserStatus
 from core.auth.principal import Principal
@@ -23,12 +23,13 @@ from core.auth.sharing import forget_subject
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import InvalidRequest, UserNotFound, UserOwnsThings
+from core.errors.auth import UserNotFound
+from core.errors.conflicts import UserOwnsThings
+from core.errors.requests import InvalidRequest
 from core.logging import get_logger
-from kb_service.attached_images import Attachment
 from kb_service.knowledge_bases import ownership
-from kb_service.models import RetrievalRecord
-from skills.store import owners as skill_owners
+from kb_service.models import Attachment, RetrievalRecord
+from skills.store import service
 
 log = get_logger(__name__)
 
@@ -119,7 +120,7 @@ async def delete_account(
     )
     if heir is not None:
         await ownership.hand_over(work, user.id, heir.id, label=user.username)
-        await skill_owners.hand_over(work, user.id, heir.id)
+        await service.hand_over(work, user.id, heir.id)
     await user_admin.retire(session, user, role)
     await _erase(work, user.id)
     return departure
@@ -132,7 +133,7 @@ async def count(session: AsyncSession, user_id: str) -> Belongings:
     return Belongings(
         holdings.knowledge_bases,
         holdings.documents,
-        await skill_owners.count(session, user_id),
+        await service.count(session, user_id),
         await _count(session, ChatSession, ChatSession.owner_id == user_id),
         await memories.count(session, user_id),
         await _count(session, CalendarEvent, CalendarEvent.owner_id == user_id),
@@ -209,7 +210,7 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
     """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
     await ownership.erase(work, user_id)
-    await skill_owners.erase(work, user_id)
+    await service.erase_owned_by(work, user_id)
     await forget_subject(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (

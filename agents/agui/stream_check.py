@@ -12,7 +12,7 @@ from agents.models import AgentRun
 from agents.runs import event_log
 from agents.runs.event_log import LogEntry
 from core.db.database import Database
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from agents.agui.json_patch import InapplicablePatch, apply_patch
 from agents.agui.message_reducer import is_running
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.json_access import as_list, as_object, as_text
 
 _MOST_FRAME_BYTES = 10 * 2**20

@@ -11,14 +11,14 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.async_runs.answer_summary import Answer, report_on
-from agents.async_runs.tool_results import read_outcome
+from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.attachments import service as attachments
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunStatus
 from agents.sessions import service as sessions
 from core.auth.principal import Principal
 from core.json_access import as_list, as_object, as_text
-from kb_service.attached_images import Attachment
+from kb_service.models import Attachment
 
 # Nothing is older or newer; the calendar's own ends can't be moved between time zones.
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9999, 1, 1)

@@ -19,7 +19,8 @@ from agents.runs.service import RunService
 from agents.sessions import service as sessions
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.errors import InvalidCursor, RunNotFound
+from core.errors.auth import RunNotFound
+from core.errors.requests import InvalidCursor
 
 _FOREIGN = "No run of this thread has this id and as many events"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from agents.attachments.reencode_main import FOR_MODELS, MOST_PIXELS, SECONDS
-from core.errors import CorruptImage, EmptyFile, ImageTooLarge, UnsupportedFileType
+from core.errors.requests import CorruptImage, EmptyFile, ImageTooLarge, UnsupportedFileType
 from core.logging import get_logger
 
 log = get_logger(__name__)

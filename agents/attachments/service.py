@@ -18,15 +18,12 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import is_id, new_id, utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import (
-    AgentexError,
-    FileTooLarge,
-    InvalidLink,
-    LinkExpired,
-)
+from core.errors.auth import InvalidLink, LinkExpired
+from core.errors.base import AgentexError
+from core.errors.requests import FileTooLarge
 from core.logging import get_logger
-from kb_service.attached_images import Attachment
-from kb_service.documents import check_quota, take_turn
+from kb_service.documents.quota import check_quota, take_turn
+from kb_service.models import Attachment
 from kb_service.object_storage.protocol import ObjectStore
 
 log = get_logger(__name__)

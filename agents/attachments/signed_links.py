@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from core.errors import InvalidLink
+from core.errors.auth import InvalidLink
 from core.security.signed_urls import UrlSigner
 
 PREFIX = "/api/v1/agent/attachments/"

@@ -10,12 +10,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent, CalendarFeed
 from agents.calendar.service import Range, list_events
-from core.auth.api_keys_chapter import hash_api_key
+from core.auth.api_keys import hash_api_key
 from core.auth.models import User
 from core.db.pagination import Page
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import CalendarFeedNotFound
+from core.errors.auth import CalendarFeedNotFound
 
 MOST_EVENTS = 5000
 PAST_DAYS = 366

@@ -13,7 +13,8 @@ from agents.calendar.time_span import SaidTimes, Span, changed_span, span_of
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import CalendarEventNotFound, InvalidRequest
+from core.errors.auth import CalendarEventNotFound
+from core.errors.requests import InvalidRequest
 
 LONGEST_TITLE = 200
 LONGEST_LOCATION = 500

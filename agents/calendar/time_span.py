@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from agents.calendar.local_time import BadTime, day_of, day_start, read_date, read_moment
 from agents.calendar.models import CalendarEvent
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.time_zones import UTC_NAME, find_zone
 
 LONGEST_DAYS = 366

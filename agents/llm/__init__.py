@@ -13,12 +13,12 @@ from agents.llm.base import ChatModel
 from agents.llm.config import Endpoint, Traits
 from agents.llm.extractive.model import Extractive
 from agents.llm.gemini import Gemini
-from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.openai import OpenAICompatible
 from agents.llm.providers import CUSTOM, CUSTOM_NAME, PROVIDERS, Protocol, Provider
-from core.errors import UnusableSetting
+from core.errors.server import UnusableSetting
 from core.outbound.connector import KEPT_SECONDS
 from core.outbound.guard import OutgoingGuard
-from core.outbound.httpx_transport import GuardedTransport
+from core.outbound.transports import HttpxTransportGuardedTransport
 from core.settings import Settings, read_variable
 from core.settings.llm import LlmOptions
 
@@ -45,7 +45,7 @@ def open_client(guard: OutgoingGuard | None = None) -> httpx.AsyncClient:
         max_keepalive_connections=_KEPT_CONNECTIONS,
         keepalive_expiry=KEPT_SECONDS,
     )
-    transport = GuardedTransport(guard, limits) if guard else None
+    transport = HttpxTransportGuardedTransport(guard, limits) if guard else None
     return httpx.AsyncClient(
         follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None
     )

@@ -8,13 +8,19 @@ from typing import Self
 
 import httpx
 
-from agents.llm.base import Message, ModelEvent, ModelImage, ToolSpec, ToolsRefused
+from agents.llm.base import (
+    Message,
+    ModelEvent,
+    ModelImage,
+    ToolSpec,
+    ToolsRefused,
+)
 from agents.llm.config import Endpoint
 from agents.llm.errors import ModelFault, details_of, tell_fields
 from agents.llm.payloads import PayloadReader
 from agents.llm.text_tools import with_text_tools
 from agents.llm.transport import Call, stream_turn
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 from core.logging import get_logger
 
 _log = get_logger(__name__)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 
 
 class ToolsRefused(ModelFailed):

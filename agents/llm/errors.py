@@ -3,7 +3,7 @@
 import re
 from enum import Enum
 
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 
 
 class ModelFault(Enum):

@@ -1,29 +1,34 @@
 """The chat-completions wire format: messages out, stream chunks in."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TypeGuard
 
+import httpx
 from pydantic import JsonValue
 
+from agents.llm.adapter import StreamedModel, images_of, uses_tools
 from agents.llm.base import (
     FinishReason,
     Message,
     ModelEvent,
+    ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelUsage,
     ToolSpec,
 )
-from agents.llm.config import Traits
-from agents.llm.errors import ModelFault, model_failed
+from agents.llm.config import Endpoint, Traits
+from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
 from agents.llm.payloads import PayloadReader, reported
-from agents.llm.reasoning_details import ReasoningDetails
 from agents.llm.think_tags import ThinkTags
 from agents.llm.tool_call_accumulator import ToolCallAssembly
-from core.errors import ModelFailed
+from agents.llm.transport import Call
+from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
+from core.logging import get_logger
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -210,3 +215,80 @@ def _content(content: JsonValue) -> str:
     if isinstance(content, list):
         return "".join(as_text(as_object(part).get("text")) for part in content)
     return as_text(content)
+
+
+# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+
+
+class ReasoningDetails:
+    """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
+
+    Signatures are over whole blocks: one that comes back in pieces is refused.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, JsonValue]] = []
+
+    def add(self, detail: JsonValue) -> None:
+        """Take up one entry of a chunk."""
+        piece = as_object(detail)
+        if not piece:
+            return
+        last = self._blocks[-1] if self._blocks else {}
+        field = _TEXTS.get(as_text(piece.get("type")))
+        if field is None or any(last.get(one) != piece.get(one) for one in ("type", "index")):
+            self._blocks.append(dict(piece))
+            return
+        told = {name: value for name, value in piece.items() if value is not None}
+        last |= {**told, field: as_text(last.get(field)) + as_text(piece.get(field))}
+
+    def close(self) -> list[ModelReasoningBlock]:
+        """The blocks, in their order."""
+        blocks, self._blocks = self._blocks, []
+        return [ModelReasoningBlock(block) for block in blocks]
+
+
+__all__ = ["Endpoint", "OpenAICompatible"]
+
+_log = get_logger(__name__)
+
+
+class OpenAICompatible(StreamedModel):
+    """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
+
+    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+        super().__init__(endpoint, client)
+        self._traits = endpoint.traits
+
+    async def _turn(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> AsyncGenerator[ModelEvent, None]:
+        # Another turn may find it out while this one is on its way.
+        was_asked = self._traits.stream_usage
+        try:
+            async with aclosing(super()._turn(messages, tools)) as events:
+                async for event in events:
+                    yield event
+        except StreamOptionsRefused:
+            if not was_asked:
+                raise
+            self._traits = replace(self._traits, stream_usage=False)
+            _log.info("model.usage_estimated", provider=self.provider, model=self.name)
+        else:
+            return
+        async with aclosing(super()._turn(messages, tools)) as events:
+            async for event in events:
+                yield event
+
+    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+        endpoint = self.endpoint
+        # An empty key would make the illegal header "Bearer ".
+        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+        body = request_body(endpoint.model, messages, tools, self._traits)
+        url = self._address("/chat/completions")
+        offers_tools, images = uses_tools(messages, tools), images_of(messages)
+        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+
+    def _reader(self) -> PayloadReader:
+        return ChunkReader(self._traits)

@@ -15,7 +15,7 @@ from agents.llm.base import (
     ModelUsage,
 )
 from agents.llm.errors import ModelFault, fault_of, model_failed
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 from core.json_access import as_object, parse
 
 _VAGUE = (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from agents.llm.adapter import StreamedModel
 from agents.llm.base import ChatModel, Message
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 
 _SECONDS = 30.0
 _QUESTION = (Message("user", "Say hello."),)

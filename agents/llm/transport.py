@@ -37,7 +37,8 @@ from agents.llm.errors import (
     refuses_tools,
 )
 from agents.llm.payloads import PayloadReader
-from core.errors import ModelFailed, UrlNotAllowed
+from core.errors.requests import UrlNotAllowed
+from core.errors.server import ModelFailed
 from core.sse import EventTooLarge, SseDecoder
 
 _OK = 200

@@ -15,7 +15,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal, may_use_model
 from core.auth.users import get_user
 from core.db.types import is_id
-from core.errors import ModelNotFound
+from core.errors.auth import ModelNotFound
 
 DEFAULT_MODEL_ID = "default"
 """Names whichever model is the default for who asks."""

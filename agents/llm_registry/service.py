@@ -11,13 +11,15 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm.providers import CUSTOM_NAME, PROVIDERS
 from agents.llm_registry.client_cache import Adapters, base_url_of
 from agents.llm_registry.models import RegisteredModel
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import Role, User
 from core.auth.permissions import ADMIN_ROLE
 from core.db.database import Database
 from core.db.types import is_id, utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import InvalidRequest, ModelNameTaken, ModelNotFound, UrlNotAllowed
+from core.errors.auth import ModelNotFound
+from core.errors.conflicts import ModelNameTaken
+from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.outbound.guard import OutgoingGuard, read_url
 
 KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)

@@ -17,19 +17,14 @@ from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
 from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import (
-    Conflict,
-    McpConnectionNotFound,
-    McpConnectionsFull,
-    McpNameTaken,
-    PermissionDenied,
-)
+from core.errors.auth import McpConnectionNotFound, PermissionDenied
+from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
 from kb_service.documents.quota import take_turn
 
 SORT_FIELDS = ("created_at", "updated_at", "name")

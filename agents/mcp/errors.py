@@ -4,7 +4,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.errors import AgentexError, McpResultTooLarge, McpUnavailable
+from core.errors.base import AgentexError
+from core.errors.server import McpResultTooLarge, McpUnavailable
 
 
 class McpFault(StrEnum):

@@ -11,7 +11,8 @@ from agents.mcp.service import McpService
 from agents.mcp.target import WEBSOCKET_SCHEMES, McpType
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import Conflict, InvalidRequest
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from core.outbound.guard import read_url
 
 LONGEST_TOKEN = 4096

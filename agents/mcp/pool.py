@@ -9,7 +9,7 @@ from agents.mcp.errors import McpFault, failure_of
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from agents.mcp.tools import McpTool
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.outbound.guard import OutgoingGuard
 
 if TYPE_CHECKING:

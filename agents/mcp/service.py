@@ -1,9 +1,11 @@
 """MCP connections of a process: contact with their servers, and what is kept of it."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -13,17 +15,65 @@ from agents.mcp.errors import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
-from agents.mcp.results import McpResult, read_result
 from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError, McpSwitchedOff
+from core.errors.base import AgentexError
+from core.errors.conflicts import McpSwitchedOff
 from core.logging import get_logger
 from core.outbound.guard import OutgoingGuard
 from core.security.vault import Vault
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_ERROR = "The tool reported an error: "
+
+
+@dataclass(frozen=True, slots=True)
+class McpResult:
+    """The result of a call.
+
+    Attributes:
+        value: the result as the protocol has it: ``content``, ``structuredContent``, ``isError``.
+        text: the same for a model; pictures and sounds are named, not shown.
+    """
+
+    value: dict[str, JsonValue]
+    text: str
+
+
+def read_result(result: "mcp_types.CallToolResult") -> McpResult:
+    """Make a result of the protocol ours."""
+    value: dict[str, JsonValue] = result.model_dump(
+        mode="json", by_alias=True, exclude_none=True, include=_FIELDS
+    )
+    parts = [part for part in map(_text_of, result.content) if part]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    text = "\n".join(parts)
+    return McpResult(
+        value, f"{_ERROR}{text or 'it did not say which'}" if result.is_error else text
+    )
+
+
+_FIELDS = {"content", "structured_content", "is_error"}
+
+
+def _text_of(block: "mcp_types.ContentBlock") -> str:
+    if block.type == "text":
+        return block.text
+    if block.type == "resource":
+        inner = block.resource
+        text: str | None = getattr(inner, "text", None)
+        return text or f"(a file of type {inner.mime_type or 'unknown'}, not shown)"
+    if block.type == "resource_link":
+        return f"({block.name}: {block.uri})"
+    return f"({block.type} of type {block.mime_type}, not shown)"
+
 
 log = get_logger(__name__)
 

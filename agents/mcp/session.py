@@ -19,7 +19,8 @@ from agents.mcp.tools import McpTool, kept
 from agents.mcp.transports.http import http_streams
 from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
-from core.errors import AgentexError, UrlNotAllowed
+from core.errors.base import AgentexError
+from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutgoingGuard
 
 ResultT = TypeVar("ResultT")

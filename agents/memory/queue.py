@@ -16,7 +16,7 @@ from core.auth.permissions import Permission
 from core.auth.users import memory_choices
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import AccountDisabled, InvalidToken
+from core.errors.auth import AccountDisabled, InvalidToken
 from core.json_access import as_list, as_object
 
 

@@ -7,8 +7,7 @@ from agents.llm.extractive.model import standalone_question
 from agents.memory import store
 from agents.memory.base import Kept, LongTermMemory, NamesASecret, NotTheUsersWords, Recollection
 from agents.memory.models import Memory, MemorySource
-from agents.memory.ranking import RankedMemory
-from agents.memory.recall import Recaller
+from agents.memory.recall import RankedMemory, Recaller
 from agents.memory.store import MemoryDraft, Saved
 from agents.memory.text import is_said_in, names_a_secret
 from agents.runs.request import ContextItem

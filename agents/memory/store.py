@@ -14,7 +14,8 @@ from agents.models import AgentRun
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import Conflict, MemoryFull, MemoryNotFound
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict, MemoryFull
 from kb_service.documents.quota import take_turn
 
 SORT_FIELDS = ("updated_at", "created_at")

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from kb_service.text.tokenizer import tokenize
 
 MAX_CHARACTERS = 2000

@@ -12,18 +12,17 @@ from agents.mcp.connections import Known
 from agents.mcp.service import McpService
 from agents.memory.service import Memories
 from agents.runs import reflections
-from agents.runs.document_reader import KnowledgeBaseReader
 from agents.runs.driver import Course
 from agents.runs.journal import Journal
-from agents.runs.knowledge import KnowledgeBaseRetriever, Recorder
+from agents.runs.knowledge import KnowledgeBaseReader, KnowledgeBaseRetriever, Recorder
 from agents.runs.limits import RunLimits
 from agents.runs.mcp_tools import Reaching
 from agents.runs.recovery import Unfinished
 from agents.runs.request import RunRequest
 from agents.runs.resume import Nothing
 from agents.runs.store import BegunRun
+from agents.skills.active import TaskOfOwner
 from agents.skills.factory import SkillUse
-from agents.skills.refs import TaskOfOwner
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.vision import Sight

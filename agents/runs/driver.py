@@ -19,10 +19,10 @@ from agents.runs.store import BegunRun
 from agents.runs.thread_snapshot import fold_thread
 from agents.strategies import StrategyRun
 from agents.strategies.event_channel import Batch
-from core.db.clock import now_ms
 from core.db.database import Database
+from core.db.types import now_ms
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.events import WireEvent
 from agents.models import AgentRun, LoggedEvent, RunStatus
 from core.db.types import utc_now
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 
 _READ_BATCH = 500
 # Put together once: they run for every token, and building one takes as long as running it.

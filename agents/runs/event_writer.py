@@ -14,7 +14,7 @@ from agents.runs.event_log import Addition, LogClosed, LogEntry
 from agents.runs.journal import Effect
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 
 # More would make the others wait for too long a transaction.
 _MOST_TOGETHER = 500

@@ -22,11 +22,10 @@ from agents.runs.event_log import LogClosed, LogEntry
 from agents.sessions.service import add_messages, last_question
 from agents.strategies.runner import failed
 from agents.tasks import logs as task_logs
-from core.db.clock import now_ms
 from core.db.now import database_now
-from core.db.types import utc_now
+from core.db.types import now_ms, utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.json_access import as_text
 from kb_service.text.tokenizer import is_cjk_dominant
 

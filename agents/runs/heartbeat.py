@@ -16,7 +16,7 @@ from agents.runs import store
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

@@ -15,7 +15,8 @@ from uuid import UUID, uuid4, uuid5
 
 from pydantic import JsonValue
 
-from core.errors import AgentexError, ErrorCode
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 
 EffectStatus = Literal["started", "waiting", "approved", "done"]
 _IDS = UUID("0f0e1c7e-6a52-4f0e-9d0b-5b6f0a3f9f4e")

@@ -3,18 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.citations import Passage, Retrieved
-from agents.runs.admission import still_admitted
-from agents.runs.passages import passage_of
+from agents.citations import DocumentSpan, Passage, Retrieved
+from core.auth.authentication import principal_of_user
+from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.text.visible import visible
+from core.errors.auth import KnowledgeBaseNotFound
+from core.text.sanitize import visible
+from kb_service.documents import chunks
+from kb_service.documents.chunks import Shelf
 from kb_service.documents.visibility import Person
-from kb_service.models import KnowledgeBase
+from kb_service.knowledge_bases import sharing
+from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval import retrieval_log
-from kb_service.retrieval.results import ContextPart, FoundPassage, SearchResult
+from kb_service.retrieval.results import (
+    ContextPart,
+    FoundChunk,
+    FoundPassage,
+    SearchResult,
+    Unsearched,
+)
 from kb_service.retrieval.service import Searcher
-from kb_service.retrieval.unsearched import Unsearched
 
 
 @dataclass(frozen=True)
@@ -93,3 +102,84 @@ def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
 
 def _joined(parts: Sequence[ContextPart]) -> str:
     return "\n".join(visible(part.content).strip() for part in parts)
+
+
+def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
+    """The chunk as a passage, without hidden characters.
+
+    Args:
+        chunk: with its place in the document.
+        document_name: as its user knows it.
+        score: of the search that found it; 0 where nothing was searched.
+    """
+    return Passage(
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        document_name=document_name,
+        knowledge_base_id=chunk.knowledge_base_id,
+        revision=chunk.revision,
+        content=visible(chunk.content),
+        heading_path=tuple(map(visible, chunk.heading_path)),
+        page=chunk.page,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        score=score,
+    )
+
+
+class KnowledgeBaseReader:
+    """Reads what searches of the same knowledge bases may show.
+
+    Args:
+        database: where documents and chunks are.
+        knowledge_bases: those that the caller passed the gate for.
+        user_id: the caller.
+    """
+
+    def __init__(
+        self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str
+    ) -> None:
+        self._database = database
+        self._knowledge_bases = knowledge_bases
+        self._user_id = user_id
+
+    async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
+        """A part of a document, by its id or its name.
+
+        Raises:
+            KnowledgeBaseNotFound: the caller may read none of them any more.
+            DocumentNotFound: no searchable document of these knowledge bases.
+            DatabaseUnavailable: the database did not answer.
+        """
+        rows = await still_admitted(self._database, self._user_id, self._knowledge_bases)
+        shelf = Shelf([row.id for row in rows], Person(self._user_id))
+        async with self._database.reading() as session:
+            span = await chunks.read_span(session, shelf, document, start=start, end=end)
+        passages = tuple(passage_of(chunk, span.document.name) for chunk in span.chunks)
+        return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
+
+
+async def still_admitted(
+    database: Database, owner_id: str, rows: Sequence[KnowledgeBase]
+) -> Sequence[KnowledgeBase]:
+    """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
+
+    Args:
+        database: where they are.
+        owner_id: whose run it is.
+        rows: those that the run began with.
+
+    Raises:
+        KnowledgeBaseNotFound: none is left.
+        PermissionDenied: the owner may read none at all any more.
+        AccountDisabled: the owner is switched off.
+        InvalidToken: the owner is gone.
+        DatabaseUnavailable: the database did not answer.
+    """
+    async with database.reading() as session:
+        owner = await principal_of_user(session, owner_id)
+        owner.require(Permission.KB_VIEW)
+        present = await sharing.still_visible(session, owner, [row.id for row in rows])
+    if not present:
+        raise KnowledgeBaseNotFound
+    return present

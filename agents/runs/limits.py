@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.strategies.base import Limits, limits_within
-from core.runtime_config import LiveSettings
+from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 
 

@@ -18,7 +18,8 @@ from agents.tools import load_skill
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import MemoryChoices, get_user
-from core.errors import InvalidRunInput, ModelNotFound
+from core.errors.auth import ModelNotFound
+from core.errors.requests import InvalidRunInput
 from core.settings.tool_policies import ServerPolicies
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase

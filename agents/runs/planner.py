@@ -20,7 +20,8 @@ from agents.runs.store import BegunRun
 from agents.sessions.service import last_question
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.errors import InvalidRunInput, SessionArchived
+from core.errors.conflicts import SessionArchived
+from core.errors.requests import InvalidRunInput
 
 # All at once they would be late together, and those that are under way with them.
 _BEGIN_AT_ONCE = 4

@@ -20,13 +20,9 @@ from agents.tools.base import capped
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import (
-    AgentexError,
-    InterruptAnswered,
-    InterruptAnswerInvalid,
-    InterruptNotOpen,
-    InterruptsOpen,
-)
+from core.errors.base import AgentexError
+from core.errors.conflicts import InterruptAnswered, InterruptNotOpen, InterruptsOpen
+from core.errors.requests import InterruptAnswerInvalid
 from core.json_access import as_text
 
 NO_RESULT = "No result was given: the user went on without it."

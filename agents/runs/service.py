@@ -23,17 +23,12 @@ from agents.runs.request import RunRequest
 from agents.runs.resume import Refusal
 from agents.runs.store import BegunRun
 from core.auth.principal import Principal
-from core.db.clock import now_ms
 from core.db.database import Database
-from core.db.types import new_id
+from core.db.types import new_id, now_ms
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
-    DatabaseUnavailable,
-    InvalidCursor,
-    RunLost,
-    ShuttingDown,
-)
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidCursor
+from core.errors.server import DatabaseUnavailable, RunLost, ShuttingDown
 from core.logging import get_logger
 
 log = get_logger(__name__)

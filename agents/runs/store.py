@@ -16,19 +16,14 @@ from agents.runs import resume
 from agents.runs.plan import RunPlan, SeenThread
 from agents.runs.request import RunRequest, UserMessage
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
-from agents.sessions.service import add_messages
-from agents.sessions.session_limit import check_room
+from agents.sessions.service import add_messages, check_room
 from core.auth.principal import Principal
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import (
-    InvalidLink,
-    InvalidRunInput,
-    RunIdTaken,
-    RunNotFound,
-    ThreadBusy,
-)
+from core.errors.auth import InvalidLink, RunNotFound
+from core.errors.conflicts import RunIdTaken, ThreadBusy
+from core.errors.requests import InvalidRunInput
 
 _HISTORY = 40
 # Variables of one statement; each database has a limit.

@@ -9,7 +9,8 @@ from agents.runs.request import RunRequest
 from agents.sessions.service import title_of
 from core.auth.principal import Principal
 from core.db.types import new_id, utc_now
-from core.errors import SessionArchived, SessionNotFound, ThreadBusy
+from core.errors.auth import SessionNotFound
+from core.errors.conflicts import SessionArchived, ThreadBusy
 
 Value = str | None | ColumnElement[str]
 

@@ -9,7 +9,7 @@ from agents.mcp import connections
 from agents.skills import selection as skill_selection
 from agents.strategies import require_known
 from core.auth.principal import Principal
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.json_access import as_list, as_text
 from kb_service.knowledge_bases import service as knowledge_bases
 

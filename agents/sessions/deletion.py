@@ -9,7 +9,8 @@ from agents.sessions import service as sessions
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import RunNotFound, ThreadBusy
+from core.errors.auth import RunNotFound
+from core.errors.conflicts import ThreadBusy
 
 # Another run may begin each time the one before it was stopped.
 _ATTEMPTS = 5

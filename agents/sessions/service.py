@@ -16,9 +16,12 @@ from core.auth.principal import Principal
 from core.db.pagination import Page, QueryT, paged
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, SessionNotFound, ThreadBusy
+from core.errors.auth import SessionNotFound
+from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.requests import InvalidRequest
 from core.text.graphemes import shortened
-from kb_service.attached_images import Attachment
+from kb_service.documents.quota import take_turn
+from kb_service.models import Attachment
 from kb_service.retrieval import retrieval_log
 
 SORT_FIELDS = ("updated_at", "created_at", "last_message_at", "title")
@@ -246,3 +249,22 @@ def title_of(question: str) -> str:
 def _is_unseen(sign: str) -> bool:
     """Whether a sign only steers how others are shown, as those that turn the direction do."""
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
+
+
+async def check_room(session: AsyncSession, owner_id: str, *, most: int) -> None:
+    """Pass where one more session fits; who asks at the same moment waits for this transaction.
+
+    Args:
+        session: a writing session, which adds the session.
+        owner_id: whose it will be.
+        most: 0 for any number.
+
+    Raises:
+        SessionsFull: the owner has as many as are allowed.
+    """
+    if not most:
+        return
+    await take_turn(session, owner_id)
+    query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
+    if (await session.exec(query)).one() >= most:
+        raise SessionsFull(limit=most)

@@ -17,18 +17,17 @@ from pydantic import BaseModel, Field
 from agents.llm.base import ChatModel, Message, ModelUsage
 from agents.llm_registry.selection import ChosenModel
 from agents.skill_eval.runner import count_tokens, side_by_side
-from agents.skills.active import ActiveSkill
-from agents.skills.refs import SkillVersionRef
+from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
 from agents.strategies.prompts import REPAIR
-from agents.strategies.rounds import load_call
 from agents.strategies.structured_output import Unreadable, read_object
+from agents.strategies.tool_calls import load_call
+from agents.tools.load_skill import told_skill
 from agents.tools.skill_inputs import gather
-from agents.tools.skill_texts import told_skill
 from core.db.database import Database
 from core.db.types import new_id
-from skills.store.cards import plain
 from skills.store.catalog import OpenedSkill
+from skills.store.summary import plain
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"

@@ -11,8 +11,8 @@ from agents.skill_eval.runner import count_tokens, side_by_side
 from agents.skills.factory import SkillUse
 from agents.skills.run_skills import FIND, LOAD, SkillShelf
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
-from agents.strategies.react_prompts import REACT
-from agents.strategies.skilled import equipped
+from agents.strategies.react import REACT
+from agents.strategies.tool_loop import equipped
 from agents.tools import toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database

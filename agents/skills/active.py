@@ -5,9 +5,31 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
-from agents.skills.refs import SkillVersionRef
 from agents.skills.strict_steps import Stage, is_named, told_stage
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
+
+
+@dataclass(frozen=True, slots=True)
+class SkillVersionRef:
+    """A version of a skill.
+
+    Args:
+        id: of the skill.
+        version: its number.
+        sha: SHA-256 of its content, hexadecimal.
+    """
+
+    id: str
+    version: int
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOfOwner:
+    """A task of runs (``AgentRun.task_id``), and the account whose it is."""
+
+    id: str
+    owner_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 
 from agents.runs.request import PinnedSkill, RunRequest
-from agents.skills.active import OfferedSkill
+from agents.skills.active import OfferedSkill, SkillVersionRef, TaskOfOwner
 from agents.skills.impressions import OfferCounter
 from agents.skills.loader import OwnersSkills
-from agents.skills.refs import SkillVersionRef, TaskOfOwner
 from agents.skills.run_skills import Means, SkillShelf
 from core.auth.permissions import Permission
 from core.db.database import Database
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from kb_service.documents.visibility import Person
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
 
 MOST_LISTED = 30
 """Skills in an index; of more, those that fit the question are listed, the others searched."""

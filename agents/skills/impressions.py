@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from agents.skills.refs import SkillVersionRef
+from agents.skills.active import SkillVersionRef
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from skills.store.usage import Use, count_uses
 

@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import RunSkill
+from agents.skills.active import SkillVersionRef, TaskOfOwner
 from agents.skills.impressions import OfferCounter
-from agents.skills.refs import SkillVersionRef, TaskOfOwner
 from core.audit.context import Actor
 from core.audit.log import AuditAction, Target, note
 from core.auth.authentication import principal_of_user

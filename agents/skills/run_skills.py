@@ -13,7 +13,7 @@ from agents.skills.strict_steps import is_named
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
 
 LOAD, READ_FILE, FIND, COMPLETE = (
     "load_skill",

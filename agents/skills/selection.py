@@ -18,7 +18,8 @@ from agents.skills.factory import keyed
 from agents.skills.run_skills import MOST_TOKENS
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors import InvalidRunInput, SkillNotFound, SkillVersionNotFound
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.requests import InvalidRunInput
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from skills.schema import ParsedSkill, Step
-from skills.store.cards import plain
+from skills.store.summary import plain
 from skills.strict_mode import is_strict
 
 _LONGEST_TITLE = 200

@@ -10,7 +10,8 @@ from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.router import Worker
 from agents.strategies.runner import StrategyRun
-from core.errors import AgentexError, UnknownAgentType
+from core.errors.base import AgentexError
+from core.errors.requests import UnknownAgentType
 
 ROUTED: dict[str, type[Strategy]] = {
     "agentic_rag": AgenticRag,

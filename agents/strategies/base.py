@@ -36,7 +36,7 @@ from agents.skills.run_skills import SkillShelf
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.vision import Sight
 from agents.tools.base import ToolRules
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.settings.tool_policies import ServerPolicies
 from kb_service.text.tokenizer import is_cjk_dominant

@@ -1,8 +1,10 @@
 """One turn of a model, streamed out as events while it is read."""
 
-from collections.abc import AsyncGenerator, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 from uuid import uuid4
 
 from pydantic import JsonValue, TypeAdapter
@@ -30,7 +32,13 @@ from agents.llm.base import (
     ModelToolCall,
     ModelUsage,
     ToolCall,
+    ToolSpec,
+    ToolsRefused,
 )
+from agents.runs.journal import Effect
+from agents.strategies.base import Strategy
+from agents.strategies.budget import Budget, EndedBy
+from agents.strategies.event_channel import OpenEntities
 
 
 @dataclass(slots=True)
@@ -238,3 +246,206 @@ class _TurnStream:
             finish_reason,
             tuple(self._blocks) if calls else (),
         )
+
+
+Voice = Literal["answer", "thought", "silent", "unheard"]
+"""``answer`` shows the text as the assistant's message, ``thought`` as reasoning, ``silent`` drops
+it, for turns whose text is data. Reasoning and tool calls are shown in each of these; of an
+``unheard`` turn nothing is shown."""
+
+
+class TurnVoice:
+    """Passes on the events of one turn; what was left open can be closed.
+
+    Attributes:
+        message_id: Of the text that was begun, as the reader knows it.
+    """
+
+    def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
+        self.message_id = ""
+        self._pieces: list[str] = []
+        self._emit = emit
+        self._voice: Voice = voice
+        self._open = OpenEntities()
+
+    @property
+    def text(self) -> str:
+        """All text so far."""
+        return "".join(self._pieces)
+
+    def __call__(self, event: RunEvent) -> None:
+        """Pass on an event as the voice wants it."""
+        match event:
+            case TextStarted(message_id):
+                # A thought must not have the id of the message that its tool calls belong to.
+                self.message_id = message_id if self._voice == "answer" else str(uuid4())
+            case TextDelta():
+                self._pieces.append(event.delta)
+            case _:
+                pass
+        heard = self._heard(event)
+        if heard is not None:
+            self._open.observe(heard)
+            self._emit(heard)
+
+    def _heard(self, event: RunEvent) -> RunEvent | None:
+        if self._voice == "unheard":
+            return None
+        if self._voice == "answer" or not isinstance(event, TextStarted | TextDelta | TextEnded):
+            return event
+        if self._voice == "silent":
+            return None
+        match event:
+            case TextStarted():
+                return ThoughtStarted(self.message_id)
+            case TextDelta():
+                return ThoughtDelta(self.message_id, event.delta)
+            case TextEnded():
+                return ThoughtEnded(self.message_id)
+
+    def end(self, *, has_calls: bool) -> None:
+        """After a whole turn: end the thought that its text was; an answer stays open."""
+        if self._voice == "thought" and self.text and not has_calls:
+            self(TextEnded(self.message_id))
+
+    def cut(self) -> bool:
+        """After a turn that was cut off: close what is open, but an answer that was begun.
+
+        Returns:
+            Whether such an answer is open.
+        """
+        closing = self._open.closing("budget")
+        is_answer = self._voice == "answer" and [type(event) for event in closing] == [TextEnded]
+        if is_answer:
+            return True
+        for event in closing:
+            self._emit(event)
+        return False
+
+
+_USAGES = TypeAdapter(list[ModelUsage])
+_ENDED_BY: TypeAdapter[EndedBy] = TypeAdapter(EndedBy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    turn: Turn | None
+    usages: Sequence[ModelUsage]
+    ended_by: EndedBy | None = None
+
+    def to_json(self) -> dict[str, JsonValue]:
+        spent: list[JsonValue] = [asdict(usage) for usage in self.usages]
+        turn = None if self.turn is None else self.turn.to_json()
+        return {"turn": turn, "usage": spent, "ended_by": self.ended_by}
+
+
+class TurnMaker:
+    """Asks the model for a run, or reads back what it said.
+
+    Args:
+        strategy: whose model, events and tokens.
+        budget: is told when a turn used up the time or the tokens.
+    """
+
+    def __init__(self, strategy: Strategy, budget: Budget) -> None:
+        self._strategy = strategy
+        self.budget = budget
+
+    async def make(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        voice: Voice,
+        seconds: float | None = None,
+    ) -> Turn | None:
+        """One turn.
+
+        Args:
+            messages: what the model reads.
+            tools: what it may call.
+            voice: how its text is heard.
+            seconds: how long it may take; None leaves that to the run's own deadline.
+
+        Returns:
+            None when time or tokens were used up before it said anything that counts.
+
+        Raises:
+            ToolsRefused: the endpoint can't do tool calling.
+            ModelFailed: the model broke off.
+            RunChanged: the run was begun by another version of the strategy.
+        """
+        journal = self._strategy.inputs.journal
+        key = journal.next_turn()
+        past = journal.read(key)
+        if past is not None:
+            return self._read_back(past, voice)
+        asking = self._ask(messages, tools, TurnVoice(self._strategy.channel.emit, voice), seconds)
+        try:
+            outcome = await asking
+        except ToolsRefused as refused:
+            journal.write(key, {"refused": str(refused.details.get("reason", ""))})
+            raise
+        journal.write(key, outcome.to_json())
+        return outcome.turn
+
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        heard: TurnVoice,
+        seconds: float | None,
+    ) -> "_Outcome":
+        usages: list[ModelUsage] = []
+
+        def spend(usage: ModelUsage) -> None:
+            usages.append(usage)
+            self._strategy.spend(usage)
+
+        try:
+            async with asyncio.timeout(seconds):
+                turn = await stream_turn(
+                    self._strategy.inputs.model.events(messages, tools),
+                    takes_calls=bool(tools),
+                    emit=heard,
+                    spend=spend,
+                    most_tokens=self._strategy.inputs.limits.max_tokens,
+                )
+        except TimeoutError:
+            return self._cut(heard, usages, "time")
+        except TurnTooLong as endless:
+            spend(ModelUsage(0, endless.tokens, is_estimated=True))
+            return self._cut(heard, usages, "tokens")
+        heard.end(has_calls=bool(turn.calls))
+        return _Outcome(turn, usages)
+
+    def _cut(self, heard: TurnVoice, usages: Sequence[ModelUsage], by: EndedBy) -> "_Outcome":
+        self.budget.end(by)
+        is_open = heard.cut()
+        turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
+        return _Outcome(turn, usages, by)
+
+    def _read_back(self, past: Effect, voice: Voice) -> Turn | None:
+        outcome = past.outcome
+        if "refused" in outcome:
+            raise ToolsRefused(reason=outcome["refused"])
+        for usage in _USAGES.validate_python(outcome["usage"]):
+            self._strategy.spend(usage)
+        if (ended_by := outcome["ended_by"]) is not None:
+            self.budget.end(_ENDED_BY.validate_python(ended_by))
+        if outcome["turn"] is None:
+            return None
+        turn = Turn.from_json(outcome["turn"])
+        self._note(turn, voice)
+        return turn
+
+    def _note(self, turn: Turn, voice: Voice) -> None:
+        """Let the channel know what the turn opened, which is in the log already."""
+        observe = self._strategy.channel.observe
+        if voice == "answer" and turn.text:
+            observe(TextStarted(turn.message_id))
+            if turn.calls:
+                observe(TextEnded(turn.message_id))
+        for call in turn.calls:
+            observe(ToolCallStarted(call.id, call.name, turn.message_id))
+            observe(ToolCallEnded(call.id))

@@ -5,7 +5,7 @@ from workflows.events import StartEvent, StopEvent
 
 from agents.events import RunEvent, StateSnapshot
 from agents.strategies.base import Strategy, StrategyInput
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 
 
 class Settled(Strategy):

@@ -1,8 +1,10 @@
 """Plan-and-execute: plan, carry out each step, change the plan where needed, put it together."""
 
 import json
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from pydantic import JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
@@ -11,13 +13,101 @@ from agents.llm.base import Message
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
 from agents.llm.extractive.terms import content_terms, surface_text
 from agents.strategies.base import StrategyInput
-from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
 from agents.strategies.heuristics import split_question
-from agents.strategies.plan import DraftedPlan, DraftedRest, Plan, PlanStep, StepOutcome
-from agents.strategies.plan_execute_prompts import EXECUTE, PLAN, REPLAN, SYNTHESISE
-from agents.strategies.prompts import delimited
+from agents.strategies.prompts import CITE, delimited
 from agents.strategies.structured_output import Unreadable, ask_for, read_object
 from agents.strategies.subtask import Worked, work_on
+from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
+
+StepStatus = Literal["pending", "running", "done", "failed", "skipped"]
+PlanSource = Literal["", "model", "repaired", "rules"]
+_LONGEST_TASK = 1000
+
+
+def _step(value: object) -> object:
+    """Models write a step as its sentence alone, too."""
+    return {"task": value} if isinstance(value, str) else value
+
+
+class DraftedStep(BaseModel):
+    """A step as the model writes it."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    task: str = Field(min_length=1, max_length=_LONGEST_TASK)
+
+
+class DraftedPlan(BaseModel):
+    """A plan as the model writes it."""
+
+    steps: list[Annotated[DraftedStep, BeforeValidator(_step)]] = Field(min_length=1)
+
+
+class DraftedRest(BaseModel):
+    """The steps that remain after a change of plan; none when enough is known."""
+
+    steps: list[Annotated[DraftedStep, BeforeValidator(_step)]]
+
+
+class StepOutcome(BaseModel):
+    """What the model says at the end of a step."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    outcome: Literal["done", "failed", "replan"]
+    result: str = Field(min_length=1)
+
+
+@dataclass(slots=True)
+class PlanStep:
+    """One step.
+
+    Attributes:
+        result: What came of it, with the numbers of its passages.
+        query: Searched for first, where the task alone found nothing.
+    """
+
+    task: str
+    status: StepStatus = "pending"
+    result: str = ""
+    query: str = ""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The step as the shared state shows it."""
+        return {"task": self.task, "status": self.status, "result": self.result}
+
+
+@dataclass(slots=True)
+class Plan:
+    """The plan and how far it got.
+
+    Attributes:
+        source: Who made it; ``rules`` when the model gave none that can be read.
+        revision: 1 for the first plan, one more with each change.
+    """
+
+    source: PlanSource = ""
+    revision: int = 0
+    steps: list[PlanStep] = field(default_factory=list[PlanStep])
+
+    @property
+    def next_index(self) -> int | None:
+        """The first step that waits."""
+        waiting = (place for place, one in enumerate(self.steps) if one.status == "pending")
+        return next(waiting, None)
+
+    def replace_rest(self, steps: list[PlanStep]) -> None:
+        """Drop what waits and put other steps in its place."""
+        self.steps = [one for one in self.steps if one.status != "pending"] + steps
+        self.revision += 1
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The plan as the shared state shows it."""
+        return {
+            "source": self.source,
+            "revision": self.revision,
+            "steps": [one.to_json() for one in self.steps],
+        }
 
 
 class Execute(Event):
@@ -231,3 +321,37 @@ def _outcome(worked: Worked) -> StepOutcome:
     if worked.found_nothing and outcome.outcome == "done":
         return StepOutcome(outcome="failed", result=outcome.result)
     return outcome
+
+
+PLAN = """You plan how to answer the user's last message with tools; you do not answer it yet. \
+Answer with one JSON object and nothing else:
+{{"steps": [{{"task": "what to find out or do, in one sentence"}}]}}
+- From 1 to {most} steps, in the order in which they are done; one step when one is enough.
+- Each task must make sense by itself: name things, no "it" or "that". Tasks that need an earlier \
+result say which.
+- No step for writing the answer: that is done afterwards.
+- Tasks are in the language of the user's last message.
+Tools that the steps can use: {tools}."""
+
+EXECUTE = f"""You carry out one step of a plan with tools. The plan and the results so far are \
+given as JSON data. Do this step only. When it is done, or can't be done, answer with one JSON \
+object and nothing else:
+{{"outcome": "done", "failed" or "replan", "result": "what was found out or done, in full"}}
+"failed" when the step could not be done; "replan" when what was found makes the rest of the plan \
+wrong or superfluous.
+{CITE}
+Write the result in the language of the question."""
+
+REPLAN = """You change a plan while it is carried out. The question, the plan and the results so \
+far are given. Answer with one JSON object and nothing else:
+{{"steps": [{{"task": "what to find out or do, in one sentence"}}]}}
+These are the steps that remain to be done, at most {most}; steps that are done are not repeated, \
+a step that failed is tried in another way or left out. An empty list when enough is known, or \
+nothing more can be done."""
+
+SYNTHESISE = f"""You answer the user's last message from the results of a plan that was carried \
+out. The steps with their results, and the passages that were found, are given as JSON data.
+- Put the results together into one answer; do not tell the plan.
+- Say plainly which part of the question could not be answered, and why.
+{CITE}
+Answer in the language of the user's last message, to the point, in Markdown."""

@@ -6,9 +6,9 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.events import RunEvent
 from agents.llm.base import Message
 from agents.strategies.base import StrategyInput
-from agents.strategies.checked_answer import CheckCitations, CheckedAnswer
-from agents.strategies.react_prompts import REACT
-from core.errors import ModelFailed
+from agents.strategies.prompts import CITE
+from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
+from core.errors.server import ModelFailed
 
 
 class Act(Event):
@@ -84,3 +84,15 @@ class React(CheckedAnswer):
     async def _answer(self) -> CheckCitations:
         self.answer_turn = await self.answer_now([*self.conversation(REACT), *self._exchange])
         return CheckCitations()
+
+
+REACT = f"""You answer the user by working with tools, step by step: think about what is missing, \
+call the tool that gives it, look at the result, and go on until the answer is complete.
+- For questions of fact, look things up with a tool; do not answer from memory when a tool can \
+tell.
+- Call several tools in one turn when they do not depend on each other. Never repeat a call with \
+the same arguments.
+- When a tool fails, try another way, or say what could not be done.
+- When no tool is needed, as for greetings, answer at once.
+{CITE}
+Answer in the language of the user's last message, to the point, in Markdown."""

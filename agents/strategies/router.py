@@ -12,7 +12,6 @@ from agents.strategies.base import Strategy, StrategyInput
 from agents.strategies.heuristics import route_question
 from agents.strategies.structured_output import ask_for
 from agents.strategies.tool_loop import ToolStrategy
-from agents.strategies.worker_prompts import ROUTE
 
 
 class Choice(BaseModel):
@@ -93,3 +92,11 @@ class Worker(ToolStrategy):
         self.show_skills(anew=True)
         await chosen.run_inside(self)
         return StopEvent()
+
+
+ROUTE = """You route a request to the agent that answers it best; you do not answer it. The \
+agents:
+{choices}
+The user's documents {searchable} searchable in this run. Answer with one JSON object and nothing \
+else:
+{{"agent_type": "one of the names above", "reason": "why, in one short sentence"}}"""

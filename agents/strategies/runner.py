@@ -11,7 +11,9 @@ from workflows.handler import WorkflowHandler
 from agents.events import Failed, Finished, RunEvent, Usage
 from agents.strategies.base import Strategy, outcome_of
 from agents.strategies.event_channel import Batch
-from core.errors import AgentexError, ErrorCode, RunTimedOut
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.server import RunTimedOut
 from core.logging import get_logger
 from kb_service.text.tokenizer import is_cjk_dominant
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from agents.evidence import NumberedText, read_passages
 from agents.llm.base import Message
+from agents.strategies.model_turn import Voice
 from agents.strategies.tool_loop import ToolStrategy
-from agents.strategies.voice import Voice
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,26 @@
 """Tool calls as effects: run once, read back when the run is taken up, held for a person."""
 
 import asyncio
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import JsonValue, TypeAdapter
 
 from agents.events import Interrupt, ToolCallResult
-from agents.evidence import Evidence, Finding, noting_findings
-from agents.llm.base import ToolCall
+from agents.evidence import Evidence, Finding, noting_findings, read_passages
+from agents.llm.base import Message, ToolCall
 from agents.runs.journal import Effect
+from agents.skills.run_skills import ALWAYS_ALLOWED
 from agents.strategies.base import Strategy, Suspended, Waiting
 from agents.strategies.budget import Budget
-from agents.strategies.rounds import is_good
+from agents.tools import load_skill, search_knowledge_base
 from agents.tools.approval import question_of
 from agents.tools.base import Prospect, Tool, Toolbox, ToolOutput
 from core.db.types import utc_now
-from core.errors import AgentexError
-from core.json_access import as_text
+from core.errors.base import AgentexError
+from core.json_access import as_text, parse
 from core.logging import get_logger
 
 LATE_CALL = "Not run: the time for this run was used up."
@@ -260,3 +263,53 @@ def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonV
     if findings:
         outcome["findings"] = _FINDINGS.dump_python(list(findings), mode="json")
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """A round of calls.
+
+    Attributes:
+        messages: The turn and its results, for the next turn.
+        ran: Calls that their tool answered.
+        failed: Calls that gave nothing.
+    """
+
+    messages: tuple[Message, ...]
+    ran: int
+    failed: int
+
+
+def search_call(query: str, new_id: str) -> ToolCall:
+    """A call of the search, under an id made of a new one."""
+    return _own_call(search_knowledge_base.NAME, {"query": query}, new_id)
+
+
+def load_call(skill: str, new_id: str) -> ToolCall:
+    """A call that loads a skill, under an id made of a new one."""
+    return _own_call(load_skill.NAME, {"name": skill}, new_id)
+
+
+def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
+    text = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(f"call_{new_id.replace('-', '')}", name, text)
+
+
+def is_good(output: ToolOutput) -> bool:
+    """Whether a call gave something."""
+    return output.ran and output.failure is None
+
+
+def bears_out(call: ToolCall, output: ToolOutput) -> bool:
+    """Whether a statement without a citation may rest on a result; not on what a skill says."""
+    is_uncited = read_passages(output.content) is None
+    return is_good(output) and is_uncited and call.name not in ALWAYS_ALLOWED
+
+
+def signature_of(call: ToolCall) -> str:
+    """What was called with what, however its JSON is spelled."""
+    try:
+        arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
+    except ValueError:
+        arguments = call.arguments
+    return f"{call.name} {arguments}"

@@ -1,10 +1,11 @@
 """What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
 
 from pydantic import JsonValue
-from workflows.events import StopEvent
+from workflows import step
+from workflows.events import Event, StopEvent
 
 from agents.events import (
     Citations,
@@ -25,21 +26,26 @@ from agents.evidence import Evidence
 from agents.llm.base import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.llm.extractive.model import standalone_question
 from agents.runs.request import ContextItem
+from agents.skills.run_skills import LOAD, SkillShelf
 from agents.strategies.base import NextT, Strategy, StrategyInput
 from agents.strategies.budget import Budget
 from agents.strategies.citation_check import check_citations, without_marks
 from agents.strategies.claim_check import unsupported_claims
 from agents.strategies.context_window import LEFT_OUT, as_data, fitted_into
-from agents.strategies.model_turn import Turn
+from agents.strategies.model_turn import Turn, TurnMaker, Voice
 from agents.strategies.prompts import BUDGET_ENDED, question_with_context
-from agents.strategies.rounds import Acted, bears_out, is_good, load_call, search_call, signature_of
-from agents.strategies.skilled import equipped
-from agents.strategies.tool_calls import CallRunner
-from agents.strategies.turns import TurnMaker
-from agents.strategies.voice import Voice
+from agents.strategies.tool_calls import (
+    Acted,
+    CallRunner,
+    bears_out,
+    is_good,
+    load_call,
+    search_call,
+    signature_of,
+)
 from agents.tools import search_knowledge_base, toolbox
 from agents.tools.base import ToolOutput, ToolScope
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 
 MOST_CALLS = 4
 CUT_CALL = "Not run: the arguments were cut off by the model's output limit."
@@ -397,3 +403,41 @@ class ToolStrategy(Strategy):
             )
         )
         return StopEvent()
+
+
+class CheckCitations(Event):
+    """The answer stands."""
+
+
+class CheckedAnswer(ToolStrategy):
+    """A run whose answer is held as ``answer_turn`` until its citations are checked."""
+
+    def __init__(self, inputs: StrategyInput) -> None:
+        super().__init__(inputs)
+        self.answer_turn: Turn | None = None
+
+    @step
+    async def check_citations(self, event: CheckCitations) -> StopEvent:
+        """Resolve each cited number and end the message with what it resolves to."""
+        return await self.attempt("check_citations", self._check_citations)
+
+    async def _check_citations(self) -> StopEvent:
+        return self.conclude(self.answer_turn)
+
+
+def equipped(
+    skills: SkillShelf | None, messages: Sequence[Message], tools: Container[str]
+) -> list[Message]:
+    """The messages with the active skills in them.
+
+    Args:
+        skills: the run's; None for none.
+        messages: a system message first.
+        tools: those that the model may call; while it may load skills it is told which there are.
+    """
+    if skills is None:
+        return list(messages)
+    told = skills.exchange_for(messages)
+    if LOAD in tools and skills.index.text and told and told[0].role == "system":
+        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.told_index()}")
+    return told

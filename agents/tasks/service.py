@@ -17,7 +17,9 @@ from agents.runs.request import Answer
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InterruptAnswerInvalid, RunNotFound, SessionNotFound, ThreadBusy
+from core.errors.auth import RunNotFound, SessionNotFound
+from core.errors.conflicts import ThreadBusy
+from core.errors.requests import InterruptAnswerInvalid
 from kb_service.retrieval import retrieval_log
 
 TaskStatus = Literal["not_found", "idle", "running", "interrupted", "completed", "error"]

@@ -11,12 +11,14 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.mcp.agent_tools import is_bound_name
 from agents.tool_policies.models import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, ToolPolicyFixed, UnusableSetting
+from core.errors.auth import ToolPolicyFixed
+from core.errors.requests import InvalidRequest
+from core.errors.server import UnusableSetting
 from core.settings.tool_policies import ServerPolicies, ToolPolicy, is_freer
-from kb_service.documents import take_turn
+from kb_service.documents.quota import take_turn
 
 _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
 

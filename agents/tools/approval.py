@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.events import Interrupt
 from agents.llm.base import ToolCall
 from agents.tools.base import Question, Tool
-from agents.tools.schemas import schema_fault
+from agents.tools.json_schema import schema_fault
 from core.json_access import as_object, as_text, parse
 
 DECLINED = "Declined: the user does not want this call. Do not make it again unless asked to."

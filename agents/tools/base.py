@@ -19,8 +19,9 @@ from agents.mcp.agent_tools import RemoteTool
 from agents.memory.base import LongTermMemory
 from agents.runs.request import ClientTool
 from agents.skills.run_skills import ALWAYS_ALLOWED, SkillShelf
-from agents.tools.schemas import schema_fault
-from core.errors import AgentexError, InvalidRequest
+from agents.tools.json_schema import schema_fault
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest
 from core.json_access import parse
 from core.logging import get_logger
 from core.settings.tool_policies import ToolPolicy

@@ -16,7 +16,7 @@ from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.db.types import utc_now
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
 from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME

@@ -19,7 +19,7 @@ from agents.tools.base import (
     validated,
 )
 from core.auth.permissions import Permission
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
 from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME

@@ -10,10 +10,10 @@ from agents.skills.active import ActiveSkill
 from agents.skills.run_skills import SkillShelf
 from agents.skills.strict_steps import told_stage
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
-from agents.tools.skill_texts import no_result
+from agents.tools.load_skill import no_result
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.cards import plain
+from skills.store.summary import plain
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -11,7 +11,7 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 from skills.selection.prompt_index import LONGEST_ENTRY
-from skills.store.cards import plain
+from skills.store.summary import plain
 
 NAME = shelves.FIND
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from agents.mcp.agent_tools import RemoteTool
 from agents.tools.base import Tool, ToolScope, argument_fault
-from agents.tools.schemas import schema_fault
+from agents.tools.json_schema import schema_fault
 from core.auth.permissions import Permission
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.json_access import as_object, parse
 from core.settings.tool_policies import ToolPolicy
 

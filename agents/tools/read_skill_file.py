@@ -8,10 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from agents.skills import run_skills as shelves
 from agents.skills.run_skills import SkillShelf
 from agents.tools.base import NoResult, Tool, ToolScope, arguments_schema, validated
-from agents.tools.load_skill import GONE, gone, no_skill
-from agents.tools.skill_texts import no_result
+from agents.tools.load_skill import GONE, gone, no_result, no_skill
 from core.auth.permissions import Permission
-from core.errors import SkillFileNotFound
+from core.errors.auth import SkillFileNotFound
 from core.settings.tool_policies import ToolPolicy
 
 NAME = shelves.READ_FILE

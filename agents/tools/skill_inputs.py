@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.tools.schemas import schema_fault
+from agents.tools.json_schema import schema_fault
 from core.json_access import as_list, as_object
 
 

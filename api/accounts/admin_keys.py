@@ -12,7 +12,7 @@ from api.http.routing import Router
 from core.auth import api_keys, user_admin
 from core.auth.permissions import Permission
 from core.db.pagination import Page
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))

@@ -13,7 +13,7 @@ from core.auth import roles
 from core.auth.models import Role
 from core.auth.permissions import Permission
 from core.auth.roles import RoleDraft
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))

@@ -28,7 +28,7 @@ from core.auth.user_admin import Only, UserChange, UserFilter
 from core.auth.users import draft_user
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.security.passwords import check_strength, hash_password
 
 router = Router(prefix="/api/v1/admin/users", tags=["administration"])

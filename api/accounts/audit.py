@@ -17,14 +17,14 @@ from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, Shape, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
-from core.audit import AuditAction, note
+from core.audit.log import AuditAction, note
 from core.audit.models import AuditEntry
 from core.audit.queries import SORT_FIELDS, AuditFilter, list_page, walk
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.text.csv_escape import guarded
 from core.types.datetimes import Moment
 

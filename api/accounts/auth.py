@@ -11,19 +11,15 @@ from api.http.errors import error_responses
 from api.http.rate_limit import address_of
 from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
 from api.http.routing import Router
-from core.audit import Actor, AuditAction, Target, note
+from core.audit.context import Actor
+from core.audit.log import AuditAction, Target, note
 from core.auth.authentication import Tokens, check_password, note_failed_login, revoke_family
 from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AccountDisabled,
-    ErrorCode,
-    InvalidCredentials,
-    RegistrationDisabled,
-    TokenReused,
-)
+from core.errors.auth import AccountDisabled, InvalidCredentials, RegistrationDisabled, TokenReused
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/auth", tags=["auth"])
 

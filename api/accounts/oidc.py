@@ -31,19 +31,16 @@ from core.auth.sso_login import (
 )
 from core.auth.users import get_role
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
-    ErrorCode,
-    InvalidRequest,
-    OidcEmailTaken,
-    OidcOff,
-    OidcUnavailable,
-)
-from core.oidc import Answer, Identity
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.oidc import OidcEmailTaken, OidcOff, OidcUnavailable
+from core.errors.requests import InvalidRequest
+from core.oidc.auth_request import Answer
+from core.oidc.claims import Identity
 from core.settings import Settings
 
 if TYPE_CHECKING:
-    from core.oidc import Provider
+    from core.oidc.provider import Provider
 
 router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 

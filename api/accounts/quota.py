@@ -6,7 +6,7 @@ from api.http.dependencies import CurrentPrincipal, CurrentSettings, Reading, re
 from api.http.responses import Envelope, Shape
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from kb_service import documents
+from kb_service.documents import quota as document_quota
 
 router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -29,7 +29,7 @@ async def read_storage(
     principal: CurrentPrincipal, settings: CurrentSettings, session: Reading
 ) -> Envelope[StorageAnswer]:
     """How many bytes of files the caller keeps, and how many are allowed."""
-    storage = await documents.storage_of(session, principal.user_id)
+    storage = await document_quota.storage_of(session, principal.user_id)
     answer = StorageAnswer(
         used_bytes=storage.used_bytes,
         limit_bytes=settings.user_quota_bytes or None,

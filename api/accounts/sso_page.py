@@ -5,7 +5,8 @@ from html import escape
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from core.errors import AgentexError, TooManyRequests
+from core.errors.base import AgentexError
+from core.errors.requests import TooManyRequests
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 _PAGE = """<!doctype html>

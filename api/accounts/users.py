@@ -13,14 +13,15 @@ from api.http.errors import error_responses
 from api.http.rate_limit import address_of
 from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text
 from api.http.routing import Router
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth import api_keys, users
 from core.auth.authentication import change_password
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode, InvalidCredentials
+from core.errors.auth import InvalidCredentials
+from core.errors.codes import ErrorCode
 from core.security.passwords import check_strength, hash_password, verify_password
 from core.types.datetimes import Moment
 

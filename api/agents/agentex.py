@@ -13,12 +13,12 @@ from api.http.errors import error_responses
 from api.http.responses import Envelope, Shape, Text
 from api.http.routing import Router
 from api.streaming.cursor import parse_cursor
-from api.streaming.framing import Framing, framing_of
-from api.streaming.negotiation import EVENT_CONTENT, AskedMediaType
+from api.streaming.framing import EVENT_CONTENT, AskedMediaType, Framing, framing_of
 from api.streaming.response import EventStream
 from api.streaming.run_stream import RunPlace, stream_run
 from core.auth.permissions import Permission
-from core.errors import ErrorCode, InvalidCursor
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidCursor
 
 router = Router(prefix="/api/v1/agent", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))

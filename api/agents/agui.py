@@ -8,19 +8,18 @@ from fastapi import Body, Depends
 from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request, read_thread_id
-from agents.async_runs.tool_results import read_outcome
+from agents.async_runs.event_mapper import read_outcome
 from agents.events import WireEvent
 from agents.runs.resume import Refusal
 from agents.strategies import ROUTED, STRATEGIES
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
-from api.streaming.framing import Framing, framing_of
-from api.streaming.negotiation import EVENT_CONTENT, AskedMediaType
+from api.streaming.framing import EVENT_CONTENT, AskedMediaType, Framing, framing_of
 from api.streaming.response import EventStream
 from api.streaming.run_stream import RunPlace, stream_run
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))

@@ -24,7 +24,8 @@ from api.streaming.framing import stream
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors import ErrorCode, InvalidLink, LinkExpired
+from core.errors.auth import InvalidLink, LinkExpired
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))

@@ -20,8 +20,9 @@ from api.http.multipart import one_file
 from api.http.responses import Shape, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors import ErrorCode, InvalidLink
-from kb_service.attached_images import Attachment
+from core.errors.auth import InvalidLink
+from core.errors.codes import ErrorCode
+from kb_service.models import Attachment
 
 router = Router(prefix="/api/v1/agent/attachments", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))

@@ -33,7 +33,8 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import get_user
 from core.db.pagination import Page
-from core.errors import ErrorCode, InvalidRequest
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from core.time_zones import LONGEST_NAME
 
 router = Router(prefix="/api/v1/calendar", tags=["calendar"])

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from agents.async_runs.history import HistoryMessage, read_day
-from agents.async_runs.ui_nodes import UiSchemaRenderer
+from agents.async_runs.ui_schema import UiSchemaRenderer
 from agents.attachments.service import Attachments
 from agents.client_time import PersonTime
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
@@ -17,7 +17,8 @@ from api.http.responses import Shape, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.users import get_user
-from core.errors import ErrorCode, InvalidRequest
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 View = Depends(requires(Permission.SESSION_VIEW))

@@ -15,7 +15,7 @@ from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
-from agents.tools.schemas import schema_fault
+from agents.tools.json_schema import schema_fault
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
@@ -25,13 +25,10 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    ErrorCode,
-    InvalidRequest,
-    McpRefused,
-    McpToolNotFound,
-    ToolPolicyFixed,
-)
+from core.errors.auth import McpToolNotFound, ToolPolicyFixed
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
+from core.errors.server import McpRefused
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 

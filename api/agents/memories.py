@@ -23,7 +23,7 @@ from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_o
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.db.pagination import Page
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))

@@ -17,11 +17,11 @@ from api.knowledge_bases.search_schemas import (
     search_answer,
 )
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import retrieval_log
-from kb_service.retrieval.reasons import Warned
 from kb_service.retrieval.request import RetrievalRequest
+from kb_service.retrieval.results import Warned
 from kb_service.retrieval.retrieval_log import RecordedPassage, Replay
 
 router = Router(prefix="/api/v1/retrievals", tags=["search"])

@@ -9,18 +9,17 @@ from fastapi import Depends, Query
 
 from agents.models import ChatMessage, ChatSession
 from agents.sessions import service as sessions
-from agents.sessions.export import SessionMarkdown
-from agents.sessions.session_batches import message_batches
+from agents.sessions.export import SessionMarkdown, message_batches
 from api.agents.session_schemas import message_answer, session_answer
-from api.http.attachment_names import content_disposition
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
+from api.http.files import content_disposition
 from api.http.responses import Text
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.db.types import utc_now
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))

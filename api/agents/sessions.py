@@ -10,7 +10,7 @@ from agents.runs.request import MOST_SKILLS
 from agents.sessions import config as session_config
 from agents.sessions import deletion as session_deletion
 from agents.sessions import service as sessions
-from agents.sessions.session_limit import check_room
+from agents.sessions.service import check_room
 from agents.strategies import STRATEGIES
 from api.agents.session_schemas import (
     ListedSession,
@@ -36,7 +36,7 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))

@@ -23,14 +23,9 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import find_user_by_login
 from core.db.database import Database
-from core.errors import (
-    AccountDisabled,
-    ErrorCode,
-    InterruptNotOpen,
-    InvalidToken,
-    PermissionDenied,
-    UserNotFound,
-)
+from core.errors.auth import AccountDisabled, InvalidToken, PermissionDenied, UserNotFound
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import InterruptNotOpen
 
 router = Router(tags=["agent tasks"])
 Run = Depends(requires(Permission.AGENT_RUN))

@@ -13,7 +13,7 @@ from api.http.errors import error_responses
 from api.http.responses import Body, Empty, Envelope, Shape, Text
 from api.http.routing import Router
 from core.auth.principal import Principal
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])

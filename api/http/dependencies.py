@@ -13,7 +13,8 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import InvalidPagination, NotAuthenticated
+from core.errors.auth import NotAuthenticated
+from core.errors.requests import InvalidPagination
 from core.settings import Settings
 
 MAX_PAGE_SIZE = 100

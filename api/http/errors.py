@@ -11,7 +11,9 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.http.responses import ErrorBody
 from api.http.validation_errors import told_of
-from core.errors import AgentexError, ErrorCode, RejectedRunInput
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import RejectedRunInput
 from core.logging import get_logger
 from kb_service.failures import MODEL_ERRORS
 

@@ -17,12 +17,15 @@ from api.http.multipart import MULTIPART, STREAMS_BODY
 from api.http.rate_limit import address_of
 from api.metrics import scraper
 from api.streaming.registry import OPEN_STREAMS
-from core.audit import Actor, Origin, acting, coming_from
-from core.auth.api_keys_chapter import PREFIX
+from core.audit.context import Actor, Origin, acting, coming_from
+from core.auth.api_keys import PREFIX
 from core.auth.authentication import principal_of_api_key, touch_api_key
 from core.auth.principal import Principal
 from core.db.types import new_id
-from core.errors import AgentexError, DatabaseUnavailable, ErrorCode, NotAuthenticated
+from core.errors.auth import NotAuthenticated
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

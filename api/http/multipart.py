@@ -22,7 +22,8 @@ from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from core.errors import FileTooLarge, InvalidRequest, RequestTooLarge, StorageFull
+from core.errors.requests import FileTooLarge, InvalidRequest, RequestTooLarge
+from core.errors.server import StorageFull
 from kb_service.object_storage.local import DISK_FULL
 
 _BLOCK = 256 * 1024

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from api.http.dependencies import Requires
 from api.http.errors import error_line
 from api.http.middleware import is_open
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 _SCHEMES = {
     "bearer": {

@@ -3,7 +3,7 @@
 from starlette.types import Scope
 
 from core.auth.principal import Principal
-from core.errors import TooManyRequests
+from core.errors.requests import TooManyRequests
 from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
 from core.settings.http import AccessSettings
 

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import compile_path, get_name
 
 from api.http.errors import error_responses
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 EVERYWHERE = (
     ErrorCode.INVALID_REQUEST,

@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 from api.http.responses import Body, Envelope, Shape, Text
 from core.auth.models import Role, User
 from core.auth.principal import Access
-from core.auth.share_lists import version_of
-from core.auth.sharing import MOST_SHARES, Shared, Wanted
+from core.auth.sharing import MOST_SHARES, Shared, Wanted, version_of
 from core.types.errors import Unfit
 
 

@@ -13,11 +13,22 @@ from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
-from core.errors import AgentexError, ErrorCode
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 from ingestion.parsers.limits import Limits
 from ingestion.zip_upload import Archive, Member, open_archive
-from kb_service import documents
-from kb_service.documents import FileType, OnConflict, Upload
+from kb_service.documents import (
+    metadata as document_metadata,
+)
+from kb_service.documents import (
+    names as document_names,
+)
+from kb_service.documents import (
+    storage as document_storage,
+)
+from kb_service.documents.metadata import Attributes
+from kb_service.documents.storage import FileType
+from kb_service.documents.upload import OnConflict, Upload
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
@@ -87,8 +98,8 @@ async def upload_archive(
     async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
-        attributes = None if sent is None else documents.parse_attributes(sent)
-        name = documents.clean_name(form.file.filename or "")
+        attributes = None if sent is None else document_metadata.parse_attributes(sent)
+        name = document_names.clean_name(form.file.filename or "")
         archive = await open_archive(form.file.file, name, Limits())
         try:
             members = _Members(services, intake, archive, attributes)
@@ -107,7 +118,7 @@ class _Members:
         services: Services,
         intake: Intake,
         archive: Archive,
-        attributes: documents.Attributes | None,
+        attributes: Attributes | None,
     ) -> None:
         self._services = services
         self._intake = intake
@@ -123,8 +134,8 @@ class _Members:
         answer = MemberAnswer(path=member.path, name=member.name)
         try:
             found = await self._archive.detect(member)
-            name = documents.clean_name(member.name)
-            stored = await documents.store_upload(
+            name = document_names.clean_name(member.name)
+            stored = await document_storage.store_upload(
                 self._services.store,
                 self._archive.read(member),
                 max_bytes=self._intake.max_bytes,

@@ -13,10 +13,10 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import Page
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
-from kb_service import documents
 from kb_service.documents import chunks
+from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document
 
@@ -73,7 +73,7 @@ async def _document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Document:
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    return await documents.get(session, principal, row.id, doc_id)
+    return await document_queries.get(session, principal, row.id, doc_id)
 
 
 @router.get(

@@ -14,7 +14,7 @@ from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
 from core.auth.principal import Access
 from core.auth.sharing import MOST_SHARES, Shared, Wanted
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders, Readers
 

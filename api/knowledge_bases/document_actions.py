@@ -14,10 +14,10 @@ from api.knowledge_bases.schemas import DocumentAnswer, answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.types.errors import Unfit
-from kb_service import documents
-from kb_service.documents import ActionName, ActionOutcome
+from kb_service.documents import actions as document_actions
+from kb_service.documents.actions import ACTIONS, ActionName, ActionOutcome
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase
 
@@ -81,7 +81,7 @@ def _endpoint(name: ActionName) -> Endpoint:
         kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
     ) -> Envelope[DocumentAnswer]:
         base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-        row = await documents.act(work, principal, name, base.id, doc_id)
+        row = await document_actions.act(work, principal, name, base.id, doc_id)
         return Envelope(data=answer(row, base))
 
     endpoint.__name__, endpoint.__doc__ = f"{name.value}_document", _SUMMARIES[name]
@@ -116,7 +116,7 @@ async def act_on_documents(
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     ids, more = await _wanted(work, principal, base, body)
-    outcomes = await documents.act_on_many(work, principal, body.action, base.id, ids)
+    outcomes = await document_actions.act_on_many(work, principal, body.action, base.id, ids)
     items = [_item(body.action, id_, outcome) for id_, outcome in outcomes.items()]
     counts = {
         outcome.value: count
@@ -127,7 +127,7 @@ async def act_on_documents(
 
 
 def _item(name: ActionName, document_id: str, outcome: ActionOutcome) -> BulkItem:
-    is_refused, action = outcome is ActionOutcome.REFUSED, documents.ACTIONS[name]
+    is_refused, action = outcome is ActionOutcome.REFUSED, ACTIONS[name]
     return BulkItem(
         document_id=document_id,
         outcome=outcome,
@@ -141,7 +141,7 @@ async def _wanted(
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    found = await documents.ids_of_status(
+    found = await document_actions.ids_of_status(
         work.session, principal, base.id, body.status, limit=_MOST + 1
     )
     return found[:_MOST], len(found) > _MOST
@@ -156,7 +156,7 @@ async def pause_knowledge_base(
 ) -> Envelope[PausedAnswer]:
     """Process no document of a knowledge base until it is resumed; searches go on."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await documents.pause_all(work, base)
+    await document_actions.pause_all(work, base)
     return Envelope(data=PausedAnswer(id=base.id, paused=True))
 
 
@@ -166,5 +166,5 @@ async def resume_knowledge_base(
 ) -> Envelope[PausedAnswer]:
     """Let the documents of a knowledge base go on."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    documents.resume_all(work, base)
+    document_actions.resume_all(work, base)
     return Envelope(data=PausedAnswer(id=base.id, paused=False))

@@ -15,8 +15,9 @@ from api.http.responses import Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors import DocumentNotFound, ErrorCode
-from kb_service import documents
+from core.errors.auth import DocumentNotFound
+from core.errors.codes import ErrorCode
+from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document
 from kb_service.object_storage.protocol import ObjectStore
@@ -67,7 +68,7 @@ async def download_document(
     """Download the file as it was uploaded last."""
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        document = await documents.get(session, principal, row.id, doc_id)
+        document = await document_queries.get(session, principal, row.id, doc_id)
     return await stored_file(services.store, document)
 
 

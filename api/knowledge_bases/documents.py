@@ -23,12 +23,27 @@ from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import Page
-from core.errors import AgentexError, ErrorCode, InvalidRequest
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from ingestion.parsers import is_plain_text
 from ingestion.parsers.text.charset import choosable, chosen_codec
-from kb_service import documents
-from kb_service.documents import ActionName, DocumentFilter, OnConflict
+from kb_service.documents import (
+    actions as document_actions,
+)
+from kb_service.documents import (
+    metadata as document_metadata,
+)
+from kb_service.documents import (
+    progress as document_progress,
+)
+from kb_service.documents import (
+    queries as document_queries,
+)
 from kb_service.documents import update as document_update
+from kb_service.documents.actions import ActionName
+from kb_service.documents.queries import SORT_FIELDS, DocumentFilter
+from kb_service.documents.upload import OnConflict
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus
 
@@ -101,13 +116,13 @@ async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*documents.SORT_FIELDS))],
+    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
     only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    listing = await documents.list_documents(session, principal, row.id, page, only=only)
-    ahead = await documents.count_ahead(session, principal, row.id, listing.items)
+    listing = await document_queries.list_documents(session, principal, row.id, page, only=only)
+    ahead = await document_progress.count_ahead(session, principal, row.id, listing.items)
     items = [answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -225,11 +240,13 @@ async def change_document(
     """Rename a document or replace its metadata, which does not process it again; or say in which
     encoding its text is, which does.
     """
-    attributes = None if body.metadata is None else documents.checked_attributes(body.metadata)
+    attributes = (
+        None if body.metadata is None else document_metadata.checked_attributes(body.metadata)
+    )
     codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     if codec is not None:
-        present = await documents.get(work.session, principal, base.id, doc_id)
+        present = await document_queries.get(work.session, principal, base.id, doc_id)
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
@@ -250,5 +267,5 @@ async def delete_document(
 ) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await documents.act(work, principal, ActionName.DELETE, row.id, doc_id)
+    await document_actions.act(work, principal, ActionName.DELETE, row.id, doc_id)
     return Empty()

@@ -22,15 +22,15 @@ from api.http.dependencies import (
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
 from api.http.routing import Router
-from api.streaming.framing import stream
-from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.framing import EVENT_STREAM, stream
 from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, event, told
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode, NoQuestions
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import NoQuestions
 from kb_service.evaluation import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (

@@ -15,13 +15,13 @@ from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import accesses
 from core.db.pagination import Page
-from core.errors import ErrorCode
-from kb_service import reindex
+from core.errors.codes import ErrorCode
 from kb_service.documents.visibility import count_documents
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases import sharing
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
+from kb_service.reindex import service as reindex_service
 from kb_service.retrieval.request import RetrievalOptions
 
 router = Router(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
@@ -197,7 +197,7 @@ async def change_knowledge_base(
     if body.is_public not in {None, row.is_public}:
         row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.change(work, row, body.draft())
-    await reindex.request(work, row, body.draft())
+    await reindex_service.request(work, row, body.draft())
     return await _answer(work.session, principal, row)
 
 

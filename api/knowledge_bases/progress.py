@@ -18,16 +18,17 @@ from api.http.middleware import authenticate
 from api.http.responses import Envelope, Shape, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, answer
-from api.streaming.framing import stream
-from api.streaming.negotiation import EVENT_STREAM
-from api.streaming.progress_feed import Follower
-from api.streaming.progress_view import News, ProgressView
+from api.streaming.framing import EVENT_STREAM, stream
+from api.streaming.progress_feed import Follower, News, ProgressView
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.errors import AgentexError, DatabaseUnavailable, ErrorCode
-from kb_service import documents
-from kb_service.documents import Progress
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.server import DatabaseUnavailable
+from kb_service.documents import progress as document_progress
+from kb_service.documents import queries as document_queries
+from kb_service.documents.progress import Progress
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 
@@ -106,7 +107,7 @@ async def read_progress(
         return await stream_progress(kb_id, request, principal, services, until_quiet)
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        return Envelope(data=_answer(await documents.summarise(session, principal, base)))
+        return Envelope(data=_answer(await document_progress.summarise(session, principal, base)))
 
 
 @router.get(
@@ -209,8 +210,8 @@ async def _may_look(looking: _Looking) -> bool:
 async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) -> Snapshot:
     reader = looking.principal
     async with looking.services.database.reading() as session:
-        rows = await documents.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
-        ahead = await documents.count_ahead(session, reader, base.id, rows)
+        rows = await document_queries.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
+        ahead = await document_progress.count_ahead(session, reader, base.id, rows)
     shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
     return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
 

@@ -22,7 +22,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.evaluation import question_files, questions
 from kb_service.evaluation.question_files import FileFormat
 from kb_service.evaluation.questions import QuestionDraft

@@ -14,13 +14,16 @@ from api.knowledge_bases.schemas import Words
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors import ErrorCode, KnowledgeBaseNotFound
-from kb_service import reindex
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.codes import ErrorCode
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
-from kb_service.reindex import Cutover, Outcome, Report, State
+from kb_service.reindex import service as reindex_service
+from kb_service.reindex import status as reindex_status
+from kb_service.reindex.service import Cutover, Outcome
+from kb_service.reindex.status import Report, State
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -188,7 +191,9 @@ async def read_reindex(
     """How the re-index of a knowledge base stands; `state` is `none` where there is none."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return Envelope(
-        data=ReindexAnswer.model_validate(_fields(await reindex.report(session, principal, row)))
+        data=ReindexAnswer.model_validate(
+            _fields(await reindex_status.report(session, principal, row))
+        )
     )
 
 
@@ -212,14 +217,16 @@ async def start_reindex(
     into force at one moment. Edits of chunks are not carried over.
     """
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    outcome = await reindex.request(work, row, body.draft(), cutover=body.cutover, force=body.force)
-    fields = _fields(await reindex.report(work.session, principal, row))
+    outcome = await reindex_service.request(
+        work, row, body.draft(), cutover=body.cutover, force=body.force
+    )
+    fields = _fields(await reindex_status.report(work.session, principal, row))
     return Envelope(data=RequestedAnswer.model_validate({**fields, "outcome": outcome}))
 
 
 async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> KnowledgeBase:
     await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    row = await reindex.lock(work.session, kb_id)
+    row = await reindex_service.lock(work.session, kb_id)
     if row is None:
         raise KnowledgeBaseNotFound
     return row
@@ -237,7 +244,7 @@ async def _answer(
     work: UnitOfWork, principal: Principal, row: KnowledgeBase
 ) -> Envelope[ReindexAnswer]:
     await work.session.flush()
-    report = await reindex.report(work.session, principal, row)
+    report = await reindex_status.report(work.session, principal, row)
     return Envelope(data=ReindexAnswer.model_validate(_fields(report)))
 
 
@@ -261,7 +268,7 @@ async def cut_over(
     """Put the new settings and passages in force now."""
     row = await _locked(work, principal, kb_id)
     without_failed = body is not None and body.without_failed
-    await reindex.cut_over(work, row, keep=keep, without_failed=without_failed)
+    await reindex_service.cut_over(work, row, keep=keep, without_failed=without_failed)
     return await _answer(work, principal, row)
 
 
@@ -275,7 +282,7 @@ async def cancel_reindex(
 ) -> Envelope[ReindexAnswer]:
     """Give the re-index up; searches stay as they are."""
     row = await _locked(work, principal, kb_id)
-    await reindex.cancel(work, row)
+    await reindex_service.cancel(work, row)
     return await _answer(work, principal, row)
 
 
@@ -297,5 +304,5 @@ async def roll_back(
     It happens at once, unless documents came or changed since: those are made anew first.
     """
     row = await _locked(work, principal, kb_id)
-    await reindex.roll_back(work, row, keep=keep)
+    await reindex_service.roll_back(work, row, keep=keep)
     return await _answer(work, principal, row)

@@ -8,8 +8,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.http.responses import Shape
 from core.auth.principal import Action, Principal
-from kb_service import documents
-from kb_service.documents import UploadOutcome
+from kb_service.documents import progress as document_progress
+from kb_service.documents import queries as document_queries
+from kb_service.documents.upload import UploadOutcome
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 
@@ -79,11 +80,11 @@ def answer(
     return DocumentAnswer(
         **row.model_dump(include=_COPIED),
         metadata=row.attributes,
-        eta_seconds=documents.eta_seconds(row),
+        eta_seconds=document_progress.eta_seconds(row),
         ahead=(ahead or {}).get(row.id),
         searchable=row.active_revision is not None,
         failure=Words.model_validate(row.failure) if row.failure else None,
-        waiting=_words(documents.why_waiting(row, base_paused=base.paused)),
+        waiting=_words(document_progress.why_waiting(row, base_paused=base.paused)),
     )
 
 
@@ -99,6 +100,6 @@ async def read_answer(
 ) -> DocumentAnswer:
     """One document through the gate, as an answer."""
     base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    row = await documents.get(session, principal, base.id, document_id)
-    ahead = await documents.count_ahead(session, principal, base.id, [row])
+    row = await document_queries.get(session, principal, base.id, document_id)
+    ahead = await document_progress.count_ahead(session, principal, base.id, [row])
     return answer(row, base, ahead=ahead)

@@ -10,7 +10,7 @@ from api.http.routing import Router
 from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions

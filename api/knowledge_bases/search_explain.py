@@ -13,7 +13,7 @@ from api.knowledge_bases.search import SearchBody
 from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.types.errors import Unfit
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk

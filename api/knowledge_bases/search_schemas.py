@@ -5,13 +5,19 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from api.http.responses import Shape
-from core.text.visible import visible
+from core.text.sanitize import visible
 from kb_service.retrieval.fusion import LegPlace
-from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
-from kb_service.retrieval.results import ContextPart, Dropped, FoundPassage, SearchResult
-from kb_service.retrieval.unsearched import Unsearched
+from kb_service.retrieval.results import (
+    ContextPart,
+    Dropped,
+    FoundPassage,
+    Reason,
+    SearchResult,
+    Unsearched,
+    Warned,
+)
 
 
 class Place(Shape):

@@ -18,10 +18,13 @@ from api.http.responses import Envelope, Shape, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors import ErrorCode, StorageFull, UnreadableFile
+from core.errors.codes import ErrorCode
+from core.errors.requests import UnreadableFile
+from core.errors.server import StorageFull
 from ingestion.parsers.file_type import detect
 from ingestion.preview import SplitPreview, SplitRequest
-from kb_service import documents
+from kb_service.documents import names as document_names
+from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting
 from kb_service.models import Document, SplitterName
@@ -141,7 +144,7 @@ async def preview_split(
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         if wishes.document_id is not None:
-            document = await documents.get(session, principal, row.id, wishes.document_id)
+            document = await document_queries.get(session, principal, row.id, wishes.document_id)
     draft = KnowledgeBaseDraft(
         splitter=wishes.splitter,
         chunk_size=wishes.chunk_size,
@@ -176,7 +179,7 @@ async def _stored(services: Services, document: Document) -> AsyncGenerator[tupl
 async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
     settings = await services.live.now()
     async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
-        name = documents.clean_name(form.file.filename or "")
+        name = document_names.clean_name(form.file.filename or "")
         found = detect(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"

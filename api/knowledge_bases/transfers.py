@@ -11,7 +11,6 @@ from fastapi import Depends, Request
 from pydantic import Field
 
 from api.container import Services
-from api.http.attachment_names import content_disposition
 from api.http.dependencies import (
     CurrentPrincipal,
     CurrentServices,
@@ -21,6 +20,7 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
+from api.http.files import content_disposition
 from api.http.multipart import one_file, read_blocks
 from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
 from api.http.routing import Router
@@ -29,8 +29,11 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode, InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded
-from kb_service import documents
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import KnowledgeBaseNameTaken
+from core.errors.requests import InvalidRequest, QuotaExceeded
+from kb_service.documents import quota as document_quota
+from kb_service.documents import storage as document_storage
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_LENGTH, Transfer
 from kb_service.transfer import import_target
@@ -193,7 +196,7 @@ async def import_knowledge_base(
             extent=archive.extent,
             name=name,
         )
-        stored = await documents.store_upload(
+        stored = await document_storage.store_upload(
             services.store, read_blocks(form.file), max_bytes=limit
         )
     try:
@@ -211,11 +214,11 @@ async def _begin(
     async with unit_of_work(services.database, services.queue.push) as work:
         quota = (await services.live.read(work.session)).user_quota_bytes
         if quota:
-            await documents.take_turn(work.session, principal.user_id)
+            await document_quota.take_turn(work.session, principal.user_id)
         row = await import_target.create(work, principal, planned)
         transfer = await transfers.begin(work, row, cargo)
         if quota:
-            await documents.check_quota(work.session, principal.user_id, limit_bytes=quota)
+            await document_quota.check_quota(work.session, principal.user_id, limit_bytes=quota)
         return _answer(transfer)
 
 

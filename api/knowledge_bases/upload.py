@@ -13,22 +13,28 @@ from api.http.multipart import SentFile, read_blocks, read_head, read_whole
 from api.knowledge_bases.schemas import UploadAnswer, answer
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
-    EmptyFile,
-    FileTooLarge,
-    InvalidRequest,
-    NotFound,
-    ReadOnly,
-)
+from core.errors.auth import NotFound, ReadOnly
+from core.errors.base import AgentexError
+from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from ingestion.parsers import PARSERS
 from ingestion.parsers.file_type import detect
-from ingestion.parsers.picture_bounds import check_picture
-from ingestion.parsers.preflight import check_container
+from ingestion.parsers.preflight import check_container, check_picture, check_text
 from ingestion.parsers.sandbox.pool import limits_of
-from ingestion.parsers.text_bounds import check_text
-from kb_service import documents
-from kb_service.documents import FileType, OnConflict, StoredFile, Upload
+from kb_service.documents import (
+    metadata as document_metadata,
+)
+from kb_service.documents import (
+    names as document_names,
+)
+from kb_service.documents import (
+    storage as document_storage,
+)
+from kb_service.documents import (
+    upload as document_upload,
+)
+from kb_service.documents.metadata import Attributes
+from kb_service.documents.storage import FileType, StoredFile
+from kb_service.documents.upload import OnConflict, Refusal, Upload, UploadResult
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
@@ -110,7 +116,7 @@ class Intake:
             AgentexError: it can't be; nothing is kept of it.
         """
         head = await self._read_head(file, fields)
-        stored = await documents.store_upload(
+        stored = await document_storage.store_upload(
             self.services.store, read_blocks(file), max_bytes=self.max_bytes
         )
         return await self.write_down(head.upload(stored))
@@ -145,8 +151,8 @@ class Intake:
     async def _read_head(self, file: UploadFile, fields: Mapping[str, str]) -> "_Head":
         choice = chosen(fields, self.on_conflict)
         sent = fields.get("metadata")
-        attributes = None if sent is None else documents.parse_attributes(sent)
-        name = documents.clean_name(file.filename or "")
+        attributes = None if sent is None else document_metadata.parse_attributes(sent)
+        name = document_names.clean_name(file.filename or "")
         found = detect(name, await read_head(file), file.size or 0)
         if not file.size:
             raise EmptyFile(field="file")
@@ -176,7 +182,9 @@ class Intake:
                 continue
             try:
                 stored.append(
-                    await documents.store_upload(store, read_blocks(file), max_bytes=self.max_bytes)
+                    await document_storage.store_upload(
+                        store, read_blocks(file), max_bytes=self.max_bytes
+                    )
                 )
             except AgentexError as error:
                 stored.append(error)
@@ -193,7 +201,7 @@ class Intake:
                 row = await knowledge_bases.get(
                     work.session, self.principal, self.kb_id, Action.WRITE
                 )
-                taken = await documents.take_in_all(
+                taken = await document_upload.take_in_all(
                     work, self.principal, row, uploads, quota_bytes=quota
                 )
         except AgentexError as error:
@@ -218,7 +226,7 @@ class _Head:
     name: str
     kind: FileType
     choice: OnConflict
-    attributes: documents.Attributes | None
+    attributes: Attributes | None
 
     def upload(self, stored: StoredFile) -> Upload:
         return Upload(self.name, stored, self.kind, self.choice, self.attributes)
@@ -240,26 +248,22 @@ async def _stored_together(
     store: ObjectStore, contents: Sequence[bytes]
 ) -> Sequence[StoredFile | AgentexError]:
     try:
-        return await documents.store_few(store, contents) if contents else []
+        return await document_storage.store_few(store, contents) if contents else []
     except AgentexError as error:
         return [error] * len(contents)
 
 
-def _spare(
-    uploads: Sequence[Upload], taken: Sequence[documents.Intake | documents.Refusal]
-) -> Iterator[str]:
+def _spare(uploads: Sequence[Upload], taken: Sequence[UploadResult | Refusal]) -> Iterator[str]:
     """The stored files that nothing needs any more."""
     for upload, one in zip(uploads, taken, strict=True):
-        if isinstance(one, documents.Intake):
+        if isinstance(one, UploadResult):
             yield from one.spare_keys
         else:
             yield upload.file.storage_key
 
 
-def _told(
-    taken: documents.Intake | documents.Refusal, row: KnowledgeBase
-) -> UploadAnswer | AgentexError:
-    if isinstance(taken, documents.Intake):
+def _told(taken: UploadResult | Refusal, row: KnowledgeBase) -> UploadAnswer | AgentexError:
+    if isinstance(taken, UploadResult):
         told = answer(taken.document, row).model_dump()
         return UploadAnswer(**told, outcome=taken.outcome)
     return taken

@@ -16,7 +16,7 @@ from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
 from api.http.routing import Router
 from api.llm.schemas import ModelConfigAnswer, config_answer
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.outbound.guard import LONGEST_URL
 from core.settings.llm import LlmOptions
 from core.text.sanitize import refuse_half_characters, refuse_nul

@@ -22,7 +22,10 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.types import utc_now
-from core.errors import AgentexError, ErrorCode, InvalidRequest, ModelNotFound
+from core.errors.auth import ModelNotFound
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from core.types.datetimes import Day
 from kb_service.embeddings.spaces import EmbeddingSpace
 

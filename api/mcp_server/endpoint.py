@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 from api.http.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.packages.folder_view import SkillFolders
 
 

@@ -32,14 +32,10 @@ from api.http.errors import error_body
 from api.mcp_server.resources import children_of, mime_type, skill_resource
 from api.mcp_server.uris import TEMPLATE, cursor_of, position_of, segments_of, uri_of
 from core.auth.principal import Principal
-from core.errors import (
-    AgentexError,
-    ErrorCode,
-    InvalidPagination,
-    NotAuthenticated,
-    SkillFileNotFound,
-    SkillNotFound,
-)
+from core.errors.auth import NotAuthenticated, SkillFileNotFound, SkillNotFound
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidPagination
 from core.logging import get_logger
 from skills.packages.file_rules import SKILL_FILE
 from skills.packages.folder_view import Folder, SkillFolders

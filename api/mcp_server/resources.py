@@ -5,7 +5,7 @@ import mimetypes
 from mcp_types import Resource
 
 from api.mcp_server.uris import uri_of
-from core.errors import SkillFileNotFound
+from core.errors.auth import SkillFileNotFound
 from skills.packages.file_rules import SKILL_FILE
 from skills.packages.folder_view import Folder
 from skills.store.catalog import FileEntry

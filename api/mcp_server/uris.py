@@ -8,7 +8,8 @@ from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
-from core.errors import InvalidPagination, SkillNotFound
+from core.errors.auth import SkillNotFound
+from core.errors.requests import InvalidPagination
 from skills.packages.folder_view import Position
 
 TEMPLATE = "skill://{owner}/{skill}/{+path}"

@@ -15,13 +15,14 @@ from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.responses import Body, Envelope, Text
 from api.http.routing import Router
-from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, worked
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors import ErrorCode, InvalidRequest
-from skills import snapshots
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
+from skills import schema
 from skills.store import access as skill_access
 from skills.store.access import Seen
 from skills.store.catalog import CatalogueCard, OpenedSkill, files_of
@@ -128,7 +129,7 @@ async def _contest(
 async def _opened(session: AsyncSession, seen: Seen, number: int | None) -> OpenedSkill:
     """A version that the caller may read, whether their agents may use it or not."""
     version = await skill_access.version_of(session, seen, number)
-    parsed = await snapshots.from_json(version.parsed)
+    parsed = await schema.from_json(version.parsed)
     card = CatalogueCard.of(seen.skill, version, "")
     return OpenedSkill(card, parsed, parsed.body, tuple(files_of(version)))
 

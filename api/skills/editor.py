@@ -14,7 +14,7 @@ from api.skills.lint import CurrentReporter
 from api.skills.lint_routes import AnyText
 from api.skills.schemas import WrittenSkill
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.editor.fields import edit_fields
 from skills.editor.render import render
 from skills.lint.autofix import Reporter

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from skills.store.versions import Base
 
 _TAG = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")

@@ -12,7 +12,7 @@ from api.http.errors import error_responses
 from api.http.responses import Body, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.lint.validate import digest
 from skills.packages import export_service
 from skills.packages.writer import ExportProfile

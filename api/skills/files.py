@@ -14,12 +14,11 @@ from api.skills.etag import BaseOfFileGiven
 from api.skills.schemas import SavedSkill
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.store import access as skill_access
 from skills.store.catalog import FileEntry, bytes_of, files_of
-from skills.store.revisions import FileEdit, with_file
 from skills.store.service import Update
-from skills.store.versions import LONGEST_NOTE, Change
+from skills.store.versions import LONGEST_NOTE, Change, FileEdit, with_file
 
 router = Router(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))

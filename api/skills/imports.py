@@ -13,8 +13,11 @@ from api.http.responses import Envelope, ErrorBody, Shape
 from api.http.routing import Router
 from api.skills.schemas import limits_of
 from core.auth.permissions import Permission
-from core.errors import AgentexError, ErrorCode, FileTooLarge, SkillsFull
-from skills.packages import import_plans, import_service
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import SkillsFull
+from core.errors.requests import FileTooLarge
+from skills.packages import import_service
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
 from skills.packages.import_service import (
@@ -152,7 +155,7 @@ async def import_skills(  # noqa: PLR0913 - what the framework hands over
     incoming, database = received.incoming, services.database
     if dry_run:
         async with database.reading() as session:
-            results = await import_plans.plan(session, principal, limits, incoming, on_conflict)
+            results = await import_service.plan(session, principal, limits, incoming, on_conflict)
     else:
         results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
     items = [_item(one, language) for one in results]

@@ -16,9 +16,9 @@ from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail, detail
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.text.sanitize import refuse_half_characters
-from skills.lint.fixing import Fixing, Place
+from skills.lint.autofix import Fixing, Place
 from skills.store import publishing
 from skills.store.publishing import Decision, Ruling
 from skills.store.service import Update

@@ -11,7 +11,9 @@ from api.http.errors import error_responses
 from api.http.responses import ErrorBody, Shape
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors import ErrorCode, InvalidRequest, NotFound, OriginNotAllowed
+from core.errors.auth import NotFound, OriginNotAllowed
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
 router = Router(prefix="/api/v1/mcp", tags=["mcp"])

@@ -8,7 +8,7 @@ from api.http.responses import Envelope, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.store import sharing
 
 router = Router(prefix="/api/v1/skills/{skill_id}/shares", tags=["skills"])

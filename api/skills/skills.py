@@ -22,16 +22,15 @@ from api.skills.lint import CurrentReporter
 from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, detail, etag, short
 from core.auth.permissions import Permission
 from core.db.pagination import Page
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from skills.lint.validate import judge
 from skills.store import access as skill_access
 from skills.store import listing
 from skills.store import service as skill_service
 from skills.store.listing import SkillFilter
 from skills.store.metadata import MOST_TAGS, Entry
-from skills.store.revisions import with_content
 from skills.store.service import Update, Wanted
-from skills.store.versions import LONGEST_NOTE, Change
+from skills.store.versions import LONGEST_NOTE, Change, with_content
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))

@@ -17,16 +17,17 @@ from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, pa
 from api.http.errors import error_responses
 from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
 from api.http.routing import Router
-from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, worked
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode, InvalidRequest
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from skills.models import SkillTriggerTest
-from skills.selection import trigger_records, trigger_tests
+from skills.selection import trigger_tests
 from skills.selection.trigger_tests import TriggerReport
 from skills.store import access as skill_access
 
@@ -163,7 +164,7 @@ async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
         answers, model = trials.answers(queries), test.chosen.model.name
         report = trigger_tests.report(field, answers, model=model, runs=test.runs)
     async with unit_of_work(services.database) as work:
-        await trigger_records.keep(work, field.tested.id, field.reader_id, report)
+        await trigger_tests.keep(work, field.tested.id, field.reader_id, report)
     yield report
 
 
@@ -176,16 +177,16 @@ async def list_skill_trigger_tests(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*trigger_records.SORT_FIELDS))],
+    page: Annotated[Page, Depends(paging(*trigger_tests.SORT_FIELDS))],
     version: Version = None,
 ) -> Envelope[Items[TriggerTestAnswer]]:
     """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""
     await skill_access.get(session, principal, skill_id)
     user_id = principal.user_id
-    listing = await trigger_records.list_tests(session, skill_id, user_id, page, version)
+    listing = await trigger_tests.list_tests(session, skill_id, user_id, page, version)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
 def _answer(row: SkillTriggerTest) -> TriggerTestAnswer:
-    report = trigger_records.report_of(row)
+    report = trigger_tests.report_of(row)
     return TriggerTestAnswer(id=row.id, created_at=row.created_at, report=report)

@@ -16,15 +16,14 @@ from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDe
 from api.skills.skills import CHANGING, SAVING, SkillFields
 from core.auth.permissions import Permission
 from core.db.pagination import Page
-from core.errors import ErrorCode
-from skills import snapshots
+from core.errors.codes import ErrorCode
+from skills import schema
 from skills.diff import versions as version_diff
 from skills.diff.semantic import SkillDifference
 from skills.diff.versions import FileChange
 from skills.store import access as skill_access
-from skills.store.revisions import restored
 from skills.store.service import Update
-from skills.store.versions import LONGEST_NOTE, Change
+from skills.store.versions import LONGEST_NOTE, Change, restored
 
 router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -101,7 +100,7 @@ async def read_skill_version(
     (shown,) = await versions_shown(session, seen, [row])
     fields = shown | {
         "content": content.decode(),
-        "parsed": await snapshots.from_json(row.parsed),
+        "parsed": await schema.from_json(row.parsed),
         "parser_version": row.parser_version,
     }
     return Envelope(data=VersionDetail.model_validate(fields))

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote, unquote
 
-from core.errors import InvalidCursor
+from core.errors.requests import InvalidCursor
 
 # A header line carries printable ASCII only; a blank at its end is lost, a percent sign escapes.
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")

@@ -2,22 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.streaming.known_documents import KnownDocuments
 from core.auth.sharing import subjects_of
 from core.db.database import Database
 from core.db.now import settled_until
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
-from kb_service import documents
-from kb_service.documents import Progress
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.documents import progress as document_progress
+from kb_service.documents import queries as document_queries
+from kb_service.documents.progress import Progress
+from kb_service.documents.visibility import EVERYTHING, Reader, hidden_in, readable_of
 from kb_service.models import Document, KnowledgeBase
 
 log = get_logger(__name__)
@@ -117,7 +118,7 @@ class _Feed:
     async def begin(self, session: AsyncSession) -> None:
         """Take note of what is there: only what changes is told."""
         settled = await settled_until(session)
-        newest = await documents.last_change(session, self._id)
+        newest = await document_queries.last_change(session, self._id)
         if newest is not None:
             self._since = min(newest - _MARGIN, settled)
             self._note(await self._read_changed(session), settled)
@@ -140,7 +141,7 @@ class _Feed:
         rows: list[Document] = []
         since, after_id, is_last = self._since, self._after_id, False
         while not is_last:
-            page = await documents.changed_since(
+            page = await document_queries.changed_since(
                 session, self._id, since, after_id=after_id, limit=_MOST_CHANGES
             )
             rows += page
@@ -190,7 +191,7 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
     base = await session.get(KnowledgeBase, knowledge_base_id)
     if base is None or base.deleted_at is not None:
         return _Look()
-    progress = await documents.summarise(session, EVERYTHING, base)
+    progress = await document_progress.summarise(session, EVERYTHING, base)
     return _Look(base, progress, await subjects_of(session, base))
 
 
@@ -258,3 +259,150 @@ class ProgressFeeds:
             for follower in feed.followers:
                 follower.closed = True
                 follower.news.set()
+
+
+# Ids that are remembered of a knowledge base: some megabytes for each that somebody follows.
+_MOST_KNOWN = 50_000
+_ASKED_AT_ONCE = 1000
+# Asking for all of them takes at most this part of the time.
+_SHARE_OF_TIME = 0.05
+
+
+class KnownDocuments:
+    """Notices which documents of a knowledge base are gone though nobody read their deletion.
+
+    What is deleted is erased in the background, often before anybody looked. All that are known
+    are asked for when the number of documents is not what the changes that were read make it.
+    """
+
+    def __init__(self) -> None:
+        # As a set that keeps its order: who changed last is forgotten last.
+        self._ids: dict[str, None] = {}
+        # So many documents there are that are not remembered.
+        self._beyond = 0
+        self._is_due = False
+        self._not_before = 0.0
+
+    async def begin(self, session: AsyncSession, knowledge_base_id: str) -> None:
+        """Take note of what is there, the newest of it where it is too much."""
+        limit = _MOST_KNOWN + 1
+        newest_first = await document_queries.newest_ids(session, knowledge_base_id, limit=limit)
+        self._ids = dict.fromkeys(reversed(newest_first))
+        # How many more there are, the first look counts.
+        self._is_due = len(newest_first) == limit
+
+    def add(self, ids: Iterable[str]) -> None:
+        """Remember what somebody was shown: a wrong number makes the next look ask for it."""
+        self._ids |= dict.fromkeys(ids)
+
+    async def gone(
+        self, session: AsyncSession, total: int, rows: Sequence[Document]
+    ) -> frozenset[str]:
+        """Which ones are gone that are not among the rows; :meth:`note` is told of them next.
+
+        Args:
+            session: to ask for them.
+            total: so many documents the knowledge base has.
+            rows: what is read of those that changed lately, the deleted ones too.
+        """
+        deleted = {row.id for row in rows if row.deleted_at is not None}
+        new = {row.id for row in rows if row.deleted_at is None} - self._ids.keys()
+        remembered = len(self._ids) + len(new) - len(deleted & self._ids.keys())
+        if total - remembered != self._beyond:
+            self._is_due = True
+        if not self._is_due or time.monotonic() < self._not_before:
+            return frozenset()
+        began = time.monotonic()
+        asked = [id_ for id_ in self._ids if id_ not in deleted]
+        there: set[str] = set()
+        for start in range(0, len(asked), _ASKED_AT_ONCE):
+            there |= await document_queries.ids_there(
+                session, asked[start : start + _ASKED_AT_ONCE]
+            )
+        self._is_due = False
+        now = time.monotonic()
+        self._not_before = now + (now - began) / _SHARE_OF_TIME
+        return frozenset(asked) - there
+
+    def note(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
+        """Take note of what is told from now on: of these rows, and of what is gone."""
+        for id_ in (*gone, *(row.id for row in rows)):
+            self._ids.pop(id_, None)
+        self.add(row.id for row in rows if row.deleted_at is None)
+        for id_ in [*islice(self._ids, max(0, len(self._ids) - _MOST_KNOWN))]:
+            del self._ids[id_]
+        # Where more are remembered than were counted, it is asked again.
+        self._beyond = max(0, total - len(self._ids))
+
+
+@dataclass(frozen=True)
+class News:
+    """What happened since the last look.
+
+    Args:
+        base: the knowledge base as it is now; None where there is nothing to tell.
+        changed: documents as they are now.
+        removed: ids of those that are gone, for this person.
+    """
+
+    base: KnowledgeBase | None = None
+    changed: Sequence[Document] = ()
+    removed: Sequence[str] = ()
+
+
+class ProgressView:
+    """One person's part of a feed.
+
+    Args:
+        database: to ask what is not for them.
+        reader: who looks.
+        follower: what happens.
+    """
+
+    def __init__(self, database: Database, reader: Reader, follower: Follower) -> None:
+        self._database = database
+        self._reader = reader
+        self._follower = follower
+        self._hidden: frozenset[str] = frozenset()
+        self.progress = follower.progress
+
+    async def begin(self, base: KnowledgeBase) -> None:
+        """Take note of what is there."""
+        self._hidden, self.progress = await self._look(base, ())
+
+    async def take(self) -> News:
+        """What happened since the last call, and ``progress`` with it."""
+        base = self._follower.base
+        if base is None or not self._follower.news.is_set():
+            return News()
+        rows, gone = self._follower.take(), self._follower.take_gone()
+        before, was = self._hidden, self.progress
+        self._hidden, self.progress = await self._look(base, rows)
+        changed = [
+            row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone
+        ]
+        shown = {row.id for row in changed}
+        # Of what was hidden all the while not even the end is told.
+        ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])
+        removed = [id_ for id_ in ended if id_ not in before]
+        self._hidden -= gone
+        is_silent = not changed and not removed and self._hidden and was == self.progress
+        return News() if is_silent else News(base, changed, removed)
+
+    async def _look(
+        self, base: KnowledgeBase, rows: Sequence[Document]
+    ) -> tuple[frozenset[str], Progress]:
+        """What is hidden, and how far the rest is."""
+        # A row may be newer than what is known of its knowledge base.
+        is_narrowed = base.narrowed or any(row.restricted for row in rows)
+        if base.owner_id == self._reader.user_id or not is_narrowed:
+            return frozenset(), self._follower.progress
+        async with self._database.reading() as session:
+            hidden = await hidden_in(session, [base.id], self._reader)
+            # What is erased by now is in no list: it stays hidden until its end is known.
+            doubtful = self._hidden.union(row.id for row in rows if row.restricted) - hidden
+            if doubtful:
+                hidden |= doubtful - await readable_of(session, self._reader, doubtful)
+            if not hidden:
+                return hidden, self._follower.progress
+            return hidden, await document_progress.summarise(session, self._reader, base)

@@ -6,7 +6,7 @@ from core.auth.authentication import living_principals
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 
 OPEN_STREAMS = "open_streams"

@@ -10,10 +10,9 @@ from starlette.requests import ClientDisconnect
 
 from api.http.errors import error_body
 from api.http.responses import Shape
-from api.streaming.framing import stream
-from api.streaming.negotiation import EVENT_STREAM
+from api.streaming.framing import EVENT_STREAM, stream
 from api.streaming.response import EventStream
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 
 ResultT = TypeVar("ResultT")
 

@@ -11,7 +11,7 @@ from api.container import Services
 from api.http.dependencies import CurrentServices
 from api.http.responses import Shape
 from api.http.routing import Router
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.redis.heartbeats import count_workers
 

@@ -9,7 +9,7 @@ from api.http.dependencies import CurrentServices, requires
 from api.http.routing import Router
 from api.metrics import CONTENT_TYPE, PATH, Metrics
 from core.auth.permissions import Permission
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 
 router = Router(tags=["health"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))])
 

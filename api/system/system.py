@@ -16,10 +16,9 @@ from api.http.errors import error_responses
 from api.http.responses import Body, Envelope, Shape, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
-from core.runtime_config import ConfigValue
+from core.errors.codes import ErrorCode
 from core.runtime_config import service as runtime_config
-from core.runtime_config.registry import Kind
+from core.runtime_config.registry import ConfigValue, Kind
 from core.runtime_config.service import ConfigView, Source
 from core.settings import Settings
 

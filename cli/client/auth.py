@@ -14,7 +14,8 @@ from cli.server.supervisor.preflight import STATE_FILE
 from cli.server.supervisor.status_file import read_url
 from cli.ui.i18n.common import API_KEY_REFUSED, LOGIN_HINT, SSO_OFF
 from cli.ui.i18n.supervisor import INITIAL_PASSWORD_FILE, base_url
-from core.errors import InvalidToken, NotAuthenticated, OidcOff
+from core.errors.auth import InvalidToken, NotAuthenticated
+from core.errors.oidc import OidcOff
 from core.settings import Settings
 
 _SSO_TOKEN = "/api/v1/auth/oidc/token"  # noqa: S105 - a path, not a secret

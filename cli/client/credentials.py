@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cli.errors import CommandFailed
 from cli.ui.i18n.common import CREDENTIALS_UNUSABLE
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700

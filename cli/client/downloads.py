@@ -12,7 +12,7 @@ from uuid import uuid4
 from cli.client.api import ApiClient
 from cli.errors import CommandFailed
 from cli.ui.i18n import common as messages
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 
 def require_free(file: Path, *, force: bool) -> None:

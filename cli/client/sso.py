@@ -10,7 +10,8 @@ from cli.client.api import ApiClient
 from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n.common import SSO_DONE, SSO_OPEN, SSO_TIMED_OUT, Language
 from cli.ui.output import Output
-from core.errors import ErrorCode, NotAuthenticated
+from core.errors.auth import NotAuthenticated
+from core.errors.codes import ErrorCode
 from core.security.one_time_tokens import digest, new_secret
 
 _PATIENCE_SECONDS = 300

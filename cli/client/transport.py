@@ -19,7 +19,8 @@ from cli.ui.i18n.common import (
     UNSENDABLE,
     Language,
 )
-from core.errors import InvalidRequest, ServerUnreachable
+from core.errors.requests import InvalidRequest
+from core.errors.server import ServerUnreachable
 
 # Retry only what the server certainly did not do: it was not reached, or says so.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)

@@ -19,7 +19,7 @@ from cli.ui.i18n.common import (
     WAS_LOGGED_OUT,
 )
 from cli.ui.output import Output
-from cli.ui.passwords import ask_password, need_terminal, read_secret, usage
+from cli.ui.prompts import ask_password, need_terminal, read_secret, usage
 from core.settings import get_settings
 
 

@@ -19,7 +19,7 @@ from core.auth.signing_keys import PURPOSE, SigningKeys, ensure_signing_key
 from core.auth.users import create_user, draft_user, ensure_roles, get_role_by_name
 from core.db.database import open_database
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
 from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings, get_settings

@@ -25,3 +25,23 @@ def serve(
     folder = data_dir.expanduser().resolve() if data_dir else None
     override_settings(host=host, port=port, data_dir=folder)
     become("cli.server.supervisor", *(["--verbose"] if verbose else []))
+
+
+def worker() -> None:
+    """Run one worker, which ingests documents."""
+    become("ingestion.worker")
+
+
+def engine() -> None:
+    """Run the engine: the encoder, and the embedded vector index where no server is set."""
+    become("kb_service.engine")
+
+
+def api() -> None:
+    """Run the HTTP API."""
+    become("api")
+
+
+def migrate() -> None:
+    """Bring the database to this version and create what a first start needs."""
+    become("cli.server.migrate")

@@ -9,8 +9,9 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
 from ingestion.parsers.file_type import detect
-from kb_service import documents
-from kb_service.documents import FileType
+from kb_service.documents import storage as document_storage
+from kb_service.documents import upload as document_upload
+from kb_service.documents.storage import FileType
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase
@@ -52,8 +53,10 @@ async def _add_document(
         yield content
 
     store = open_object_store(settings)
-    stored = await documents.store_upload(store, blocks(), max_bytes=settings.max_upload_bytes)
+    stored = await document_storage.store_upload(
+        store, blocks(), max_bytes=settings.max_upload_bytes
+    )
     found = detect(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
     kind = FileType(found.name, found.file_type)
-    await documents.add(work, knowledge_base, name=name, file=stored, file_type=kind)
+    await document_upload.add(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -8,7 +8,7 @@ from cli.client.schemas import JsonObject
 from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
-from core.errors import ServerUnreachable
+from core.errors.server import ServerUnreachable
 from core.sse import read_events
 
 _JSON = TypeAdapter[JsonValue](JsonValue)

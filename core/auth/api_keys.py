@@ -1,5 +1,7 @@
 """A user's API keys: made with at most the rights and the life of what makes them."""
 
+import hashlib
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,14 +11,15 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
-from core.auth.api_keys_chapter import display_prefix, generate_api_key, hash_api_key
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import ApiKey, TokenFamily, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
-from core.errors import ApiKeyNotFound, ApiKeysFull, InvalidRequest, InvalidToken
+from core.errors.auth import ApiKeyNotFound, InvalidToken
+from core.errors.conflicts import ApiKeysFull
+from core.errors.requests import InvalidRequest
 
 MOST_KEYS = 100
 """API keys of one account."""
@@ -182,3 +185,21 @@ async def end_api_key(session: AsyncSession, row: ApiKey, owner: User | None = N
     for key in revoked.values():
         note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id), details=details)
         await session.delete(key)
+
+
+PREFIX = "sk-"
+
+
+def generate_api_key() -> str:
+    """A new key as its owner sees it, once."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_api_key(key: str) -> str:
+    """SHA-256 in hex; a key of 256 random bits needs no slow hash."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def display_prefix(key: str) -> str:
+    """What a list shows of a key (seed 002, section 3.4: ``sk-...abc``)."""
+    return f"{PREFIX}...{key[-3:]}"

@@ -11,8 +11,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
-from core.audit import Actor, AuditAction, Target, note
-from core.auth.api_keys_chapter import hash_api_key
+from core.audit.context import Actor
+from core.audit.log import AuditAction, Target, note
+from core.auth.api_keys import hash_api_key
 from core.auth.models import ApiKey, Role, TokenFamily, User, UserStatus
 from core.auth.principal import Principal
 from core.auth.roles import effective_permissions
@@ -20,14 +21,14 @@ from core.auth.users import find_user_by_login
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
+from core.errors.auth import (
     AccountDisabled,
-    AgentexError,
     InvalidCredentials,
     InvalidToken,
     TokenExpired,
     TokenReused,
 )
+from core.errors.base import AgentexError
 from core.security.jwt import TokenIssuer
 from core.security.passwords import verify_password
 

@@ -11,23 +11,19 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import Actor, AuditAction, note
+from core.audit.context import Actor
+from core.audit.log import AuditAction, note
 from core.auth.authentication import ACTIVE, end_logins
 from core.auth.models import ApiKey, OidcIdentity, User
 from core.auth.permissions import DEFAULT_ROLE, Permission
 from core.auth.roles import effective_permissions
 from core.auth.user_admin import adopt_role, take_turn, target_of
 from core.auth.users import UserDraft, clean_email, create_user, find_user_by_email, get_role
-from core.errors import (
-    AccountDisabled,
-    EmailTaken,
-    InvalidRequest,
-    OidcEmailRefused,
-    OidcEmailTaken,
-    RegistrationDisabled,
-    UsernameTaken,
-)
-from core.oidc import Identity
+from core.errors.auth import AccountDisabled, RegistrationDisabled
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.oidc import OidcEmailRefused, OidcEmailTaken
+from core.errors.requests import InvalidRequest
+from core.oidc.claims import Identity
 from core.settings import Settings
 from core.text.confusables import folded, mixes_alphabets, passes_for_id
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from core.errors import TooManyLogins, TooManyRequests
+from core.errors.requests import TooManyLogins, TooManyRequests
 from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
 from core.settings.http import AccessSettings
 from core.text.confusables import name_key

@@ -9,7 +9,7 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.permissions import ADMIN_ROLE, Permission
-from core.errors import NotFound, OwnerOnly, PermissionDenied, ReadOnly
+from core.errors.auth import NotFound, OwnerOnly, PermissionDenied, ReadOnly
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from functools import lru_cache
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import Role, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors import InvalidRequest, RoleBuiltIn, RoleInUse, RoleNameTaken, RoleNotFound
+from core.errors.auth import RoleNotFound
+from core.errors.conflicts import RoleBuiltIn, RoleInUse, RoleNameTaken
+from core.errors.requests import InvalidRequest
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{1,49}")
 _KNOWN = {permission.value: permission for permission in Permission}

@@ -7,7 +7,7 @@ from sqlalchemy import delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import StoredSigningKey, TokenFamily
 from core.db.types import utc_now
 from core.security.jwt import SigningKey, TokenIssuer, generate_signing_key

@@ -13,8 +13,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import OidcAttempt, OidcTicket, User
 from core.db.types import utc_now
-from core.errors import InvalidRequest, OidcCodeInvalid, OidcExpired, OidcStateInvalid
-from core.oidc import Questions
+from core.errors.oidc import OidcCodeInvalid, OidcExpired, OidcStateInvalid
+from core.errors.requests import InvalidRequest
+from core.oidc.auth_request import Questions
 from core.security.one_time_tokens import digest, is_digest_of, new_secret
 
 ATTEMPT_SECONDS = 600

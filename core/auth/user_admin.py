@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.api_keys import end_api_key, held_api_key
 from core.auth.authentication import ACTIVE, change_password, end_logins
 from core.auth.models import (
@@ -26,14 +26,10 @@ from core.auth.principal import Principal
 from core.auth.roles import effective_permissions, find_role, known_permissions
 from core.auth.users import UserDraft, create_user, get_role, get_role_by_name
 from core.db.pagination import Page, paged
-from core.errors import (
-    AccountDisabled,
-    InvalidRequest,
-    LastAdministrator,
-    RoleNotFound,
-    UnusableSetting,
-    UserNotFound,
-)
+from core.errors.auth import AccountDisabled, RoleNotFound, UserNotFound
+from core.errors.conflicts import LastAdministrator
+from core.errors.requests import InvalidRequest
+from core.errors.server import UnusableSetting
 from core.logging import get_logger
 from core.text.confusables import folded, name_key
 

@@ -11,7 +11,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import Role, User
 from core.auth.permissions import BUILT_IN_ROLES
-from core.errors import EmailTaken, InvalidRequest, UsernameTaken, UserNotFound
+from core.errors.auth import UserNotFound
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.requests import InvalidRequest
 from core.security.passwords import check_strength, hash_password
 from core.text.confusables import folded, mixes_alphabets, name_key, passes_for_id
 from core.time_zones import find_zone

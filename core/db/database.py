@@ -16,7 +16,7 @@ from core.db import sqlite
 from core.db.errors import connecting, name_silence, translated
 from core.db.read_pool import FileReaders, Reads, waiting_in_place
 from core.db.write_lock import WriteTurn
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.settings import Settings
 
 _T = TypeVar("_T")

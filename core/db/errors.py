@@ -8,7 +8,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from core.errors import DatabaseFull, DatabaseUnavailable
+from core.errors.server import DatabaseFull, DatabaseUnavailable
 
 # PostgreSQL's classes for: connection lost, transaction to be repeated, out of resources, lock
 # not to be had, shut down or starting.

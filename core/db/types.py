@@ -1,6 +1,7 @@
 """Column types and defaults that every table uses."""
 
 import re
+import time
 import uuid
 from datetime import UTC, datetime
 
@@ -45,3 +46,8 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from core.errors import OidcTokenInvalid
+from core.errors.oidc import OidcTokenInvalid
 
 _LONGEST_SUBJECT = 255
 

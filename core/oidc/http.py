@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 import httpx2
 
-from core.errors import OidcUnavailable, UrlNotAllowed
+from core.errors.oidc import OidcUnavailable
+from core.errors.requests import UrlNotAllowed
 from core.logging import get_logger
 
 log = get_logger(__name__)

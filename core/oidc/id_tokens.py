@@ -21,7 +21,7 @@ from joserfc.errors import (
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from core.errors import OidcTokenInvalid
+from core.errors.oidc import OidcTokenInvalid
 
 # Signatures by key pairs only: what a public key can't forge. `none` and HMAC are not among them.
 _ALGORITHMS = [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]

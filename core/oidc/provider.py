@@ -16,7 +16,7 @@ from authlib.oidc.discovery import get_well_known_url
 from joserfc.jwk import KeySet
 from pydantic import BaseModel, Field, field_validator
 
-from core.errors import OidcRefused, OidcTokenInvalid, OidcUnavailable
+from core.errors.oidc import OidcRefused, OidcTokenInvalid, OidcUnavailable
 from core.logging import get_logger
 from core.oidc.auth_request import Answer, Questions
 from core.oidc.claims import Identity, claim_at, completed, identity_of

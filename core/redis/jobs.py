@@ -18,7 +18,7 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.db.outbox import OutboxJob
 from core.db.types import utc_now
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 from core.redis.notify import wake_workers
 

@@ -8,7 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from core.db.database import Database
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.logging import get_logger
 from core.runtime_config.models import StoredConfig
 from core.runtime_config.registry import KEYS, ConfigValue

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
 ConfigValue = bool | int | float

@@ -8,10 +8,10 @@ from pydantic import JsonValue
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import ConfigKeyNotFound
+from core.errors.auth import ConfigKeyNotFound
 from core.runtime_config.live import usable
 from core.runtime_config.models import StoredConfig
 from core.runtime_config.registry import KEYS, ConfigKey, ConfigValue

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from core.db.types import new_id, utc_now
-from core.errors import InvalidToken, TokenExpired
+from core.errors.auth import InvalidToken, TokenExpired
 
 _ALGORITHM = "RS256"
 _ISSUER = "agentex"

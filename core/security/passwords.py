@@ -6,7 +6,7 @@ from anyio.lowlevel import RunVar
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from core.errors import WeakPassword
+from core.errors.requests import WeakPassword
 
 MIN_LENGTH = 8
 MAX_LENGTH = 256

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
-from core.errors import TooManyRequests
+from core.errors.requests import TooManyRequests
 from core.logging import get_logger
 
 log = get_logger(__name__)

@@ -1,9 +1,11 @@
 """Text from outside that every database, hash and log can take."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator
 
+from core.text.invisible import FLAG, FLAGS, HIDDEN
 from core.types.errors import Unfit
 
 
@@ -23,3 +25,25 @@ def refuse_nul(value: str) -> str:
 
 Storable = Annotated[str, AfterValidator(refuse_half_characters), AfterValidator(refuse_nul)]
 """Text from a caller that may be stored or compared with what is stored."""
+
+
+_BLACK_FLAG = "\U0001f3f4"
+_HIDDEN = re.compile(f"{FLAG}|[{HIDDEN}]+")
+
+
+def visible(text: str) -> str:
+    """The text without hidden characters; the same text where it has none.
+
+    Args:
+        text: of a document, of any length; linear time.
+    """
+    if text.isascii():
+        return text
+    return _HIDDEN.sub(_seen, text)
+
+
+def _seen(found: re.Match[str]) -> str:
+    run = found[0]
+    if run in FLAGS:
+        return run
+    return _BLACK_FLAG if run.startswith(_BLACK_FLAG) else ""

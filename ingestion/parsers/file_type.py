@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from zipfile import ZipFile
 
-from core.errors import (
+from core.errors.requests import (
     EmptyFile,
     FileTypeMismatch,
     TextRecognitionMissing,
@@ -15,7 +15,7 @@ from core.errors import (
 )
 from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, Format
 from ingestion.parsers.image.ocr import is_installed
-from ingestion.parsers.text.unicode_forms import byte_order_mark, control_share, wide_form
+from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
 
 HEAD_BYTES = 8192
 """How much of a file ``detect`` wants to see; fewer bytes mean that the file is no longer."""

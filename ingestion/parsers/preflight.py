@@ -1,14 +1,19 @@
 """What a zip container says of itself before anything of it is unpacked: how many members, how large."""
 
+import codecs
 import errno
+import io
 import struct
 from collections.abc import Sequence
 from struct import error as StructError
 from typing import IO
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from core.errors import ArchiveLimits
+from PIL import Image
+
+from core.errors.requests import ArchiveLimits, ImageTooLarge, TextTooLarge
 from ingestion.parsers.limits import Limits
+from ingestion.parsers.text_cleanup import clean
 
 # Deflate reaches 1,032 : 1 on one repeated byte; text of Office documents stays below 50 : 1.
 MOST_RATIO = 100
@@ -99,3 +104,77 @@ def beyond(limits: Limits) -> ArchiveLimits:
     return ArchiveLimits(
         max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MOST_RATIO
     )
+
+
+# Its characters are gone through in about a millisecond, while nobody else is served.
+_BLOCK_BYTES = 2**16
+
+
+def check_text(file: IO[bytes], limits: Limits) -> None:
+    """Refuse a text that has more characters than a document may have.
+
+    Only what is certain is refused: blanks and controls, which reading may leave out, don't count,
+    and a text in another encoding than UTF-8 passes; reading it ends with ``output_too_large`` then.
+
+    Args:
+        file: The uploaded bytes; where it stands afterwards is not said.
+        limits: Bound of ``output_characters``.
+
+    Raises:
+        TextTooLarge: It has.
+        OSError: The disk that it lies on can't be read.
+    """
+    # No character is less than a byte.
+    if file.seek(0, 2) <= limits.output_characters:
+        return
+    file.seek(0)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    count = 0
+    try:
+        while block := file.read(_BLOCK_BYTES):
+            count += len("".join(clean(decoder.decode(block)).split()))
+            if count > limits.output_characters:
+                raise TextTooLarge(max_characters=limits.output_characters)
+    except UnicodeDecodeError:
+        return
+
+
+# WebP is not among them: its header is read by a library in C, which belongs in the jail.
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+# Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take
+# seconds to go through.
+_HEAD_BYTES = 256 * 1024
+DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
+"""What bad bytes raise in Pillow, those of a header that is not over among them."""
+
+
+def check_picture(file: IO[bytes], limits: Limits) -> None:
+    """Refuse a picture that says itself that it has too many pixels.
+
+    One that is damaged passes, or whose size stands further behind: reading it fails in the
+    parser's jail, with a reason of its own.
+
+    Args:
+        file: The uploaded bytes; where it stands afterwards is not said.
+        limits: Bound of ``image_pixels``.
+
+    Raises:
+        ImageTooLarge: It has.
+        OSError: The disk that it lies on can't be read.
+    """
+    file.seek(0)
+    head = file.read(_HEAD_BYTES)
+    # The size is checked here, and not as Pillow does with a warning.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with Image.open(io.BytesIO(head), formats=_FORMATS) as image:
+            is_beyond = has_too_many_pixels(image, limits)
+    except DAMAGE:
+        return
+    if is_beyond:
+        raise ImageTooLarge(max_pixels=limits.image_pixels)
+
+
+def has_too_many_pixels(image: Image.Image, limits: Limits) -> bool:
+    """Whether an opened picture has more than may be decoded."""
+    return image.width * image.height > limits.image_pixels

@@ -7,7 +7,7 @@ from functools import cached_property
 from core.clock_skew import ClockWatch
 from core.db.database import Database
 from core.redis.jobs import JobQueue
-from core.runtime_config import LiveSettings
+from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from ingestion.parsers.sandbox.pool import ParserPool
 from kb_service.embeddings.spaces import Spaces

@@ -9,10 +9,10 @@ from sqlmodel.sql.expression import Select
 
 from core.db.now import database_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from ingestion.worker.context import Workbench
-from kb_service import documents
+from kb_service.documents import actions as document_actions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import index_scope
@@ -119,4 +119,4 @@ async def _erase_files_and_rows(bench: Workbench, condemned: Sequence[_Condemned
     is_gone = False
     while not is_gone:
         async with unit_of_work(bench.database) as work:
-            is_gone = await documents.delete_rows(work.session, ids, _CHUNKS_AT_ONCE)
+            is_gone = await document_actions.delete_rows(work.session, ids, _CHUNKS_AT_ONCE)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import get_logger
 from ingestion.pipeline import work_on
 from ingestion.worker.claim import Taken, take

@@ -6,11 +6,13 @@ from datetime import timedelta
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError, EmbeddingsRefused, ErrorCode, InvalidVector
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.server import EmbeddingsRefused, InvalidVector
 from core.logging import get_logger
 from ingestion.parsers.errors import ParseFailure
 from ingestion.worker.context import Workbench
-from kb_service import documents
+from kb_service.documents import queries as document_queries
 from kb_service.failures import outage_of
 from kb_service.models import Document, DocumentStatus
 from kb_service.work_queue import leases
@@ -130,7 +132,7 @@ async def _give_up(bench: Workbench, lease: Lease) -> None:
 
 def _left_behind(row: Document, lease: Lease) -> list[int]:
     """The revisions whose points nobody will go on with, seen from a try that lost its lease."""
-    unshown = documents.unshown_revisions(row)
+    unshown = document_queries.unshown_revisions(row)
     if row.status in _SET_ASIDE:
         return unshown
     return [lease.revision] if row.revision > lease.revision and lease.revision in unshown else []
@@ -150,7 +152,7 @@ async def clear_document(bench: Workbench, document_id: str) -> None:
         now = await database_now(session)
     if row is None or row.status not in _SET_ASIDE or leases.is_held(row, now):
         return
-    await _remove_points(bench, row.id, documents.unshown_revisions(row))
+    await _remove_points(bench, row.id, document_queries.unshown_revisions(row))
     async with unit_of_work(bench.database) as work:
         await leases.forget(work, row)
 
@@ -189,7 +191,7 @@ async def _clear(bench: Workbench, lease: Lease) -> None:
         document = await work.session.get_one(Document, lease.document_id)
     try:
         async with asyncio.timeout(seconds / 2):
-            await _remove_points(bench, document.id, documents.unshown_revisions(document))
+            await _remove_points(bench, document.id, document_queries.unshown_revisions(document))
     except (AgentexError, TimeoutError) as error:
         log.warning(
             "document.not_cleared", document_id=lease.document_id, error=type(error).__name__

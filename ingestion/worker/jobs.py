@@ -6,8 +6,9 @@ from ingestion.transfer import carry_out
 from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from ingestion.worker.failures import clear_document
-from kb_service import documents, reindex
+from kb_service.documents.jobs import CLEAR_JOB, ERASE_JOB, INGEST_JOB
 from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.reindex.service import REINDEX_JOB
 from kb_service.transfer import jobs as transfers
 
 
@@ -40,10 +41,10 @@ async def _transfer(bench: Workbench, payload: JobPayload) -> None:
 _INGEST_SECONDS = 24 * 3600
 
 JOBS: tuple[Job, ...] = (
-    Job(documents.INGEST_JOB, _wake, timeout=10),
-    Job(documents.CLEAR_JOB, _clear_document, timeout=60),
-    Job(documents.ERASE_JOB, _erase_document, timeout=120),
+    Job(INGEST_JOB, _wake, timeout=10),
+    Job(CLEAR_JOB, _clear_document, timeout=60),
+    Job(ERASE_JOB, _erase_document, timeout=120),
     Job(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
-    Job(reindex.REINDEX_JOB, _reindex, timeout=900),
+    Job(REINDEX_JOB, _reindex, timeout=900),
     Job(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
 )

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeVar
 
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from core.db.database import open_database
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
 from core.process import spare_what_is_loaded
 from core.redis.client import open_redis

@@ -11,11 +11,13 @@ from sqlmodel.sql.expression import SelectOfScalar
 from core.db.now import database_now
 from core.db.types import is_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import AgentexError, EmbeddingModelUnusable
+from core.errors.base import AgentexError
+from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.worker.context import Workbench
 from ingestion.worker.failures import WORKER_LOST, clear_document
-from kb_service import documents
+from kb_service.documents import jobs as document_jobs
+from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, DocumentStatus, KnowledgeBase
 from kb_service.transfer import jobs as transfers
@@ -84,11 +86,11 @@ async def _enqueue_missing(
     bench: Workbench, deleted: Sequence[str], gone: Sequence[KnowledgeBase]
 ) -> int:
     queued = await bench.queue.queued_keys()
-    not_erased = [id_ for id_ in deleted if documents.erase_key(id_) not in queued]
+    not_erased = [id_ for id_ in deleted if document_jobs.erase_key(id_) not in queued]
     not_gone = [row for row in gone if knowledge_bases.erase_key(row.id) not in queued]
     async with unit_of_work(bench.database, bench.queue.push) as work:
         for document_id in not_erased[:_BATCH]:
-            documents.enqueue_erase(work, document_id)
+            document_jobs.enqueue_erase(work, document_id)
         for row in not_gone[:_BATCH]:
             knowledge_bases.enqueue_erase(work, row.id)
         count = len(work.jobs)
@@ -134,7 +136,9 @@ class OrphanSweep:
         stored = set(await self._bench.store.keys())
         async with self._bench.database.reading() as session:
             shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
-            keys = await documents.stored_keys(session) | await transfers.stored_files(session)
+            keys = await document_queries.stored_keys(session) | await transfers.stored_files(
+                session
+            )
         points = 0
         for index, entries in indexed:
             points += await _sweep_points(index, entries, shown)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import delete as delete_from
+from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -12,11 +13,12 @@ from core.auth.sharing import forget_shares
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import Conflict, DocumentNotFound
+from core.errors.auth import DocumentNotFound
+from core.errors.conflicts import Conflict
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase
 from kb_service.documents.upload import begin_revision
 from kb_service.documents.visibility import Reader, readable
-from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
+from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
 _GROUP = 200
@@ -241,3 +243,42 @@ async def delete_rows(session: AsyncSession, document_ids: Sequence[str], limit:
         return False
     await session.exec(delete_from(Document).where(col(Document.id).in_(document_ids)))
     return True
+
+
+async def pause_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Let no document of a knowledge base be processed until it is resumed.
+
+    What is in hand goes back to those that wait; its worker gives it up when it notices.
+    """
+    if knowledge_base.paused:
+        return
+    _set_paused(work, knowledge_base, to=True)
+    await work.session.flush()
+    await work.session.exec(
+        update(Document)
+        .where(
+            col(Document.knowledge_base_id) == knowledge_base.id,
+            col(Document.status) == DocumentStatus.PROCESSING.value,
+            col(Document.deleted_at).is_(None),
+        )
+        .values(
+            status=DocumentStatus.PENDING.value,
+            stage=DocumentStage.QUEUED.value,
+            progress=0,
+            stage_since=None,
+            updated_at=await database_now(work.session),
+        )
+    )
+
+
+def resume_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+    """Let the documents of a knowledge base go on."""
+    if not knowledge_base.paused:
+        return
+    _set_paused(work, knowledge_base, to=False)
+    work.wake_workers()
+
+
+def _set_paused(work: UnitOfWork, knowledge_base: KnowledgeBase, *, to: bool) -> None:
+    knowledge_base.paused, knowledge_base.updated_at = to, utc_now()
+    work.session.add(knowledge_base)

@@ -10,7 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
-from core.errors import ChunkNotFound, Conflict, DocumentNotFound
+from core.errors.auth import ChunkNotFound, DocumentNotFound
+from core.errors.conflicts import Conflict
 from kb_service.documents.visibility import EVERYTHING, Reader, readable
 from kb_service.models import Chunk, Document, KnowledgeBase
 

@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 Attributes = dict[str, JsonValue]
 

@@ -1,9 +1,20 @@
 """What documents are called: display names cleaned of what misleads, and numbered ones."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple, cast
 
-from core.errors import InvalidFileName
+from sqlalchemy import ColumnElement, bindparam
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select, SelectOfScalar
+
+from core.db.id_array import listed
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.requests import InvalidFileName
+from kb_service.documents.visibility import Reader, is_admitted
+from kb_service.models import Document, KnowledgeBase
 
 _NAME_BYTES = 255
 # Direction marks and zero-width characters make a name look like another one.
@@ -42,3 +53,103 @@ def numbered_names(name: str) -> Iterator[str]:
         room = _NAME_BYTES - len(ending.encode())
         yield stem.encode()[:room].decode(errors="ignore") + ending
         number += 1
+
+
+class Turn(NamedTuple):
+    """A knowledge base whose names nobody else gives at this moment.
+
+    Args:
+        knowledge_base_id: which one.
+        generation: that searches see now.
+        narrowed: whether it may have restricted documents.
+    """
+
+    knowledge_base_id: str
+    generation: int
+    narrowed: bool
+
+
+async def take_turn(session: AsyncSession, knowledge_base_id: str) -> Turn:
+    """Wait for those who give names before.
+
+    Raises:
+        KnowledgeBaseNotFound: it was deleted at this moment.
+    """
+    found = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
+    if found is None:
+        raise KnowledgeBaseNotFound
+    return Turn(*found)
+
+
+# Built once: building a statement takes as long as asking it, and every upload asks these.
+@cache
+def _turn() -> Select[*tuple[Any, ...]]:
+    columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
+    # On SQLite the transaction is the only writer anyway.
+    query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
+        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
+    )
+    return query.with_for_update(key_share=True)
+
+
+class NamedDocuments:
+    """The documents of each name that somebody reads, their rows locked.
+
+    Args:
+        session: the transaction's.
+        reader: who reads them; others' restricted documents are none to them.
+        turn: in it no other transaction gives names.
+    """
+
+    def __init__(self, session: AsyncSession, reader: Reader, turn: Turn) -> None:
+        self._session = session
+        self._reader = reader
+        self._turn = turn
+        self._found: dict[str, list[Document]] = {}
+
+    async def look_up(self, names: Iterable[str]) -> None:
+        """Ask for these at once, so that ``of`` need not ask for each."""
+        new = sorted({*names} - self._found.keys())
+        asked = {"knowledge_base_id": self._turn.knowledge_base_id, "names": new}
+        rows: list[Document] = []
+        if self._turn.narrowed:
+            reader = {"reader_id": self._reader.user_id}
+            rows += (await self._session.exec(_restricted(), params=asked | reader)).all()
+        rows += (await self._session.exec(_open(), params=asked)).all()
+        self._found |= {name: [] for name in new}
+        for row in rows:
+            self._found[row.name].append(row)
+
+    async def of(self, name: str) -> list[Document]:
+        """Those of a name: restricted ones first, at most one that is open to all readers."""
+        if name not in self._found:
+            await self.look_up([name])
+        return self._found[name]
+
+    def add(self, document: Document) -> None:
+        """One was made in this transaction, open to all who read the knowledge base."""
+        self._found.setdefault(document.name, []).append(document)
+
+
+@cache
+def _open() -> SelectOfScalar[Document]:
+    return _query(col(Document.restricted).is_(False))
+
+
+@cache
+def _restricted() -> SelectOfScalar[Document]:
+    admitted = is_admitted(bindparam("reader_id"))
+    query = _query(col(Document.restricted).is_(True), admitted)
+    return query.order_by(col(Document.created_at), col(Document.id))
+
+
+def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
+    asked = listed("names")
+    query = select(Document).join(asked, asked.c.value == col(Document.name))
+    query = query.where(
+        Document.knowledge_base_id == bindparam("knowledge_base_id"),
+        col(Document.deleted_at).is_(None),
+        *conditions,
+    )
+    # A worker may be about to end a try of one of them.
+    return query.with_for_update(key_share=True, of=Document)

@@ -8,15 +8,24 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import Share
 from core.auth.principal import Action, Principal
-from core.auth.share_lists import named, version_of
-from core.auth.sharing import Shared, Wanted, forget_shares, list_shares, replace_shares
+from core.auth.sharing import (
+    Shared,
+    Wanted,
+    forget_shares,
+    list_shares,
+    named,
+    replace_shares,
+    version_of,
+)
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import Conflict, DocumentNameTaken, DocumentNotFound, InvalidRequest
-from kb_service import documents
+from core.errors.auth import DocumentNotFound
+from core.errors.conflicts import Conflict, DocumentNameTaken
+from core.errors.requests import InvalidRequest
+from kb_service.documents import queries as document_queries
 from kb_service.documents.actions import locked
 from kb_service.evaluation import questions
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -86,7 +95,7 @@ async def readers_of(
         DocumentNotFound: there is none in it.
     """
     base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
-    document = await documents.get(session, principal, base.id, document_id)
+    document = await document_queries.get(session, principal, base.id, document_id)
     return await _readers(session, document, _Narrowed(document.id, base.owner_id))
 
 

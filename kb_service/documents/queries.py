@@ -9,7 +9,7 @@ from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.pagination import Page, paged
-from core.errors import DocumentNotFound
+from core.errors.auth import DocumentNotFound
 from kb_service.documents.visibility import Reader, readable
 from kb_service.models import Document, DocumentStatus
 

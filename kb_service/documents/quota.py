@@ -7,9 +7,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.errors import QuotaExceeded
-from kb_service.attached_images import Attachment
-from kb_service.models import Document, DocumentStatus, KnowledgeBase, Transfer
+from core.errors.requests import QuotaExceeded
+from kb_service.models import Attachment, Document, DocumentStatus, KnowledgeBase, Transfer
 
 _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 

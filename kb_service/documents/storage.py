@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from core.db.types import new_id
-from core.errors import EmptyFile, FileTooLarge
+from core.errors.requests import EmptyFile, FileTooLarge
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS, ObjectStore
 
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import DocumentNameTaken, DocumentNotFound
+from core.errors.auth import DocumentNotFound
+from core.errors.conflicts import DocumentNameTaken
 from kb_service.documents.actions import locked
 from kb_service.documents.metadata import Attributes
-from kb_service.documents.name_lookup import NamedDocuments, Turn, take_turn
-from kb_service.documents.names import clean_name
+from kb_service.documents.names import NamedDocuments, Turn, clean_name, take_turn
 from kb_service.documents.upload import begin_revision
 from kb_service.documents.visibility import Reader
 from kb_service.evaluation import questions

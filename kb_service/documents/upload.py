@@ -8,11 +8,11 @@ from enum import StrEnum
 from core.db.now import database_now
 from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork
-from core.errors import DocumentNameTaken, QuotaExceeded
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import QuotaExceeded
 from kb_service.documents import quota
 from kb_service.documents.metadata import Attributes
-from kb_service.documents.name_lookup import NamedDocuments, Turn, take_turn
-from kb_service.documents.names import numbered_names
+from kb_service.documents.names import NamedDocuments, Turn, numbered_names, take_turn
 from kb_service.documents.quota import Allowance
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.documents.visibility import Reader
@@ -65,7 +65,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Intake:
+class UploadResult:
     """What an upload led to.
 
     Args:
@@ -86,7 +86,7 @@ async def take_in(
     upload: Upload,
     *,
     quota_bytes: int = 0,
-) -> Intake:
+) -> UploadResult:
     """Make a stored upload a document, a revision of one, or nothing where it is there already.
 
     Uploads into one knowledge base pass here one after the other, so that many at once of one
@@ -109,7 +109,7 @@ async def take_in(
         QuotaExceeded: the owner's quota has no room for it.
     """
     (taken,) = await take_in_all(work, reader, knowledge_base, [upload], quota_bytes=quota_bytes)
-    if isinstance(taken, Intake):
+    if isinstance(taken, UploadResult):
         return taken
     raise taken
 
@@ -121,7 +121,7 @@ async def take_in_all(
     uploads: Sequence[Upload],
     *,
     quota_bytes: int = 0,
-) -> list[Intake | Refusal]:
+) -> list[UploadResult | Refusal]:
     """Do with each of some uploads, in their order, what ``take_in`` does with one.
 
     Returns:
@@ -139,7 +139,7 @@ async def take_in_all(
     await named.look_up(upload.name for upload in uploads)
     now = await database_now(work.session)
     desk = _Desk(work, knowledge_base, turn, named, allowance, now)
-    taken: list[Intake | Refusal] = []
+    taken: list[UploadResult | Refusal] = []
     for upload in uploads:
         try:
             taken.append(await desk.take(upload))
@@ -161,14 +161,14 @@ class _Desk:
     allowance: Allowance | None
     now: datetime
 
-    async def take(self, upload: Upload) -> Intake:
+    async def take(self, upload: Upload) -> UploadResult:
         intake = await self._placed(upload)
         if upload.attributes is not None:
             intake.document.attributes = upload.attributes
             self.work.session.add(intake.document)
         return intake
 
-    async def _placed(self, upload: Upload) -> Intake:
+    async def _placed(self, upload: Upload) -> UploadResult:
         of_name = await self.named.of(upload.name)
         name, present = upload.name, _meant(of_name, upload)
         if present is not None and present.sha256 != upload.file.sha256:
@@ -181,7 +181,7 @@ class _Desk:
         if present is None:
             return self._created(name, upload)
         if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
-            return Intake(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
+            return UploadResult(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
         return self._replaced(present, upload)
 
     async def _find_free(self, upload: Upload) -> tuple[str, Document | None]:
@@ -193,7 +193,7 @@ class _Desk:
             if present is None or present.sha256 == upload.file.sha256:
                 return name, present
 
-    def _created(self, name: str, upload: Upload) -> Intake:
+    def _created(self, name: str, upload: Upload) -> UploadResult:
         self._spend(upload.file.size)
         document = _new(
             self.knowledge_base,
@@ -205,9 +205,9 @@ class _Desk:
         self.work.session.add(document)
         self.work.wake_workers()
         self.named.add(document)
-        return Intake(document, UploadOutcome.CREATED)
+        return UploadResult(document, UploadOutcome.CREATED)
 
-    def _replaced(self, present: Document, upload: Upload) -> Intake:
+    def _replaced(self, present: Document, upload: Upload) -> UploadResult:
         given_up = 0 if _keeps_its_file(present) else present.file_size
         self._spend(upload.file.size - given_up)
         is_same = present.sha256 == upload.file.sha256
@@ -217,7 +217,7 @@ class _Desk:
         present.generation = self.turn.generation
         present.updated_at = self.now
         begin_revision(self.work, present)
-        return Intake(present, outcome, spare)
+        return UploadResult(present, outcome, spare)
 
     def _spend(self, bytes_: int) -> None:
         if self.allowance is not None:

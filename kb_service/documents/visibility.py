@@ -9,7 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.sharing import shared_with
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
 
 MOST_HIDDEN = 20_000

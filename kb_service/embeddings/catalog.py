@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from core.errors import UnknownEmbeddingModel, UnusableSetting
+from core.errors.requests import UnknownEmbeddingModel
+from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 from core.settings.embeddings import EmbeddingModelSetting
 

@@ -8,7 +8,7 @@ from typing import Literal
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine.client import EngineClient
-from kb_service.engine.messages_chapter import EmbedReply, EmbedRequest, join_vectors
+from kb_service.engine.messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.engine.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
 
 # One request keeps the engine busy for about two seconds with the model that comes with Agentex, and

@@ -11,7 +11,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
-from core.errors import EmbeddingModelUnusable
+from core.errors.server import EmbeddingModelUnusable
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from core.errors import EmbeddingModelNotServed, EmbeddingModelUnusable
+from core.errors.server import EmbeddingModelNotServed, EmbeddingModelUnusable
 from core.settings import Settings
 from kb_service.embeddings.catalog import EmbeddingModel, served
 from kb_service.embeddings.engine_encoder import RemoteEncoder

@@ -5,4 +5,4 @@ import sys
 from core.process import start
 
 if __name__ == "__main__":
-    sys.exit(start("kb_service.engine.process"))
+    sys.exit(start("kb_service.engine.main"))

@@ -9,14 +9,13 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from core.errors import (
-    AgentexError,
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest, RequestTooLarge
+from core.errors.server import (
     EmbeddingModelUnusable,
     EngineUnavailable,
-    ErrorCode,
-    InvalidRequest,
     InvalidVector,
-    RequestTooLarge,
     ShuttingDown,
     StorageFull,
     VectorIndexUnavailable,

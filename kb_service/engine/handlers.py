@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from kb_service.embeddings.stepwise import Unit
 from kb_service.engine.encode_pool import Steps
-from kb_service.engine.holdings import Holdings
 from kb_service.engine.messages import (
     CountReply,
     CountRequest,
     DeleteDocumentsRequest,
     DeleteKnowledgeBaseRequest,
     DocumentsReply,
+    EmbedReply,
+    EmbedRequest,
     ModelRequest,
     PointsReply,
     PointsRequest,
@@ -31,12 +32,13 @@ from kb_service.engine.messages import (
     pack_documents,
     pack_leg,
     pack_points,
+    pack_vectors,
     unpack_dense,
     unpack_points,
     unpack_sparse,
 )
-from kb_service.engine.messages_chapter import EmbedReply, EmbedRequest, pack_vectors
 from kb_service.engine.protocol import Empty, Message, Request
+from kb_service.engine.resources import Holdings
 from kb_service.vector_index.protocol import Among, Legs
 
 # A question of so many characters is encoded in ten milliseconds; the index gives so many hits of

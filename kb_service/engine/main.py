@@ -6,10 +6,13 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import AgentexError
-from core.logging import get_logger
-from kb_service.engine.connections import Connections
-from kb_service.engine.listening import listening_socket
+import uvloop
+
+from core.errors.base import AgentexError
+from core.logging import configure_logging, get_logger
+from core.settings import get_settings
+from kb_service.engine.connections import Connections, listening_socket
+from kb_service.engine.resources import load
 from kb_service.engine.server import Engine
 
 _log = get_logger(__name__)
@@ -59,3 +62,12 @@ async def _work(engine: Engine, listener: socket.socket, stop: asyncio.Event) ->
         stopping.cancel()
         await engine.close()
         await connections.finish()
+
+
+def main() -> int:
+    """Run the engine; returns the process's exit code."""
+    settings = get_settings()
+    configure_logging(settings, part="engine")
+    engine = Engine(settings, lambda: load(settings))
+    stop_on = (signal.SIGTERM, signal.SIGINT)
+    return uvloop.run(serve(settings.effective_engine_socket, engine, stop_on=stop_on))

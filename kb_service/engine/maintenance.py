@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.errors import AgentexError, VectorIndexUnavailable
+from core.errors.base import AgentexError
+from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
 from kb_service.engine.handlers import parse
 from kb_service.engine.messages import DocumentsReply

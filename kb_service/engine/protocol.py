@@ -10,9 +10,7 @@ from typing import BinaryIO, Literal, TypeVar, cast
 import msgpack
 from pydantic import BaseModel, ConfigDict
 
-from core.errors import (
-    RequestTooLarge,
-)
+from core.errors.requests import RequestTooLarge
 
 # Arrays travel as little-endian bytes of these types.
 FLOAT32, UINT32 = "<f4", "<u4"

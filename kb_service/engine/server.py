@@ -9,7 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
-from core.errors import AgentexError, ShuttingDown
+from core.errors.base import AgentexError
+from core.errors.server import ShuttingDown
 from core.logging import get_logger
 from core.process import spare_what_is_loaded
 from core.settings import Settings
@@ -17,11 +18,16 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.stepwise import lanes_of
 from kb_service.engine.encode_pool import Steps
 from kb_service.engine.handlers import Part, Task, parse
-from kb_service.engine.holdings import Holdings
 from kb_service.engine.maintenance import Policy, Upkeep
-from kb_service.engine.messages import QueryReply, SearchReply, SearchRequest
-from kb_service.engine.messages_chapter import EmbedReply, EmbedRequest
+from kb_service.engine.messages import (
+    EmbedReply,
+    EmbedRequest,
+    QueryReply,
+    SearchReply,
+    SearchRequest,
+)
 from kb_service.engine.protocol import EncoderHealth, EngineHealth, IndexHealth, Message, Request
+from kb_service.engine.resources import Holdings
 from kb_service.engine.scheduler import Schedule
 from kb_service.engine.shard_host import Place, ServedIndex
 from kb_service.vector_index.edge_shard import Shard, presync

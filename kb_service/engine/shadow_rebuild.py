@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from core.errors import EngineUnavailable, VectorIndexUnavailable
-from kb_service.engine.build import COPIED
+from core.errors.server import EngineUnavailable, VectorIndexUnavailable
+from core.process import die_with_parent
 from kb_service.engine.client import EngineClient
 from kb_service.engine.handlers import Task
 from kb_service.engine.protocol import (
@@ -18,6 +18,7 @@ from kb_service.engine.protocol import (
     EngineHealth,
     Message,
 )
+from kb_service.vector_index.edge_shard import Shard
 
 _ASK_SECONDS = 0.1
 _LOAD_SECONDS = 300.0
@@ -57,7 +58,7 @@ class Builder:
 async def start_build(source: Path, target: Path, dimension: int) -> Builder:
     """Start copying ``source``, which stands still until ``copied``, and optimising ``target``."""
     process = await asyncio.create_subprocess_exec(
-        *_command("kb_service.engine.build", str(source), str(target), str(dimension)),
+        *_command("kb_service.engine.shadow_rebuild", str(source), str(target), str(dimension)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -139,3 +140,31 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.kill()
     await process.wait()
+
+
+COPIED = b"copied\n"
+# Half the share of a process that somebody waits for, or less.
+_NICENESS = 10
+
+
+def main(parent: str, source: str, target: str, dimension: str) -> None:
+    """Copy ``source`` to ``target``, say so on standard output, optimise the copy, close it.
+
+    Args:
+        parent: process id of the engine.
+        source: folder of the shard; nobody writes to it until the copy is made.
+        target: a folder that does not exist.
+        dimension: length of the vectors.
+    """
+    die_with_parent(int(parent))
+    os.nice(_NICENESS)
+    shutil.copytree(source, target)
+    sys.stdout.buffer.write(COPIED)
+    sys.stdout.buffer.flush()
+    shard = Shard(Path(target), int(dimension))
+    shard.optimise()
+    shard.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

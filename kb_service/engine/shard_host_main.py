@@ -11,10 +11,10 @@ from pathlib import Path
 import uvloop
 
 from core.logging import configure_logging
-from core.parent import die_with_parent
+from core.process import die_with_parent
 from core.settings import get_settings
-from kb_service.engine.holdings import Holdings
 from kb_service.engine.main import serve
+from kb_service.engine.resources import Holdings
 from kb_service.engine.server import Engine
 from kb_service.vector_index.edge_shard import Shard
 

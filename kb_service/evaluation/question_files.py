@@ -7,7 +7,8 @@ from typing import Any, Literal, cast
 
 import orjson
 
-from core.errors import AgentexError, InvalidRequest
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest
 from core.text.csv_escape import guarded, unguarded
 from kb_service.evaluation.questions import (
     MAX_EXPECTED,

@@ -10,8 +10,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, QuestionNotFound
-from kb_service.documents.name_lookup import take_turn
+from core.errors.auth import QuestionNotFound
+from core.errors.requests import InvalidRequest
+from kb_service.documents.names import take_turn
 from kb_service.documents.visibility import (
     EVERYTHING,
     Reader,

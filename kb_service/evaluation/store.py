@@ -16,7 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.principal import Principal
 from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
-from core.errors import EvaluationNotFound
+from core.errors.auth import EvaluationNotFound
 from kb_service.documents.visibility import Reader, readable, sees_all
 from kb_service.evaluation.metrics import mean, quality
 from kb_service.evaluation.runner import QuestionResult, Report

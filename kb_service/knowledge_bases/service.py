@@ -10,20 +10,16 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.principal import Access, Action, Principal
-from core.auth.share_lists import SharingActs, note_public
-from core.auth.sharing import accesses, admit, forget_shares, visible_to
+from core.auth.sharing import SharingActs, accesses, admit, forget_shares, note_public, visible_to
 from core.auth.users import folded
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import (
-    InvalidRequest,
-    KnowledgeBaseNameTaken,
-    KnowledgeBaseNotFound,
-    UnknownEmbeddingModel,
-)
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import KnowledgeBaseNameTaken
+from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.documents.visibility import count_documents
 from kb_service.embeddings.catalog import DEFAULT, resolve, served
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName

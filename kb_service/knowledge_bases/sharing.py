@@ -6,10 +6,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.share_lists import replace_list
-from core.auth.sharing import Shared, Wanted, admit, list_shares, visible_to
+from core.auth.sharing import Shared, Wanted, admit, list_shares, replace_list, visible_to
 from core.db.unit_of_work import UnitOfWork
-from core.errors import KnowledgeBaseNotFound
+from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import ACTS
 from kb_service.models import KnowledgeBase

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from core.errors import ObjectStoreUnavailable, StorageFull
+from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
 _INCOMING = ".incoming"

@@ -14,7 +14,7 @@ from anyio import open_file
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore as AnyStore
 
-from core.errors import ObjectStoreUnavailable
+from core.errors.server import ObjectStoreUnavailable
 
 
 class RemoteObjectStore:

@@ -5,7 +5,7 @@ from sqlmodel import and_, col, or_, select
 
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document
-from kb_service.reindex.locking import lock
+from kb_service.reindex.service import lock
 
 # Deleting rows holds SQLite's one writer: about 20 ms for this many.
 _BATCH = 500

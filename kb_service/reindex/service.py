@@ -5,11 +5,12 @@ from enum import StrEnum
 
 from sqlalchemy import case, func, update
 from sqlmodel import col, or_, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import Conflict, NoReindex, ReindexNotReady, ReindexRunning
+from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexRunning
 from kb_service.documents.upload import begin_revision
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
@@ -22,7 +23,6 @@ from kb_service.models import (
     KnowledgeBase,
     Transfer,
 )
-from kb_service.reindex.locking import lock
 from kb_service.reindex.quality_gate import measured
 from kb_service.reindex.status import count, count_edited_chunks, lacks_shadow, under_way
 
@@ -393,3 +393,17 @@ def is_due(knowledge_base: KnowledgeBase) -> bool:
     """Whether what is kept for the way back has been kept long enough."""
     kept = knowledge_base.previous
     return kept is not None and datetime.fromisoformat(kept["kept_until"]) < utc_now()
+
+
+async def lock(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:
+    """The knowledge base as it is now, kept so until the transaction ends; None once deleted.
+
+    No document is added and no try completed meanwhile (``completing.complete`` holds the row, too).
+    """
+    query = (
+        select(KnowledgeBase)
+        .where(KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return (await session.exec(query)).first()

@@ -11,7 +11,7 @@ from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.types import utc_now
-from core.errors import NoReindex, ReindexOver
+from core.errors.conflicts import NoReindex, ReindexOver
 from kb_service.documents.visibility import EVERYTHING, Reader, readable, sees_all
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.db.read_pool import Reads
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from kb_service.embeddings.spaces import EmbeddingSpace
-from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse
-from kb_service.retrieval.reasons import Reason
-from kb_service.retrieval.results import Timings
-from kb_service.retrieval.ties import settled
+from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse, settled
+from kb_service.retrieval.results import Reason, Timings
 from kb_service.retrieval.visibility import Scope, Vouched, has_flipped, is_moved, vouch
-from kb_service.retrieval.windows import collapse
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, Among, Leg, Legs, Question, ScoredChunk
 
@@ -355,3 +352,22 @@ def _unknown(legs: Iterable[Leg], known: Set[str]) -> Iterator[ScoredChunk]:
     for leg in legs:
         if not known >= set(leg.ids):
             yield from (hit for hit in leg if hit.id not in known)
+
+
+def collapse(legs: Legs) -> Legs:
+    """Both legs with one hit per chunk: its best window's, in the leg's order.
+
+    Ranks counted over the result are ranks of chunks. Hits that are chunks stay as they are.
+    """
+    return Legs(dense=_windows_best(legs.dense), sparse=_windows_best(legs.sparse))
+
+
+def _windows_best(leg: Leg) -> Leg:
+    if not any(leg.chunk_ids):
+        return leg
+    best: dict[str, ScoredChunk] = {}
+    for hit in leg:
+        chunk_id = hit.chunk_id or hit.id
+        if chunk_id not in best:
+            best[chunk_id] = hit if chunk_id == hit.id else hit._replace(id=chunk_id)
+    return Leg.of(best.values())

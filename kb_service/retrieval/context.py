@@ -7,9 +7,8 @@ from sqlalchemy import Connection
 from sqlmodel import and_, col, or_
 
 from kb_service.models import Chunk
-from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import ContextPart, FoundPassage
+from kb_service.retrieval.results import ContextPart, FoundChunk, FoundPassage, select_chunks
 
 # A section of the smallest chunks still ends there; the token budget ends it earlier.
 _SECTION_CHUNKS = 40

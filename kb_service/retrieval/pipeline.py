@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement
 
 from core.db.database import Database
 from core.db.read_pool import Reads
-from core.errors import AgentexError, RerankerUnavailable
+from core.errors.base import AgentexError
+from core.errors.server import RerankerUnavailable
 from core.logging import get_logger
 from kb_service.embeddings.spaces import Spaces
 from kb_service.failures import MODEL_ERRORS
@@ -26,17 +27,15 @@ from kb_service.retrieval.candidates import (
     encode_together,
 )
 from kb_service.retrieval.context import with_context
-from kb_service.retrieval.filters_sql import condition_of
+from kb_service.retrieval.filters import condition_of
 from kb_service.retrieval.fusion import DEPTH, dense_weight
-from kb_service.retrieval.reasons import Reason, Warned
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, RankedHit, rerank, unreranked
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import Dropped, SearchResult
+from kb_service.retrieval.results import Dropped, Reason, SearchResult, Unsearched, Warned
 from kb_service.retrieval.selection import Selection, load_texts, second_rerank
 from kb_service.retrieval.token_cache import FeatureCache
-from kb_service.retrieval.unsearched import Unsearched
 from kb_service.retrieval.visibility import Scope, matching_documents
 from kb_service.vector_index.protocol import index_scope
 

@@ -13,14 +13,13 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.read_pool import waiting_in_place
 from core.db.unit_of_work import UnitOfWork
-from core.errors import RetrievalNotFound
+from core.errors.auth import RetrievalNotFound
 from kb_service.documents.visibility import Reader, hidden_documents
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase, RetrievalRecord
-from kb_service.retrieval.filters_sql import condition_of
-from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.filters import condition_of
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import FoundPassage, SearchResult
+from kb_service.retrieval.results import FoundPassage, Reason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import Scope, vouch
 

@@ -10,12 +10,10 @@ from core.db.id_array import listed
 from core.db.prepared import Prepared
 from core.db.read_pool import Reads
 from kb_service.models import Chunk, Document
-from kb_service.retrieval.found_chunks import FoundChunk, select_chunks
-from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import FoundPassage
+from kb_service.retrieval.results import FoundChunk, FoundPassage, Reason, select_chunks
 
 
 class Selection:

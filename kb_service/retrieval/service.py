@@ -8,7 +8,8 @@ from dataclasses import replace
 from sqlmodel import col, select
 
 from core.db.database import Database
-from core.errors import Conflict, EmptyQuery, QueryTooLong
+from core.errors.conflicts import Conflict
+from core.errors.requests import EmptyQuery, QueryTooLong
 from kb_service.documents.visibility import EVERYTHING, Reader, hidden_documents
 from kb_service.embeddings.spaces import Spaces
 from kb_service.failures import MODEL_ERRORS

@@ -14,7 +14,7 @@ from core.db.id_array import listed
 from core.db.prepared import Prepared
 from core.db.read_pool import Reads
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.retrieval.reasons import Reason
+from kb_service.retrieval.results import Reason
 
 
 @dataclass(frozen=True)

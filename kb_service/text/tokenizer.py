@@ -13,7 +13,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from kb_service.text.stemming import stem
+from kb_service.text.stemmer import stem
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -105,3 +105,8 @@ def is_cjk_dominant(query: str) -> bool:
 
 def _is_cjk(character: str) -> bool:
     return _CJK_RUN.match(character) is not None
+
+
+# A longer run is no word of a language (base64, hashes): it is its own stem.
+
+# The stemmer keeps the word it works on in its own state.

@@ -1,23 +1,27 @@
 """Reads the file of a knowledge base: checked as a whole first, then shard by shard."""
 
+import struct
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO, TypeVar
 
 from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
-from core.errors import AgentexError, InvalidArchive
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidArchive
 from core.settings import Settings as AppSettings
-from kb_service import documents
+from kb_service.documents import names as document_names
 from kb_service.documents.permissions import MOST_RESTRICTED
 from kb_service.evaluation.questions import MAX_EXPECTED, MAX_QUESTIONS, QuestionDraft, checked
-from kb_service.transfer import arrays, names
+from kb_service.transfer import arrays, member_names
 from kb_service.transfer.archive_format import (
     FORMAT,
     FORMAT_VERSION,
+    MAX_DOCUMENTS,
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
@@ -32,7 +36,110 @@ from kb_service.transfer.archive_format import (
     Settings,
 )
 from kb_service.transfer.arrays import NumberedPoint
-from kb_service.transfer.directory import Limits, open_checked
+
+_END, _END64, _LOCATOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
+_LONGEST_COMMENT = 65_535
+_UNSET = 0xFFFFFFFF
+# An entry takes about 70 bytes; two for each document would be a lot.
+_MAX_DIRECTORY_BYTES = 64 * 2**20
+_MAX_ENTRIES = 3 * MAX_DOCUMENTS
+_MOST_RATIO = 100
+_RATIO_FROM_BYTES = 64 * 2**20
+# By the last part of the name. The largest are read as a whole: this is what a file can make the
+# memory hold.
+_MAX_PART_BYTES = {
+    "manifest.json": 2**20,
+    "questions.jsonl": 64 * 2**20,
+    "documents.jsonl": 16 * 2**20,
+    "chunks.jsonl": 256 * 2**20,
+    "points.npy": 16 * 2**20,
+    "dense.npy": 256 * 2**20,
+    "sparse_indices.npy": 64 * 2**20,
+    "sparse_values.npy": 64 * 2**20,
+}
+_STORED_OR_DEFLATED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a file may hold, in bytes.
+
+    Args:
+        original_bytes: of one document.
+        unpacked_bytes: of everything together.
+    """
+
+    original_bytes: int
+    unpacked_bytes: int
+
+
+def open_checked(file: BinaryIO, limits: Limits) -> zipfile.ZipFile:
+    """Open a file whose directory keeps to the format and to the limits.
+
+    Raises:
+        InvalidArchive: it does not.
+    """
+    try:
+        if _directory_bytes(file) > _MAX_DIRECTORY_BYTES:
+            raise InvalidArchive("the directory is too large")
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
+        raise InvalidArchive("not a zip file, or not a whole one") from error
+    _check(archive.infolist(), limits)
+    return archive
+
+
+def _directory_bytes(file: BinaryIO) -> int:
+    """The size of the directory as its end says: reading it whole comes later."""
+    size = file.seek(0, 2)
+    tail_from = max(0, size - _END_BYTES - _LONGEST_COMMENT)
+    file.seek(tail_from)
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0:
+        raise zipfile.BadZipFile
+    (directory_bytes,) = struct.unpack_from("<L", tail, at + 12)
+    if directory_bytes != _UNSET:
+        return directory_bytes
+    locator = tail_from + at - _LOCATOR_BYTES
+    file.seek(max(0, locator))
+    found = file.read(_LOCATOR_BYTES)
+    if not found.startswith(_LOCATOR):
+        return directory_bytes
+    (end64,) = struct.unpack_from("<Q", found, 8)
+    file.seek(end64)
+    found = file.read(_END64_BYTES)
+    if not found.startswith(_END64):
+        raise zipfile.BadZipFile
+    return struct.unpack_from("<Q", found, 40)[0]
+
+
+def _check(members: Iterable[zipfile.ZipInfo], limits: Limits) -> None:
+    seen: set[str] = set()
+    unpacked = packed = 0
+    for member in members:
+        if not member_names.is_known(member.filename) or member.filename in seen:
+            raise InvalidArchive("it has a part of an unknown name, or one twice")
+        seen.add(member.filename)
+        if member.flag_bits & 1 or member.compress_type not in _STORED_OR_DEFLATED:
+            raise InvalidArchive("a part is encrypted or packed in an unknown way")
+        if member.file_size > _limit_of(member.filename, limits):
+            raise InvalidArchive(f"{member.filename} is too large")
+        unpacked += member.file_size
+        packed += member.compress_size
+    if len(seen) > _MAX_ENTRIES:
+        raise InvalidArchive("it has too many parts")
+    too_dense = unpacked > _RATIO_FROM_BYTES and unpacked > _MOST_RATIO * packed
+    if unpacked > limits.unpacked_bytes or too_dense:
+        raise InvalidArchive("it holds too much")
+
+
+def _limit_of(name: str, limits: Limits) -> int:
+    if name.startswith("originals/"):
+        return limits.original_bytes
+    return _MAX_PART_BYTES[name.rpartition("/")[2]]
+
 
 _BLOCK = 2**20
 # Text is packed to a third or a quarter, vectors hardly at all.
@@ -85,7 +192,7 @@ class Archive:
         return Extent(self.counts.documents, self.counts.original_bytes)
 
     def _read_manifest(self) -> Manifest:
-        content = self._read(names.MANIFEST)
+        content = self._read(member_names.MANIFEST)
         try:
             head = _Head.model_validate_json(content)
             if head.format != FORMAT:
@@ -109,7 +216,7 @@ class Archive:
                 if entry.number <= last or is_double:
                     raise InvalidArchive("a document is there twice, or out of order")
                 _check_name(entry.name)
-                if self._sizes.get(names.original(entry.number)) != entry.file_size:
+                if self._sizes.get(member_names.original(entry.number)) != entry.file_size:
                     raise InvalidArchive(f"the file of {entry.name} is missing or of another size")
                 if bool(entry.chunk_count) and not entry.is_indexed:
                     raise InvalidArchive(f"{entry.name} has chunks and is not indexed")
@@ -131,9 +238,11 @@ class Archive:
 
     def _read_questions(self) -> list[QuestionDraft]:
         passages: dict[tuple[str, tuple[int, ...]], list[dict[str, str]]] = defaultdict(list)
-        lines = self._lines(names.QUESTIONS, QuestionEntry, at_most=_MAX_QUESTION_LINES)
+        lines = self._lines(member_names.QUESTIONS, QuestionEntry, at_most=_MAX_QUESTION_LINES)
         for entry in lines:
-            if any(names.original(number) not in self._sizes for number in entry.restricted_to):
+            if any(
+                member_names.original(number) not in self._sizes for number in entry.restricted_to
+            ):
                 raise InvalidArchive("a saved question is about a document that is not there")
             question = passages[entry.question, tuple(entry.restricted_to)]
             question.append({"document": entry.document, "text": entry.text})
@@ -175,7 +284,9 @@ class Archive:
                     )
 
     def _documents(self, shard: int) -> list[DocumentEntry]:
-        entries = list(self._lines(names.documents(shard), DocumentEntry, at_most=SHARD_DOCUMENTS))
+        entries = list(
+            self._lines(member_names.documents(shard), DocumentEntry, at_most=SHARD_DOCUMENTS)
+        )
         if sum(entry.chunk_count for entry in entries[:-1]) > SHARD_POINTS:
             raise InvalidArchive("a shard holds more than one may")
         return entries
@@ -185,7 +296,7 @@ class Archive:
     ) -> tuple[dict[int, list[ChunkEntry]], dict[int, list[PointEntry]]]:
         sizes = {entry.number: entry.chunk_count for entry in entries}
         chunks: dict[int, list[ChunkEntry]] = {number: [] for number in sizes}
-        lines = self._lines(names.chunks(shard), ChunkEntry, at_most=sum(sizes.values()))
+        lines = self._lines(member_names.chunks(shard), ChunkEntry, at_most=sum(sizes.values()))
         for chunk in lines:
             mine = chunks.get(chunk.document)
             if mine is None or chunk.position != len(mine):
@@ -196,7 +307,7 @@ class Archive:
         return chunks, self._points(shard, sizes)
 
     def _points(self, shard: int, sizes: dict[int, int]) -> dict[int, list[PointEntry]]:
-        contents = {name: self._read(names.array(shard, name)) for name in arrays.NAMES}
+        contents = {name: self._read(member_names.array(shard, name)) for name in arrays.NAMES}
         found: list[NumberedPoint] = arrays.unpack(contents, self.manifest.dimension)
         points: dict[int, list[PointEntry]] = {number: [] for number in sizes}
         for one in found:
@@ -207,7 +318,7 @@ class Archive:
 
     async def _original(self, number: int) -> AsyncIterator[bytes]:
         try:
-            with self._zip.open(names.original(number)) as member:
+            with self._zip.open(member_names.original(number)) as member:
                 while block := await to_thread.run_sync(member.read, _BLOCK):
                     yield block
         except _BROKEN as error:
@@ -244,7 +355,7 @@ def limits_of(settings: AppSettings) -> Limits:
 
 def _check_name(name: str) -> None:
     try:
-        cleaned = documents.clean_name(name)
+        cleaned = document_names.clean_name(name)
     except AgentexError:
         cleaned = ""
     if cleaned != name:

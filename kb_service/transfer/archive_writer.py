@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from anyio import to_thread
 
-from kb_service.transfer import arrays, names
+from kb_service.transfer import arrays, member_names
 from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
@@ -82,7 +82,7 @@ class _Archive:
 
     async def write_original(self, content: Content) -> AsyncGenerator[bytes]:
         """Write a document's file."""
-        info = _info(names.original(content.entry.number))
+        info = _info(member_names.original(content.entry.number))
         is_large = content.entry.file_size > _ZIP64_FROM_BYTES
         with self._zip.open(info, "w", force_zip64=is_large) as member:
             async for block in content.original:
@@ -94,10 +94,10 @@ class _Archive:
     def write_shard(self, shard: _Shard) -> bytes:
         """Write what belongs to a shard's documents."""
         number = self.shards
-        self._add(names.documents(number), _lines(shard.documents))
-        self._add(names.chunks(number), _lines(shard.chunks))
+        self._add(member_names.documents(number), _lines(shard.documents))
+        self._add(member_names.chunks(number), _lines(shard.chunks))
         for name, content in arrays.pack(shard.points, self._dimension).items():
-            self._add(names.array(number, name), content)
+            self._add(member_names.array(number, name), content)
         self.shards += 1
         self.documents += len(shard.documents)
         self.chunks += len(shard.chunks)
@@ -106,8 +106,8 @@ class _Archive:
 
     def finish(self, manifest: Manifest, questions: Iterable[Part]) -> bytes:
         """Write what is only known at the end."""
-        self._add(names.QUESTIONS, _lines(questions))
-        self._add(names.MANIFEST, manifest.model_dump_json(indent=2).encode())
+        self._add(member_names.QUESTIONS, _lines(questions))
+        self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
         self._zip.close()
         return self._sink.taken()
 

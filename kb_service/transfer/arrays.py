@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from core.errors import InvalidArchive
+from core.errors.requests import InvalidArchive
 from kb_service.transfer.archive_format import MAX_TERMS, MAX_WINDOWS, PointEntry
 from kb_service.vector_index.protocol import SparseVector
 

@@ -12,7 +12,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.database import Database
-from core.errors import KnowledgeBaseNotFound, SettingsChanged
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import SettingsChanged
 from kb_service.documents.visibility import Reader, is_open_to, readable
 from kb_service.embeddings.spaces import Spaces
 from kb_service.evaluation import questions

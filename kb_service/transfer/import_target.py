@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidArchive
+from core.errors.requests import InvalidArchive
 from kb_service.embeddings.spaces import Spaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft

@@ -14,7 +14,8 @@ from core.db.now import database_now
 from core.db.pagination import Page, paged
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import Conflict, TransferNotFound
+from core.errors.auth import TransferNotFound
+from core.errors.conflicts import Conflict
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase, Transfer
 

@@ -41,7 +41,7 @@ from qdrant_edge import (
 )
 from qdrant_edge import SparseVector as EdgeSparseVector
 
-from core.errors import StorageFull, VectorIndexUnavailable
+from core.errors.server import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.payload import BM25, DENSE, payload_of, point_of
 from kb_service.vector_index.payload_cache import ShownPoints
 from kb_service.vector_index.protocol import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
-from core.errors import StorageFull, VectorIndexUnavailable
+from core.errors.server import StorageFull, VectorIndexUnavailable
 from kb_service.vector_index.payload import BM25, DENSE, SHOWN, hit_of, payload_of, point_of
 from kb_service.vector_index.protocol import (
     EVERY_DOCUMENT,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 
 # No model's name contains it, so the files of one model are never taken for another's.
 _MARK = "@"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InvalidVector
+from core.errors.server import InvalidVector
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
 
 _LARGEST = float(np.finfo(np.float32).max)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.errors import SkillVersionNotFound
-from skills import snapshots
+from core.errors.auth import SkillVersionNotFound
+from skills import schema
 from skills.diff.semantic import SkillDifference, compare_skills, compare_text
 from skills.models import SkillVersion
 from skills.store import access as skill_access
@@ -62,7 +62,7 @@ async def compare(
     names = (f"version {before.version}", f"version {after.version}")
     # Long ones take longer than an event loop may stand still.
     text = await asyncio.to_thread(compare_text, contents[0], contents[1], names)
-    models = [await snapshots.from_json(one.parsed) for one in (before, after)]
+    models = [await schema.from_json(one.parsed) for one in (before, after)]
     semantic = await asyncio.to_thread(compare_skills, *models)
     return Comparison(before.version, after.version, text, semantic, _files(before, after))
 

@@ -10,9 +10,9 @@ from skills.lint.context import SkillDraft
 from skills.parser import metadata, parse
 from skills.parser import source as sources
 from skills.parser.frontmatter import Frontmatter
+from skills.parser.headings import usual_heading
 from skills.parser.outline import DraftSection
 from skills.parser.sections import name_behind_prefix
-from skills.parser.synonyms import usual_heading
 from skills.schema import SkillFormat, TextEdit
 
 Field = Literal[

@@ -5,14 +5,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from skills.editor.rendering_params import written as written_param
+import orjson
+
 from skills.editor.roundtrip import ORDER, check_said, check_writable, unreadable, values_of
 from skills.lint.codes import Finding
 from skills.parser import parse
 from skills.parser.examples import sides
+from skills.parser.headings import usual_heading
 from skills.parser.steps import named_in, split_title
-from skills.parser.synonyms import usual_heading
-from skills.schema import Example, ParsedSkill, Step
+from skills.schema import Example, Param, ParsedSkill, Step
 
 _DASHES = re.compile(r"[- \t]*(?:\n|$)")
 
@@ -171,7 +172,7 @@ def _metadata(pairs: Mapping[str, str], _chinese: bool) -> Iterator[str]:
 
 
 def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
-    yield "\n".join(_item("- ", written_param(param, chinese=chinese)) for param in params)
+    yield "\n".join(_item("- ", written(param, chinese=chinese)) for param in params)
 
 
 def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
@@ -223,3 +224,66 @@ _WRITERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "metadata": _metadata,
 }
 """The forms of each section, the plainest first."""
+
+
+_WORDS = {"default": "default", "enum": "enum", "example": "example"}
+_WORDS_ZH = {"default": "默认", "enum": "枚举", "example": "示例"}
+_EXACT = 2**53
+_UNMARKED = "\\u0060"
+
+
+def written(param: Param, *, chinese: bool) -> str:
+    """An input on a line, or more where its description has more."""
+    kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
+    told = f": {param.description}" if param.description else ""
+    attributes = [kind, _required(param.required, chinese), *_values(param, chinese)]
+    return f"`{param.name}` ({', '.join(attributes)}){told}"
+
+
+def _values(param: Param, chinese: bool) -> list[str]:
+    words: Mapping[str, str] = _WORDS_ZH if chinese else _WORDS
+    attributes: list[str] = []
+    if param.default is not None:
+        attributes.append(f"{words['default']}: {_value(param.default)}")
+    if param.enum:
+        # The last bar tells a single value from a list between commas.
+        values = "|".join(_value(one) for one in param.enum)
+        attributes.append(f"{words['enum']}: {values}{'' if len(param.enum) > 1 else '|'}")
+    if param.example is not None:
+        attributes.append(f"{words['example']}: {_value(param.example)}")
+    bounds = {"min": param.min, "max": param.max}
+    attributes += (f"{key} {_value(one)}" for key, one in bounds.items() if one is not None)
+    if param.pattern is not None:
+        attributes.append(f"pattern: {_text(param.pattern)}")
+    return attributes
+
+
+def _required(required: bool, chinese: bool) -> str:
+    if chinese:
+        return "必填" if required else "可选"
+    return "required" if required else "optional"
+
+
+def _value(value: object) -> str:
+    """A value so that it reads back: numbers bare, all else in marks."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    if isinstance(value, str):
+        return _text(value)
+    try:
+        if isinstance(value, int | float):
+            return repr(value)
+        # A code mark would end the value: JSON can spell it.
+        return f"`{orjson.dumps(value).decode().replace('`', _UNMARKED)}`"
+    except (TypeError, ValueError):
+        # No file can say it, and this is read as none.
+        return "``"
+
+
+def _text(text: str) -> str:
+    """A text in the first marks that do not stand in it, and that keep blanks at its ends."""
+    if "`" not in text and text == text.strip() and text:
+        return f"`{text}`"
+    return f'"{text}"' if '"' not in text else f"'{text}'"

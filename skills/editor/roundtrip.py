@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
-from core.errors import SkillNotEditable, UnreadableSkill
+from core.errors.requests import SkillNotEditable, UnreadableSkill
 from skills.lint.codes import Finding
 from skills.lint.validate import told
 from skills.parser import parse

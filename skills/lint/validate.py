@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.errors import SkillFilesRefused, UnreadableSkill
-from skills import snapshots
+from core.errors.requests import SkillFilesRefused, UnreadableSkill
+from skills import schema
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import check_files
 from skills.parser.parse import parse
@@ -61,7 +61,7 @@ def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
         {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
         for file in files
     ]
-    snapshot = snapshots.to_json(report.parsed)
+    snapshot = schema.to_json(report.parsed)
     return Judged(
         content=content,
         files=files,

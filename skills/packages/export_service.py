@@ -7,7 +7,7 @@ from dataclasses import asdict
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.errors import SkillNotExportable
+from core.errors.conflicts import SkillNotExportable
 from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageFault, PackageProblem, problem
 from skills.packages.frontmatter import CatalogueFields

@@ -15,7 +15,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable, SkillFileNotFound, SkillNotFound
+from core.errors.auth import SkillFileNotFound, SkillNotFound
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 from core.text.confusables import name_key
 from kb_service.documents.visibility import Reader

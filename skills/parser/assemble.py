@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 
 from skills.lint.codes import Finding
 from skills.lint.context import SkillDraft, Surroundings
-from skills.parser import examples, frontmatter, inputs, metadata, outline, sections, steps
+from skills.parser import (
+    examples,
+    frontmatter,
+    metadata,
+    outline,
+    sections,
+    steps,
+)
+from skills.parser import (
+    params as inputs,
+)
 from skills.parser import tools as allowed_tools
 from skills.parser import triggers as when
 from skills.parser.frontmatter import Frontmatter
@@ -91,7 +101,7 @@ def _model(
     parts: _Parts, description: str, numbered: Sequence[steps.Numbered], findings: list[Finding]
 ) -> ParsedSkill:
     source, body = parts.source, parts.body
-    params = inputs.read(parts.of("input_params"), source, body, findings)
+    params = inputs.inputs_read(parts.of("input_params"), source, body, findings)
     about = metadata.read(parts.frontmatter, parts.of("metadata"), source, body)
     name = _name(parts, about)
     conditions = parts.texts("trigger_conditions")

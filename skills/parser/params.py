@@ -1,18 +1,21 @@
 """Declared inputs: from what a list item or table row says to a parameter."""
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+import unicodedata
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
 
 from skills.lint.codes import Finding
-from skills.parser import param_types
+from skills.parser import outline, param_types
 from skills.parser.fuzzy import Vocabulary
+from skills.parser.headings import canon
+from skills.parser.outline import Block, DraftSection, Item, Outline
 from skills.parser.param_types import Mismatch, Type
 from skills.parser.source import Source
-from skills.parser.text_blocks import NAME
+from skills.parser.text_blocks import NAME, is_list, list_items, says_nothing
 from skills.schema import Param, TextEdit
 
 _LONGEST_PATTERN = 128
@@ -300,3 +303,369 @@ OPTIONAL_WORDS = frozenset({"optional", "可选", "选填", "非必填"})
 _KNOWN_WORDS = Vocabulary(
     {*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"}
 )
+
+
+_COLUMNS: Mapping[str, str] = {
+    **ATTRIBUTE_NAMES,
+    **dict.fromkeys(
+        (
+            *("名称", "参数", "参数名", "参数名称", "字段", "字段名", "变量", "键"),
+            *("name", "parameter", "param", "argument", "arg", "field", "input", "key", "variable"),
+        ),
+        "name",
+    ),
+    **dict.fromkeys((*REQUIRED_WORDS, "是否必填", "必填项", "必选"), "required"),
+    **dict.fromkeys(OPTIONAL_WORDS, "optional"),
+    **dict.fromkeys(
+        ("说明", "描述", "含义", "备注", "用途", "description", "meaning", "notes", "purpose"),
+        "description",
+    ),
+}
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def read(block: Block, source: Source, findings: list[Finding]) -> Iterator[Written]:
+    """The parameters that a table declares; none and SK031 where no column names them."""
+    head = [_column(text) for _, text in cells(source.line(block.start))]
+    if "name" not in head:
+        findings.append(Finding("SK031", block.start, 1, block.end))
+        return
+    for line in range(block.start + 2, block.end + 1):
+        row = cells(source.line(line))
+        if len(row) != len(head):
+            facts = {"cells": len(row), "columns": len(head)}
+            findings.append(Finding("SK039", line, facts=facts))
+        if written := _row(row, head, line):
+            yield written
+        else:
+            facts = {"text": source.line(line)}
+            findings.append(Finding("SK030", line, facts=facts))
+
+
+def _column(text: str) -> str | None:
+    word = canon(text)
+    return _COLUMNS.get(word) or _COLUMNS.get(word.removesuffix("s"))
+
+
+def cells(line: str) -> list[tuple[int, str]]:
+    """A row's cells with the columns at which they begin, ``\\|`` unescaped."""
+    begin = len(line) - len(line.lstrip())
+    end = len(line.rstrip())
+    if line[begin : begin + 1] == "|":
+        begin += 1
+    if end > begin and line[end - 1] == "|" and line[end - 2] != "\\":
+        end -= 1
+    row: list[tuple[int, str]] = []
+    for bar in [*_BAR.finditer(line, begin, end), None]:
+        stop = bar.start() if bar else end
+        text = line[begin:stop]
+        row.append((begin + len(text) - len(text.lstrip()) + 1, text.strip().replace("\\|", "|")))
+        begin = stop + 1
+    return row
+
+
+def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> Written | None:
+    """One row as a parameter, ``None`` without a name."""
+    said: dict[str, tuple[int, str]] = {}
+    for key, cell in zip(head, row, strict=False):
+        if key and key not in said:
+            said[key] = cell
+    column, text = said.pop("name", (1, ""))
+    name = text.strip("*_ ") if "`" not in text else text.strip("*` ")
+    if not name:
+        return None
+    column += max(text.find(name), 0)
+    written = Written(name, line, column, len(name))
+    _read_required(written, said)
+    description = said.pop("description", (1, ""))[1]
+    column, kind = said.get("type", (1, ""))
+    if param_types.read_type(kind) is None and holds_type(kind):
+        del said["type"]
+        read_attributes(written, kind, (0, len(kind)), column)
+    written.description = "" if param_types.is_null(description) else description
+    written.texts |= {key: value for key, (_, value) in said.items()}
+    return written
+
+
+def _read_required(written: Written, said: dict[str, tuple[int, str]]) -> None:
+    for key, wanted in (("required", True), ("optional", False)):
+        column, text = said.pop(key, (1, ""))
+        flag = param_types.read_flag(text)
+        if flag is not None:
+            written.required = flag is wanted
+            if wanted:
+                written.required_place = (column, len(text))
+
+
+_JSON_TYPES = {"date": "string", "datetime": "string", "file": "string", "enum": "string"}
+_FORMATS = {"date": "date", "datetime": "date-time"}
+
+
+def inputs_read(
+    sections: Sequence[DraftSection], source: Source, body: Outline, findings: list[Finding]
+) -> tuple[Param, ...]:
+    """The declared parameters; notes SK030 to SK039."""
+    written: list[Written] = []
+    for section in sections:
+        _read_section(section, source, body, (written, findings))
+    return build(written, source, findings)
+
+
+def _read_section(
+    section: DraftSection,
+    source: Source,
+    body: Outline,
+    into: tuple[list[Written], list[Finding]],
+) -> None:
+    written, findings = into
+    structured = any(is_list(block) or block.kind == "table" for block in section.blocks)
+    for block in section.blocks:
+        if block.kind == "table":
+            written += read(block, source, findings)
+        elif is_list(block):
+            for item in list_items(block, source, body):
+                first = source.line(item.start).strip("-*+ \t")
+                if not says_nothing(first) and (one := params_list_read(item, source, findings)):
+                    written.append(one)
+        elif block.kind == "paragraph" and not structured and not says_nothing(block.text):
+            facts = {"text": block.text}
+            findings.append(Finding("SK030", block.start, 1, block.end, facts))
+
+
+def schema_of(declared: Sequence[Param]) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of parameters: an object, no additional properties."""
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {param.name: _property(param) for param in declared},
+        "additionalProperties": False,
+    }
+    if required := [param.name for param in declared if param.required]:
+        schema["required"] = required
+    return schema
+
+
+def _property(param: Param) -> dict[str, Any]:
+    kind = _JSON_TYPES.get(param.type, param.type)
+    written: dict[str, Any] = {"type": kind}
+    if format_name := _FORMATS.get(param.type):
+        written["format"] = format_name
+    if param.description:
+        written["description"] = param.description
+    if param.type == "array":
+        items = param.items or "string"
+        members: dict[str, Any] = {"type": _JSON_TYPES.get(items, items)}
+        written["items"] = members
+    else:
+        members = written
+    if param.enum is not None:
+        members["enum"] = list(param.enum)
+    if param.pattern is not None and kind == "string":
+        written["pattern"] = param.pattern
+    written |= _bounds(param, kind)
+    if param.default is not None:
+        written["default"] = param.default
+    if param.example is not None:
+        written["examples"] = [param.example]
+    return written
+
+
+def _bounds(param: Param, kind: str) -> dict[str, Any]:
+    names = {
+        "string": ("minLength", "maxLength"),
+        "array": ("minItems", "maxItems"),
+        "integer": ("minimum", "maximum"),
+        "number": ("minimum", "maximum"),
+    }.get(kind)
+    if names is None:
+        return {}
+    lengths = kind in {"string", "array"}
+    bounds: dict[str, Any] = {}
+    for name, bound in zip(names, (param.min, param.max), strict=True):
+        if bound is not None and not (lengths and (bound < 0 or bound != int(bound))):
+            bounds[name] = int(bound) if bound == int(bound) else bound
+    return bounds
+
+
+_HEAD = re.compile(
+    r"(?:\*\*|__)?(?:`(?P<code>[^`]{1,200})`|(?P<bare>[^\s`*(（:：|][^`*(（:：|]{0,199}?))(?:\*\*|__)?"
+    r"\s{0,8}(?=[(（:：]|$|\s[-–—]{1,3}\s|[–—])"
+)
+_DESCRIPTION = re.compile(r"\s*(?:\*\*|__)?\s*(?:[:：]|[-–—]+)?\s*")
+_OPENING = {"(": ")", "（": "）", "<": ">", "[": "]", "{": "}"}
+_CLOSING = frozenset(")）>]}")
+_SEPARATORS = frozenset(",，、;；")
+_ATTRIBUTE = re.compile(r"([^:：=]{1,20}?)\s{0,8}[:：=]\s*(.*)", re.DOTALL)
+_SPACED = re.compile(
+    r"(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LISTED = re.compile(
+    r"(?P<word>[^(（\[<:：=]{1,20}?)\s{0,8}[(（\[<](?P<values>[^()（）\[\]<>]{1,2000})[)）\]>]"
+)
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+
+
+def params_list_read(item: Item, source: Source, findings: list[Finding]) -> Written | None:
+    """The parameter that a list item declares; ``None`` and SK030 where it declares none."""
+    text = outline.item_text(item, source)
+    first, _, rest = text.partition("\n")
+    marker = _MARKER.match(source.line(item.start))
+    column = (marker.end() if marker else 0) + 1
+    head = _HEAD.match(first)
+    # A sentence is no bad name: a name has something behind it, or is a good one.
+    if head is None or (
+        head.end() == len(first) and not NAME.fullmatch(head["code"] or head["bare"])
+    ):
+        facts = {"text": first}
+        findings.append(Finding("SK030", item.start, column, item.end, facts))
+        return None
+    kind = "code" if head["code"] is not None else "bare"
+    name = head[kind].strip()
+    written = Written(name, item.start, column + head.start(kind), len(head[kind].rstrip()))
+    place = head.end()
+    if first[place : place + 1] in ("(", "（"):
+        end = _closing(first, place)
+        read_attributes(written, first, (place + 1, end), column)
+        place = end + 1
+    told = _DESCRIPTION.match(first, place)
+    description = first[told.end() if told else place :].strip()
+    written.description = "\n".join([description, *_read_nested(written, rest)]).strip()
+    return written
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at ``start`` closes; the text's end where it does not.
+
+    Brackets in code marks and quotes do not count, unless a mark is left open.
+    """
+    for marks in ('`"', ""):
+        if (end := _closing_outside(text, start, marks)) >= 0:
+            return end
+    return len(text)
+
+
+def _closing_outside(text: str, start: int, marks: str) -> int:
+    depth, inside = 0, ""
+    for at in range(start, len(text)):
+        sign = text[at]
+        if inside or sign in marks:
+            inside = sign if not inside else "" if sign == inside else inside
+        elif sign in "(（":
+            depth += 1
+        elif sign in ")）":
+            depth -= 1
+            if depth == 0:
+                return at
+    return -1
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The spans between separators that stand in no bracket, code or quotes."""
+    depth, quote, begin = 0, "", start
+    for at in range(start, end):
+        sign = text[at]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in '`"':
+            quote = sign
+        elif sign in _OPENING:
+            depth += 1
+        elif sign in _CLOSING:
+            depth -= 1
+        elif depth <= 0 and sign in _SEPARATORS:
+            yield begin, at
+            begin = at + 1
+    yield begin, end
+
+
+def holds_type(text: str) -> bool:
+    """Whether attributes between commas name a type."""
+    pieces = [text[slice(*one)].strip() for one in _pieces(text, 0, len(text))]
+    return any(param_types.read_type(piece) or _listed(piece) for piece in pieces)
+
+
+def read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
+    """Take attributes between commas.
+
+    Args:
+        written: the parameter that gets them.
+        text: where they stand.
+        span: from which character of it to which.
+        column: of its first character in the file's line.
+    """
+    valued = ""
+    for begin, end in _pieces(text, *span):
+        piece = text[begin:end]
+        stripped = piece.strip()
+        before = set(written.texts)
+        place = column + begin + len(piece) - len(piece.lstrip())
+        if not stripped or _read_attribute(written, stripped, place):
+            valued = next(iter(written.texts.keys() - before - {"type"}), "")
+        elif valued and text[begin - 1] == "、":
+            # "默认：甲、乙" is one list, whose mark stands between attributes as well.
+            written.texts[valued] += f"、{stripped}"
+        else:
+            written.unknown.append((stripped, place))
+
+
+def _read_attribute(written: Written, piece: str, column: int) -> bool:
+    """Take one attribute; ``False`` where it is none."""
+    word = unicodedata.normalize("NFKC", piece).strip("`* ").lower()
+    if word in REQUIRED_WORDS or word in OPTIONAL_WORDS:
+        written.required = word in REQUIRED_WORDS
+        written.required_place = (column, len(piece))
+    elif param_types.read_type(piece):
+        written.texts.setdefault("type", piece)
+    elif listed := _listed(piece):
+        kind, values = listed
+        written.texts.setdefault("enum", values)
+        if param_types.read_type(kind):
+            written.texts.setdefault("type", kind)
+    elif named := _named(piece):
+        _take(written, *named)
+    elif "|" in piece:
+        written.texts.setdefault("enum", piece)
+    else:
+        return False
+    return True
+
+
+def _listed(piece: str) -> tuple[str, str] | None:
+    """The allowed values in brackets, behind what calls them so: ``枚举（甲/乙）``, ``one of [a, b]``."""
+    match = _LISTED.fullmatch(piece)
+    if match is None:
+        return None
+    word = unicodedata.normalize("NFKC", match["word"]).strip("`* ").lower()
+    return (word, match["values"].strip()) if ATTRIBUTE_NAMES.get(word) == "enum" else None
+
+
+def _named(piece: str) -> tuple[str, str] | None:
+    """An attribute with a value: its key and the value as written."""
+    match = _ATTRIBUTE.fullmatch(piece) or _SPACED.fullmatch(piece)
+    if match is None:
+        return None
+    word = unicodedata.normalize("NFKC", match[1]).strip("`* ").lower()
+    if word in REQUIRED_WORDS or word == "是否必填":
+        return "required", match[2]
+    key = ATTRIBUTE_NAMES.get(word)
+    return (key, match[2]) if key else None
+
+
+def _take(written: Written, key: str, value: str) -> None:
+    if key == "required":
+        written.required = param_types.read_flag(value)
+    else:
+        written.texts.setdefault(key, value.strip())
+
+
+def _read_nested(written: Written, rest: str) -> Iterator[str]:
+    """What stands below an item's first line: attributes as nested bullets are taken, the rest is
+    description."""
+    for line in rest.split("\n"):
+        marker = _MARKER.match(line)
+        named = _named(line[marker.end() :].replace("**", "").strip()) if marker else None
+        if named is None or (named[0] == "type" and param_types.read_type(named[1]) is None):
+            yield line
+        else:
+            _take(written, *named)

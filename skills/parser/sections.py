@@ -8,10 +8,9 @@ from itertools import pairwise
 
 from skills.lint.codes import Finding
 from skills.parser import headings
-from skills.parser.headings import Known
+from skills.parser.headings import Known, usual_heading
 from skills.parser.outline import Block, DraftSection, Outline
 from skills.parser.source import Source
-from skills.parser.synonyms import usual_heading
 from skills.schema import Section, TextEdit
 
 _PREFIXES = frozenset({"skill", "技能"})

@@ -7,7 +7,7 @@ from itertools import accumulate
 from xml.sax.saxutils import escape
 
 from core.text.graphemes import shortened
-from skills.store.cards import SkillCard, plain
+from skills.store.summary import SkillCard, plain
 
 MOST_CHARACTERS = 8_000
 """Of an index, however large the model's context is."""

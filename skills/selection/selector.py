@@ -10,11 +10,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight
 from kb_service.text.tokenizer import is_cjk_dominant, tokenize
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
 
 CHOSEN_FROM = 0.5
 """From this score on a skill counts as chosen."""

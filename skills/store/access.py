@@ -14,11 +14,12 @@ from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import accesses, admit
 from core.db.pagination import Page, paged
-from core.errors import SkillChanged, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import SkillChanged
 from kb_service.documents.quota import take_turn
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.schema import SkillFile
-from skills.store import states as skill_versions
+from skills.store import visibility as skill_visibility
 from skills.store.catalog import FileEntry, bytes_of, files_of
 
 VERSION_SORT_FIELDS = ("version", "created_at")
@@ -133,13 +134,13 @@ async def version_of(session: AsyncSession, seen: Seen, number: int | None = Non
 
 def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
     """The versions of a skill that its caller may read."""
-    query = skill_versions.versions().where(SkillVersion.skill_id == seen.skill.id)
+    query = skill_visibility.versions().where(SkillVersion.skill_id == seen.skill.id)
     if seen.sees_all:
         return query
     if seen.is_reviewer:
         waits = col(SkillVersion.review) == ReviewState.PENDING.value
-        return query.where(or_(skill_versions.is_for_readers(), waits))
-    return query.where(skill_versions.is_for_readers())
+        return query.where(or_(skill_visibility.is_for_readers(), waits))
+    return query.where(skill_visibility.is_for_readers())
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.auth.sharing import shared_with
 from core.db.types import is_id
-from core.errors import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.documents.visibility import Reader
-from skills import snapshots
+from skills import schema
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.schema import ParsedSkill
-from skills.store import states as skill_versions
-from skills.store.cards import SkillCard
+from skills.store import visibility as skill_visibility
+from skills.store.summary import SkillCard
 
 _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
 
@@ -124,7 +124,7 @@ async def open(
         SkillVersionNotFound: it has no such version for this reader.
     """
     row = await _found(session, reader, id_or_slug, version)
-    parsed = await snapshots.from_json(row.version.parsed)
+    parsed = await schema.from_json(row.version.parsed)
     return OpenedSkill(_card(row), parsed, parsed.body, tuple(files_of(row.version)))
 
 
@@ -182,7 +182,7 @@ def _seen(reader: Reader) -> ColumnElement[bool]:
     shared = shared_with(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
-        and_(col(Skill.owner_id) == reader.user_id, skill_versions.newest_read().is_not(None)),
+        and_(col(Skill.owner_id) == reader.user_id, skill_visibility.newest_read().is_not(None)),
         and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
     )
 
@@ -204,7 +204,7 @@ async def _usable(
         without: columns that are not loaded.
     """
     sees_newest = _sees_newest(reader)
-    chosen = case((sees_newest, skill_versions.newest_read()), else_=col(Skill.served_version))
+    chosen = case((sees_newest, skill_visibility.newest_read()), else_=col(Skill.served_version))
     if version is not None:
         chosen = literal(version)
     is_read = col(SkillVersion.unread).is_(False)
@@ -215,7 +215,7 @@ async def _usable(
         .where(
             condition,
             col(SkillVersion.version) == chosen.cast(Integer),
-            or_(and_(sees_newest, is_read), skill_versions.is_for_readers()),
+            or_(and_(sees_newest, is_read), skill_visibility.is_for_readers()),
             _seen(reader),
             col(Skill.enabled).is_(True),
             col(SkillVersion.valid).is_(True),

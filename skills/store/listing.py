@@ -25,7 +25,7 @@ from skills.models import (
     SkillTerm,
     SkillVersion,
 )
-from skills.store import states as skill_versions
+from skills.store import visibility as skill_visibility
 from skills.store.access import Seen, is_reviewer
 
 SORT_FIELDS = ("updated_at", "created_at", "name")
@@ -114,7 +114,7 @@ def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[b
     own = version.where(
         SkillVersion.skill_id == Skill.id,
         SkillVersion.review != ReviewState.REJECTED.value,
-        skill_versions.is_decidable(),
+        skill_visibility.is_decidable(),
     )
     conditions = [and_(mine, own.correlate(Skill).exists())]
     if Permission.SYSTEM_MANAGE in principal.permissions:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from core.text.confusables import folded
 from skills.models import LABEL_LENGTH, NAME_KEY_LENGTH, NAME_LENGTH, Skill, SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity

@@ -9,22 +9,21 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.models import Share
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal, check_access
-from core.auth.share_lists import SharingActs
+from core.auth.sharing import SharingActs
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors import (
-    InvalidRequest,
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import (
     SkillChanged,
-    SkillNotFound,
     SkillNotPending,
     SkillNotPublishable,
     SkillReviewNeeded,
-    SkillVersionNotFound,
 )
+from core.errors.requests import InvalidRequest
 from skills.diff.semantic import widens
 from skills.models import ReviewState, Skill, SkillVersion
 from skills.store import (
@@ -33,11 +32,9 @@ from skills.store import (
 from skills.store import (
     metadata as skill_metadata,
 )
-from skills.store import (
-    states as skill_versions,
-)
+from skills.store import visibility as skill_visibility
 from skills.store.access import Seen
-from skills.store.states import HELD_BACK
+from skills.store.visibility import HELD_BACK
 
 ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
 _SECURITY = "SEC"
@@ -247,8 +244,8 @@ async def _decided(
 async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
     """The versions that may be decided about and that the caller may know of, the newest first."""
     query = (
-        skill_versions.versions()
-        .where(SkillVersion.skill_id == seen.skill.id, skill_versions.is_decidable())
+        skill_visibility.versions()
+        .where(SkillVersion.skill_id == seen.skill.id, skill_visibility.is_decidable())
         .order_by(col(SkillVersion.version).desc())
     )
     if not seen.sees_all:

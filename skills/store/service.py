@@ -2,19 +2,21 @@
 
 from dataclasses import dataclass, replace
 
+from sqlalchemy import delete as delete_rows
 from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit import AuditAction, Target, note
+from core.audit.log import AuditAction, Target, note
 from core.auth.principal import Access, Action, Principal, check_access
-from core.auth.share_lists import note_public
-from core.auth.sharing import forget_shares
+from core.auth.sharing import forget_shares, forget_subject, note_public
 from core.db.unit_of_work import UnitOfWork
-from core.errors import InvalidRequest, SkillNotFound, SkillsFull, SkillSlugTaken
+from core.errors.auth import SkillNotFound
+from core.errors.conflicts import SkillsFull, SkillSlugTaken
+from core.errors.requests import InvalidRequest
 from kb_service.documents.quota import take_turn
 from skills.lint.validate import Judged, judge
-from skills.models import Skill, SkillOrigin, SkillVersion
+from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
 from skills.slugs import beginning_of, free_slug, is_slug, placeholder_slug, slug_of
 from skills.store import (
@@ -31,8 +33,7 @@ from skills.store import (
 )
 from skills.store.access import Seen
 from skills.store.metadata import Entry
-from skills.store.revisions import Revision
-from skills.store.versions import Change, Limits
+from skills.store.versions import Change, Limits, Revision
 
 
 @dataclass(frozen=True)
@@ -341,3 +342,55 @@ async def copy_of(
         likes_slug=source.slug,
     )
     return Wanted(judged, entry, provenance=provenance)
+
+
+async def count(session: AsyncSession, owner_id: str) -> int:
+    """How many skills somebody owns."""
+    query = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
+    return (await session.exec(query)).one()
+
+
+async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
+    """Make somebody the owner of all skills of another person.
+
+    A slug that the heir has given already gets a number behind it.
+    """
+    session = work.session
+    # Owners come before skills wherever both are taken.
+    await take_turn(session, owner_id)
+    # What the heir makes meanwhile must not get the same slug.
+    await take_turn(session, heir_id)
+    taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
+    skills = await _held(session, owner_id)
+    # What is one's own is not shared with one.
+    ids = [skill.id for skill in skills]
+    await forget_subject(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
+    for skill in skills:
+        slug = free_slug(skill.slug, taken)
+        taken.add(slug)
+        skill.slug, skill.owner_id = slug, heir_id
+        # A slug's words are words to find a skill by.
+        await skill_metadata.follow(work, skill, await publishing.basis_of(session, skill))
+    await session.flush()
+
+
+async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
+    """Delete all skills of somebody, and the trigger tests that they made; doing it twice is one."""
+    await take_turn(work.session, owner_id)
+    for skill in await _held(work.session, owner_id):
+        await erase(work, skill)
+    tests = delete_rows(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)
+    await work.session.exec(tests)
+
+
+async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:
+    """All skills of somebody, the oldest first, kept until the transaction ends."""
+    query = (
+        select(Skill)
+        .where(Skill.owner_id == owner_id)
+        # As who counts the use of several takes them.
+        .order_by(col(Skill.id))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return sorted((await session.exec(query)).all(), key=lambda skill: skill.created_at)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.share_lists import replace_list
-from core.auth.sharing import Shared, Wanted, list_shares
+from core.auth.sharing import Shared, Wanted, list_shares, replace_list
 from core.db.unit_of_work import UnitOfWork
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from agents.citations import DocumentSpan, Passage, Retrieved
 from agents.memory.base import Kept, NotTheUsersWords, Recollection
-from core.errors import AgentexError, DocumentNotFound
+from core.errors.auth import DocumentNotFound
+from core.errors.base import AgentexError
 from kb_service.text.tokenizer import tokenize
 
 

@@ -12,7 +12,7 @@ from agents.memory.store import MemoryDraft
 from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from core.settings import get_settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.cpu import this_processor

@@ -16,7 +16,7 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.config import Endpoint, Traits
-from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.openai import OpenAICompatible
 from tests.fixtures.model_server import ModelServer
 
 ASK = [Message("user", "Hi")]

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from agents.skills.active import OfferedSkill
-from agents.skills.refs import SkillVersionRef
+from agents.skills.active import OfferedSkill, SkillVersionRef
 from agents.skills.run_skills import Means, SkillShelf
-from core.errors import SkillFileNotFound, SkillNotFound
+from core.errors.auth import SkillFileNotFound, SkillNotFound
 from skills.parser import parse
 from skills.schema import ParsedSkill
 from skills.selection.prompt_index import MOST_CHARACTERS, write_index
 from skills.selection.selector import prepare_selector
 from skills.slugs import slug_of
-from skills.store.cards import card_of
 from skills.store.catalog import CatalogueCard, FileEntry, OpenedSkill
+from skills.store.summary import card_of
 
 
 def read(content: str) -> ParsedSkill:

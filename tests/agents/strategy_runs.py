@@ -20,7 +20,7 @@ from agents.events import (
 )
 from agents.llm.config import Endpoint
 from agents.llm.extractive.model import Extractive
-from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.openai import OpenAICompatible
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage

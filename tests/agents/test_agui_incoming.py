@@ -17,7 +17,7 @@ from agents.runs.request import (
     ToolMessage,
     UserMessage,
 )
-from core.errors import InvalidRunInput
+from core.errors.requests import InvalidRunInput
 from tests.fixtures.growth import processor_seconds
 
 ASK = {"id": "m1", "role": "user", "content": "查询服务器状态"}

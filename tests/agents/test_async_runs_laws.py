@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from agents.async_runs.answer_summary import Answer, report_on
-from agents.async_runs.event_mapper import RunTranslator
+from agents.async_runs.event_mapper import RunTranslator, read_outcome
 from agents.async_runs.thread_stream import Frame, translate_entries
-from agents.async_runs.tool_results import read_outcome
-from agents.async_runs.ui_nodes import UiSchemaRenderer
-from agents.async_runs.ui_schema import compile_ui_schema
+from agents.async_runs.ui_schema import UiSchemaRenderer, compile_ui_schema
 from agents.events import StepFinished, StepStarted, ToolCallArgs
 from agents.runs.event_log import LogEntry
 from tests.agents.strategy_runs import RUN, THREAD, to_wire

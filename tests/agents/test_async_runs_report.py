@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from agents.agui.close_open import closing_events
 from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.markdown_blocks import read_blocks
-from agents.async_runs.tool_results import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.citations import Citation
 from agents.events import (
@@ -29,7 +29,7 @@ from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
 from agents.tools.base import Tool, Toolbox, ToolScope, validated
 from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
-from core.errors import KnowledgeBaseNotFound
+from core.errors.auth import KnowledgeBaseNotFound
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import to_wire
 

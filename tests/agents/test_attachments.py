@@ -23,19 +23,18 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
+from core.errors.auth import InvalidLink, LinkExpired
+from core.errors.requests import (
     CorruptImage,
     EmptyFile,
     FileTooLarge,
     ImageTooLarge,
-    InvalidLink,
-    LinkExpired,
-    ObjectStoreUnavailable,
     QuotaExceeded,
     UnsupportedFileType,
 )
+from core.errors.server import ObjectStoreUnavailable
 from core.security.signed_urls import UrlSigner
-from kb_service.attached_images import Attachment
+from kb_service.models import Attachment
 from kb_service.object_storage.local import LocalObjectStore
 from tests.agents.run_parts import register
 

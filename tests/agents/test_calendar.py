@@ -25,7 +25,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import CalendarEventNotFound, CalendarFeedNotFound
+from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
 from core.time_zones import find_zone
 from tests.agents.run_parts import register
 from tests.fixtures.database import one_database

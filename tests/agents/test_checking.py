@@ -15,7 +15,7 @@ from agents.models import LoggedEvent
 from agents.runs.service import RunService
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from tests.agents.run_parts import follow, register, service_of
 
 pytestmark = pytest.mark.anyio

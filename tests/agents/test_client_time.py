@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.agui.decoder import read_run_request
 from agents.client_time import ClientTime, PersonTime, read_client_time
-from core.errors import InvalidRequest, InvalidRunInput
+from core.errors.requests import InvalidRequest, InvalidRunInput
 from core.time_zones import zone_names
 
 EXAMPLE = {

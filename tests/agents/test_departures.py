@@ -25,9 +25,17 @@ from core.db.database import Database
 from core.db.outbox import OutboxJob
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import InvalidRequest, LastAdministrator, UserNotFound, UserOwnsThings
-from kb_service.attached_images import Attachment
-from kb_service.models import Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
+from core.errors.auth import UserNotFound
+from core.errors.conflicts import LastAdministrator, UserOwnsThings
+from core.errors.requests import InvalidRequest
+from kb_service.models import (
+    Attachment,
+    Document,
+    Evaluation,
+    KnowledgeBase,
+    RetrievalRecord,
+    Transfer,
+)
 from migrations.tables import all_tables
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill

@@ -27,7 +27,8 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, validated
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode, InterruptsOpen, ThreadBusy
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
 from tests.fixtures.database import one_database, statements_of
 

@@ -6,7 +6,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.tools import FunctionTool
 
 from agents.llama_index_model import LlamaIndexModel
-from agents.llm.openai_compatible import Endpoint, OpenAICompatible
+from agents.llm.openai import Endpoint, OpenAICompatible
 from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio

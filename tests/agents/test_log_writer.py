@@ -20,7 +20,7 @@ from agents.runs.store import BegunRun
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from tests.agents.run_parts import asking, logged, register, rows_of
 
 pytestmark = pytest.mark.anyio

@@ -13,10 +13,11 @@ import pytest
 from agents.mcp.errors import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
 from agents.mcp.pool import McpPool
-from agents.mcp.results import read_result
+from agents.mcp.service import read_result
 from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import callable_name
-from core.errors import AgentexError, McpResultTooLarge, McpUnavailable
+from core.errors.base import AgentexError
+from core.errors.server import McpResultTooLarge, McpUnavailable
 from core.outbound.guard import OutgoingGuard
 from tests.fixtures.mcp_server import TOKEN, McpServers, mcp_servers
 

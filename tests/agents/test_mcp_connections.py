@@ -21,7 +21,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import McpUnavailable
+from core.errors.server import McpUnavailable
 from core.outbound.guard import OutgoingGuard
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies

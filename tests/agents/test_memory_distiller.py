@@ -12,7 +12,7 @@ from sqlmodel import col, select
 from agents.llm.base import ChatModel
 from agents.llm.config import Endpoint
 from agents.llm.extractive.model import Extractive
-from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.openai import OpenAICompatible
 from agents.memory import distiller as distilling
 from agents.memory import queue, store
 from agents.memory.distiller import Distiller

@@ -15,7 +15,9 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
-from core.errors import Conflict, InvalidRequest, MemoryFull, MemoryNotFound
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict, MemoryFull
+from core.errors.requests import InvalidRequest
 from tests.agents.memory_parts import memories_of, remember, texts_of
 from tests.agents.run_parts import register
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.memory.explicit import stated_facts
 from agents.memory.text import MAX_CHARACTERS, clean, digest_of, is_said_in, names_a_secret
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 TEXTS = st.text(st.characters(codec=None), max_size=60)
 

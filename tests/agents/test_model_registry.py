@@ -10,7 +10,7 @@ from agents.llm_registry.client_cache import PURPOSE, Adapters
 from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.service import ModelDraft, ModelRegistry, list_all
 from core.db.database import Database
-from core.errors import ModelNameTaken
+from core.errors.conflicts import ModelNameTaken
 from core.outbound.guard import OutgoingGuard
 from core.security.vault import Vault
 from tests.agents.run_parts import register

@@ -12,7 +12,7 @@ from agents.llm import configured_endpoint, configured_model, open_client
 from agents.llm.base import Message
 from agents.llm.config import Endpoint, Traits
 from agents.llm.providers import PROVIDERS
-from core.errors import UnusableSetting
+from core.errors.server import UnusableSetting
 from core.outbound.guard import OutgoingGuard
 from core.settings import Settings
 from core.settings.llm import LlmOptions

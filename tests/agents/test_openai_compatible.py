@@ -18,8 +18,8 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.config import Endpoint
-from agents.llm.openai_compatible import OpenAICompatible
-from core.errors import ModelFailed
+from agents.llm.openai import OpenAICompatible
+from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
     TOOL,

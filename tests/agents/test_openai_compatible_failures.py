@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from agents.llm.base import ModelText, ModelUsage, ToolsRefused
 from agents.llm.config import Endpoint
 from agents.llm.errors import ModelFault
-from agents.llm.openai_compatible import OpenAICompatible
-from core.errors import ModelFailed
+from agents.llm.openai import OpenAICompatible
+from core.errors.server import ModelFailed
 from tests.agents.model_calls import ASK, TOOL, collect, endpoint, events_of, text_of
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.model_server import ModelServer

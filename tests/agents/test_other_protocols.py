@@ -19,7 +19,7 @@ from agents.llm.base import (
     ToolsRefused,
 )
 from agents.llm.config import Endpoint, Traits
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
     TOOL,

@@ -7,7 +7,7 @@ import pytest
 from agents.events import PROGRESS, RunEvent, ThoughtDelta
 from agents.strategies import STRATEGIES, start
 from agents.strategies.base import Limits
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import activities_of, register
 from tests.agents.strategy_runs import RELAY, inputs, offline, run, to_wire

@@ -17,7 +17,7 @@ from agents.strategies import REFLECTING
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import RunLost
+from core.errors.server import RunLost
 from tests.agents.run_parts import asking, register
 
 pytestmark = pytest.mark.anyio

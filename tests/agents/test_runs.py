@@ -22,15 +22,11 @@ from api.streaming.framing import SseFraming
 from api.streaming.run_stream import RunPlace
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.errors import (
-    AgentexError,
-    InvalidRunInput,
-    RunIdTaken,
-    RunNotFound,
-    SessionNotFound,
-    ShuttingDown,
-    ThreadBusy,
-)
+from core.errors.auth import RunNotFound, SessionNotFound
+from core.errors.base import AgentexError
+from core.errors.conflicts import RunIdTaken, ThreadBusy
+from core.errors.requests import InvalidRunInput
+from core.errors.server import ShuttingDown
 from kb_service.retrieval.service import Searcher
 from tests.agents.run_parts import (
     HeldModel,

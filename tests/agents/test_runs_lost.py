@@ -48,7 +48,8 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import RunLost, ThreadBusy
+from core.errors.conflicts import ThreadBusy
+from core.errors.server import RunLost
 from tests.agents.run_parts import (
     HeldModel,
     activities_of,

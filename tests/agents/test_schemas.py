@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.tools.schemas import schema_fault
+from agents.tools.json_schema import schema_fault
 
 TREE = {
     "$ref": "#/$defs/node",

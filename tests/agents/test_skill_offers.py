@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from agents.skills import impressions
+from agents.skills.active import SkillVersionRef
 from agents.skills.impressions import OfferCounter
-from agents.skills.refs import SkillVersionRef
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from skills.store.usage import usage_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_files import REVIEW, put_skill

@@ -11,16 +11,16 @@ from agents.events import Failed
 from agents.llm.base import ToolCall
 from agents.models import RunSkill
 from agents.runs.request import ClientTool
+from agents.skills.active import SkillVersionRef, TaskOfOwner
 from agents.skills.loader import OwnersSkills
-from agents.skills.refs import SkillVersionRef, TaskOfOwner
 from agents.strategies import start
 from agents.strategies.base import Limits
-from agents.strategies.rounds import bears_out
-from agents.strategies.tool_calls import LATE_CALL
+from agents.strategies.tool_calls import LATE_CALL, bears_out
 from agents.tools.base import ToolOutput, ToolRules
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable, SkillNotFound
+from core.errors.auth import SkillNotFound
+from core.errors.server import DatabaseUnavailable
 from skills.store.catalog import OpenedSkill
 from tests.agents.run_parts import register
 from tests.agents.skill_parts import InMemoryLibrary, shelf_of

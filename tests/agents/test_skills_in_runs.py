@@ -10,9 +10,8 @@ from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
 from agents.llm.base import Message, ToolCall
-from agents.skills.active import ActiveSkill, dumped
+from agents.skills.active import ActiveSkill, SkillVersionRef, TaskOfOwner, dumped
 from agents.skills.factory import MOST_LISTED, SkillUse
-from agents.skills.refs import SkillVersionRef, TaskOfOwner
 from agents.skills.run_skills import MOST_TOKENS
 from agents.strategies.base import StrategyInput
 from agents.strategies.context_window import LEFT_OUT, fitted_into
@@ -21,9 +20,9 @@ from agents.tools.base import ToolScope
 from agents.tools.skill_inputs import gather, requested_for
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
-from skills.store.cards import card_of
+from skills.store.summary import card_of
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of

@@ -9,11 +9,12 @@ from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStart
 from agents.llm.base import Message
 from agents.llm.errors import ModelFault
 from agents.llm.extractive.model import Extractive
-from agents.llm.openai_compatible import Endpoint, OpenAICompatible
+from agents.llm.openai import Endpoint, OpenAICompatible
 from agents.runs.request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start
 from agents.strategies.base import Limits, StrategyInput
-from core.errors import UnknownAgentType, VectorIndexUnavailable
+from core.errors.requests import UnknownAgentType
+from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
 from tests.agents.strategy_runs import (
     citations_of,

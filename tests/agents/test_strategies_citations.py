@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.evidence import Evidence
+from agents.strategies.agentic_rag import Grade, grade_by_terms, read_grade
 from agents.strategies.citation_check import check_citations, without_marks
-from agents.strategies.grading import Grade, grade_by_terms, read_grade
 from tests.agents.fakes import CHINESE, INSTALL, SETTINGS, passage
 
 

@@ -5,7 +5,7 @@ import pytest
 from agents.events import Failed, Finished
 from agents.llm.extractive.model import Extractive
 from agents.strategies.base import Limits, StrategyInput
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import (
     QUESTION,

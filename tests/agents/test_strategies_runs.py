@@ -7,7 +7,7 @@ import pytest
 from agents.citations import Retrieved
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
 from agents.llm.extractive.model import Extractive
-from agents.llm.openai_compatible import Endpoint, OpenAICompatible
+from agents.llm.openai import Endpoint, OpenAICompatible
 from agents.strategies import start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.event_channel import EventChannel

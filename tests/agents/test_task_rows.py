@@ -18,7 +18,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import ThreadBusy
+from core.errors.conflicts import ThreadBusy
 from tests.agents.run_parts import register
 from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of
 from tests.fixtures.database import statements_of

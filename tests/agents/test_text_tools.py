@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.base import Message, ModelText, ModelUsage, ToolCall, ToolSpec, ToolsRefused
-from agents.llm.openai_compatible import OpenAICompatible
+from agents.llm.openai import OpenAICompatible
 from agents.llm.text_tools import CLOSE, OPEN, CallReader
-from core.errors import ModelFailed
+from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
     TOOL,

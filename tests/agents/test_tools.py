@@ -14,7 +14,7 @@ from agents.runs.request import ClientTool
 from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
 from core.db.database import Database
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import (
     INSTALL,
     SETTINGS,

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from api.http.attachment_names import content_disposition, safe_name
+from api.http.files import content_disposition, safe_name
 
 
 @pytest.mark.parametrize(

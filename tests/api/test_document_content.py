@@ -9,7 +9,7 @@ import pytest
 
 from api.knowledge_bases.document_content import stored_file
 from core.db.types import new_id
-from core.errors import DocumentNotFound
+from core.errors.auth import DocumentNotFound
 from kb_service.models import Document
 from kb_service.object_storage.local import LocalObjectStore
 from tests.fixtures.stored import blocks

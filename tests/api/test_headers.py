@@ -10,7 +10,7 @@ import pytest
 from api.app import create_app
 from api.http.middleware import OPEN_PATHS
 from api.http.rate_limit import RequestLimits
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
 from tests.fixtures.client import check_error

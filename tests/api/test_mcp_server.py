@@ -8,7 +8,8 @@ from starlette.requests import Request
 
 from api.container import Services
 from api.skills.mcp_server import _admitted
-from core.errors import InvalidRequest, NotFound, OriginNotAllowed
+from core.errors.auth import NotFound, OriginNotAllowed
+from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
 pytestmark = pytest.mark.anyio

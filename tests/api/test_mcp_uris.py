@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.mcp_server.uris import cursor_of, position_of, segments_of, uri_of
-from core.errors import InvalidPagination, SkillNotFound
+from core.errors.auth import SkillNotFound
+from core.errors.requests import InvalidPagination
 from skills.packages.folder_view import Position
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)

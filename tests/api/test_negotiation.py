@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.streaming.negotiation import choose_media_type
+from api.streaming.framing import choose_media_type
 
 PROTO = "application/vnd.ag-ui.event+proto"
 OCTETS = "application/octet-stream"

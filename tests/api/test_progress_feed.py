@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
-from api.streaming.progress_feed import Follower, ProgressFeeds
-from api.streaming.progress_view import ProgressView
+from api.streaming.progress_feed import Follower, ProgressFeeds, ProgressView
 from core.db.database import Database
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from kb_service import documents
+from kb_service.documents import actions as document_actions
+from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
 from kb_service.documents.visibility import Person
 from kb_service.models import Document
@@ -81,14 +81,14 @@ async def test_what_was_told_is_not_read_again_and_again(
         assert follower is not None
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
         await told(follower, 3)
-        inner = documents.changed_since
+        inner = document_queries.changed_since
 
         async def counted(*arguments: object, **options: object):
             rows = await inner(*arguments, **options)
             reads.append(len(rows))
             return rows
 
-        monkeypatch.setattr("kb_service.documents.changed_since", counted)
+        monkeypatch.setattr("kb_service.documents.queries.changed_since", counted)
         with anyio.fail_after(30):
             while reads[-5:] != [0] * 5:  # noqa: ASYNC110 - reading has no event
                 await anyio.sleep(0.05)
@@ -138,7 +138,7 @@ async def test_changes_are_told_whatever_this_machines_clock_shows(
 async def erase(database: Database, *ids: str) -> None:
     """Remove documents so soon that nobody reads that they were deleted."""
     async with unit_of_work(database) as work:
-        await documents.delete_rows(work.session, ids, 1000)
+        await document_actions.delete_rows(work.session, ids, 1000)
 
 
 async def gone(follower: Follower, count: int) -> set[str]:
@@ -154,7 +154,7 @@ async def gone(follower: Follower, count: int) -> set[str]:
 
 async def ids_of(database: Database, kb_id: str) -> list[str]:
     async with database.reading() as session:
-        return [*await documents.newest_ids(session, kb_id, limit=MANY)]
+        return [*await document_queries.newest_ids(session, kb_id, limit=MANY)]
 
 
 async def test_document_that_is_erased_before_anybody_looked_is_told(database: Database):
@@ -175,7 +175,7 @@ async def test_document_that_is_erased_before_anybody_looked_is_told(database: D
 async def test_of_more_documents_than_are_remembered_the_ones_shown_are_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("api.streaming.known_documents._MOST_KNOWN", 3)
+    monkeypatch.setattr("api.streaming.progress_feed._MOST_KNOWN", 3)
     monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
     kb_id = await fill(database, 6)
     *_, changed, shown = await ids_of(database, kb_id)

@@ -21,7 +21,7 @@ from api.http.middleware import OPEN_PATHS, is_open
 from api.http.responses import Body
 from api.http.routing import EVERYWHERE
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import Settings
 from kb_service.failures import MODEL_ERRORS
 

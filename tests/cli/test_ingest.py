@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands.ingest.ingest_batch import grouped
 from cli.commands.ingest.local_files import document_name, find_files, sha256
-from cli.commands.ingest.run import State
+from cli.commands.ingest.run import State, grouped
 from ingestion.parsers import file_type as detection
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from obstore.store import LocalStore, MemoryStore
 
-from core.errors import FileTooLarge, ObjectStoreUnavailable
+from core.errors.requests import FileTooLarge
+from core.errors.server import ObjectStoreUnavailable
 from core.settings import Settings
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.local import LocalObjectStore

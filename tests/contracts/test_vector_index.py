@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
-from core.errors import InvalidVector, VectorIndexUnavailable
+from core.errors.server import InvalidVector, VectorIndexUnavailable
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.client import EngineClient

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from qdrant_edge import VectorStorageDatatype
 
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.client import EngineClient
 from kb_service.vector_index import edge_shard

@@ -8,16 +8,10 @@ import pytest
 from core.auth.permissions import BUILT_IN_ROLES, DEFAULT_ROLE, Permission
 from core.auth.principal import Access, Action, Principal, access_to, check_access
 from core.auth.users import clean_email, clean_username
-from core.errors import (
-    AgentexError,
-    ErrorCode,
-    InvalidRequest,
-    KnowledgeBaseNotFound,
-    NotFound,
-    OwnerOnly,
-    PermissionDenied,
-    ReadOnly,
-)
+from core.errors.auth import KnowledgeBaseNotFound, NotFound, OwnerOnly, PermissionDenied, ReadOnly
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from core.text.confusables import folded, name_key
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from sqlmodel import select
 
-from core.audit import AuditAction
+from core.audit.log import AuditAction
 from core.audit.models import AuditEntry
 from core.auth.authentication import principal_of_user
 from core.auth.models import User, UserStatus
@@ -17,14 +17,9 @@ from core.auth.user_admin import Only, UserChange, change_user
 from core.auth.users import UserDraft, create_user, ensure_roles, get_role, get_role_by_name
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AccountDisabled,
-    InvalidRequest,
-    InvalidToken,
-    LastAdministrator,
-    PermissionDenied,
-    UserNotFound,
-)
+from core.errors.auth import AccountDisabled, InvalidToken, PermissionDenied, UserNotFound
+from core.errors.conflicts import LastAdministrator
+from core.errors.requests import InvalidRequest
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

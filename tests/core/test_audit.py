@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
-from core.audit import Actor, AuditAction, Origin, Target, acting, coming_from, note
+from core.audit.context import Actor, Origin, acting, coming_from
+from core.audit.log import AuditAction, Target, note
 from core.audit.models import AuditEntry
 from core.audit.queries import AuditFilter, forget_older, list_page, walk
 from core.db.database import Database

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.database import Database
-from core.errors import DatabaseFull, DatabaseUnavailable
+from core.errors.server import DatabaseFull, DatabaseUnavailable
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -12,7 +12,7 @@ from sqlmodel import select
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
 

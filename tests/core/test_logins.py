@@ -16,12 +16,9 @@ from core.auth.users import create_user, draft_user, ensure_roles, update_profil
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    InvalidCredentials,
-    InvalidRequest,
-    InvalidToken,
-    UsernameTaken,
-)
+from core.errors.auth import InvalidCredentials, InvalidToken
+from core.errors.conflicts import UsernameTaken
+from core.errors.requests import InvalidRequest
 from core.security import passwords
 from core.security.jwt import TokenIssuer, generate_signing_key
 

@@ -9,8 +9,8 @@ import httpx
 import httpx2
 import pytest
 
-from core.errors import UrlNotAllowed
-from core.outbound import httpx_transport, transports
+from core.errors.requests import UrlNotAllowed
+from core.outbound import transports
 from core.outbound.connector import KEPT_SECONDS
 from core.outbound.guard import NameNotResolved, OutgoingGuard
 
@@ -62,7 +62,7 @@ Client = httpx.AsyncClient | httpx2.AsyncClient
 
 
 def of_httpx(guard: OutgoingGuard) -> Client:
-    transport = httpx_transport.GuardedTransport(guard)
+    transport = transports.HttpxTransportGuardedTransport(guard)
     assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 

@@ -11,7 +11,7 @@ from core.db.id_array import listed
 from core.db.prepared import Prepared
 from core.db.read_pool import Reads
 from core.db.unit_of_work import unit_of_work
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
 

@@ -9,7 +9,8 @@ from redis.asyncio import Redis
 
 from core.auth.login_throttle import LoginThrottle
 from core.db.types import new_id
-from core.errors import InvalidCredentials, TooManyLogins
+from core.errors.auth import InvalidCredentials
+from core.errors.requests import TooManyLogins
 from core.redis.client import open_redis
 from core.security.rate_limiter import (
     Charge,

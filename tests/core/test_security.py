@@ -9,9 +9,10 @@ from pathlib import Path
 import jwt
 import pytest
 
-from core.auth.api_keys_chapter import display_prefix, generate_api_key, hash_api_key
+from core.auth.api_keys import display_prefix, generate_api_key, hash_api_key
 from core.db.types import utc_now
-from core.errors import InvalidToken, TokenExpired, WeakPassword
+from core.errors.auth import InvalidToken, TokenExpired
+from core.errors.requests import WeakPassword
 from core.security import passwords
 from core.security.jwt import TokenIssuer, generate_signing_key
 from core.security.passwords import check_strength, hash_password, verify_password

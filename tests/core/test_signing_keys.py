@@ -13,7 +13,7 @@ from core.auth.signing_keys import SigningKeys, ensure_signing_key, rotate_signi
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import InvalidToken
+from core.errors.auth import InvalidToken
 from core.security.jwt import TokenIssuer
 from core.security.vault import Vault
 from tests.fixtures.bare_rows import add_user

@@ -6,9 +6,10 @@ from sqlmodel import select
 from core.audit.models import AuditEntry
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.runtime_config import KEYS, LiveSettings
 from core.runtime_config import service as runtime_config
+from core.runtime_config.live import LiveSettings
 from core.runtime_config.models import StoredConfig
+from core.runtime_config.registry import KEYS
 from core.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ import pytest
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.db.write_lock import WriteTurn
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from tests.fixtures.processes import ROOT
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from anyio.lowlevel import checkpoint
 from sqlalchemy import text
 
 from core.db.database import Database
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 
 WRITERS = 12
 

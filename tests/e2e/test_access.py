@@ -3,7 +3,7 @@
 import json
 from uuid import uuid4
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server
 from tests.fixtures.things import (

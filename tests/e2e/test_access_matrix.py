@@ -16,7 +16,7 @@ import pytest
 
 from api.http.middleware import is_open
 from core.auth.permissions import BUILT_IN_ROLES
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, unique
 from tests.fixtures.forger import Forger
 from tests.fixtures.server import Server, one_shape

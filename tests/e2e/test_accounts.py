@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, check_error, conforms, unique
 from tests.fixtures.server import Server, one_shape
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
 from tests.fixtures.terminal import Terminal

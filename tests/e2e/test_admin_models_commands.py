@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.terminal import Terminal

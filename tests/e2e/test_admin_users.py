@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from core.auth.permissions import Permission
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, conforms, eventually, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agents.strategies import STRATEGIES
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
     MANUAL,

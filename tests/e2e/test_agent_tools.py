@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE, MANUAL, text_of, verified_run
 from tests.fixtures.client import Api
 from tests.fixtures.server import one_shape

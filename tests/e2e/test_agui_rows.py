@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.sse import SseDecoder
 from tests.fixtures.agents import GUIDE
 from tests.fixtures.client import Api, check_error

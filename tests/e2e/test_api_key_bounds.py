@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import Run, run_body, types_of
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.model_server import ModelServer

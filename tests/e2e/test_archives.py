@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.commands import commands_of
 from tests.fixtures.made_files import MADE, zipped

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from jsonschema import Draft202012Validator
 
-from agents.async_runs.ui_nodes import UiSchemaRenderer
-from core.errors import ErrorCode
+from agents.async_runs.ui_schema import UiSchemaRenderer
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE, Library
 from tests.fixtures.async_runs import (
     RUNS,

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE
 from tests.fixtures.async_runs import HISTORY, answer_of, run, run_input
 from tests.fixtures.client import Api, conforms

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agents.strategies import STRATEGIES
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.async_runs import HISTORY, RUNS, run_input, start
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server, one_shape
 

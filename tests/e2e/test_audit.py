@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import PASSWORD, Api
 from tests.fixtures.server import Server, one_shape
 

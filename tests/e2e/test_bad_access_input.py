@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from api.http.middleware import is_open
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import PASSWORD, Api, check_error, eventually, unique
 from tests.fixtures.processes import free_port
 from tests.fixtures.server import Server, one_shape, spawn

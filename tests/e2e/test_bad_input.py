@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status
 from tests.fixtures.server import Server, one_shape

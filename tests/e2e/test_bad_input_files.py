@@ -14,7 +14,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.leftovers import traces
 from tests.fixtures.multipart import (

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from icalendar import Calendar
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import verified_run
 from tests.fixtures.client import Api, check_error, conforms
 from tests.fixtures.server import Server, one_shape

@@ -7,7 +7,7 @@ import pytest
 
 from agents.llm.errors import ModelFault
 from agents.llm_registry.selection import CONFIGURED_ID
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
     RUN,

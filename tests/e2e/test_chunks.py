@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.server import one_shape
 

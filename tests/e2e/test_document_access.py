@@ -15,7 +15,7 @@ from cli.command import Options, open_client, open_output
 from cli.commands.kb.access import _Access, _with
 from cli.commands.kb.share import change
 from cli.main import build
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import get_settings
 from tests.e2e.test_progress import streaming
 from tests.fixtures.client import Api, eventually

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.e2e.test_agent_tools import told
 from tests.e2e.test_retrievals import retrieval_of
 from tests.e2e.test_transfers import export, send, wait

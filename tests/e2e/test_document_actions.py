@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.leftovers import check_consistent
 from tests.fixtures.server import Server, one_shape

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error
 
 HTML = b"<html><body><h1>Zebra</h1><script>alert(1)</script><p>sleeps at noon</p></body></html>"

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.e2e.test_transfers import export, send, wait
 from tests.fixtures.client import Api, check_success, unique
 from tests.fixtures.leftovers import check_consistent

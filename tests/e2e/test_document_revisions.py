@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.leftovers import check_consistent, stored_files
 from tests.fixtures.server import Server

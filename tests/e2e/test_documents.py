@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_success, conforms, eventually
 from tests.fixtures.leftovers import NOTHING, check_consistent, stored_files, traces
 from tests.fixtures.server import Server

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.commands import Command, commands_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.evaluation.questions import MAX_QUESTIONS
 from kb_service.evaluation.store import MAX_EVALUATIONS
 from tests.fixtures.client import Api, check_success, eventually

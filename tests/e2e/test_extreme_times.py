@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.async_runs import HISTORY, run, run_input
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server, one_shape

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api
 from tests.fixtures.made_files import zipped
 from tests.fixtures.multipart import (

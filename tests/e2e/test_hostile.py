@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.hostile import (
     ENCODINGS,

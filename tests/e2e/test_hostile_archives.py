@@ -2,7 +2,7 @@
 
 import time
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.hostile import GOOD_SECONDS, UPLOAD_SECONDS, nested_zip, ok
 from tests.fixtures.server import Server, one_shape

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.hostile import END_SECONDS, GOOD_SECONDS, UPLOAD_SECONDS, ok
 from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape

@@ -6,7 +6,7 @@ import time
 import pytest
 from PIL import Image
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS, lying_animation
 from tests.fixtures.made_files import CAMERA, animated, photograph

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, conforms, eventually, unique
 from tests.fixtures.leftovers import NOTHING, stored_files, traces
 from tests.fixtures.server import Server, one_shape

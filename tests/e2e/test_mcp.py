@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.core.test_outgoing import FORMS
 from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of
 from tests.fixtures.client import Api, conforms, eventually

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import CONFIGURED_ID
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.memory_scripts import IS_MEMORY_AGENT, POISON, SAID

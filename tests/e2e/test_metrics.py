@@ -3,7 +3,7 @@
 import httpx
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.server import METRICS_TOKEN as TOKEN
 from tests.fixtures.server import Server

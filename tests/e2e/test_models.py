@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import CONFIGURED_ID, EXTRACTIVE_ID
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of, types_of
 from tests.fixtures.client import Api, conforms, unique
 from tests.fixtures.model_scripts import UPSTREAM_SECRET

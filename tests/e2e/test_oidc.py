@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.security.one_time_tokens import digest
 from tests.fixtures.client import PASSWORD, check_error, check_success, conforms
 from tests.fixtures.oidc import CALLBACK, START, TOKEN, Browser, OidcProvider, issuer

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import build
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import check_error
 from tests.fixtures.oidc import TOKEN, Browser, OidcProvider, Person, code_in

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.oidc.provider import NEW_KEYS_SECONDS
 from tests.fixtures.apis import api_processes
 from tests.fixtures.client import Api, check_error, check_success, eventually, unique

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.apis import Apis, same_caller
 from tests.fixtures.client import PASSWORD, Api, check_error, check_success, eventually, unique
 from tests.fixtures.own_redis import OwnRedis

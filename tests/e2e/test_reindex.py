@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.reindexing import await_state, state
 from tests.fixtures.server import Server, one_shape

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index

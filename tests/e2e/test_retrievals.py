@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE, MANUAL, ask, run, run_body
 from tests.fixtures.client import Api
 

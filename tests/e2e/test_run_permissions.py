@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import RUN, Run, camel, run, run_body
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import one_shape
 

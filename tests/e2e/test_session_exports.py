@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.agents.test_safe_markdown import effects
 from tests.fixtures.agents import GUIDE, ask
 from tests.fixtures.client import Api

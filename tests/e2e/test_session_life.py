@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import Run, ask, camel, run, run_body
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.model_server import ModelServer

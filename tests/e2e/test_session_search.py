@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api
 from tests.fixtures.server import one_shape

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import EXTRACTIVE_ID
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
 from tests.fixtures.client import Api, conforms
 from tests.fixtures.server import Server, one_shape

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from cli.command import Options, open_client, open_output
 from cli.commands.kb.share import Shares, _changed, change
 from cli.main import build
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import Server, one_shape

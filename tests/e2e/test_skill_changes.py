@@ -8,7 +8,7 @@ import pytest
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape

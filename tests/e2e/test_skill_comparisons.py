@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api
 from tests.fixtures.commands import commands_of
 from tests.fixtures.model_server import ModelServer

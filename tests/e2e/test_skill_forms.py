@@ -1,6 +1,6 @@
 """Skills written by a form: from the model to a file, and field by field, with nothing stored."""
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.server import one_shape
 from tests.fixtures.skill_texts import REPORT, REVIEW

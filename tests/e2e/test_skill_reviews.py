@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures import skill_texts
 from tests.fixtures.agents import text_of, verified_run
 from tests.fixtures.client import Api, check_success

@@ -9,7 +9,7 @@ import pytest
 
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import (
     Run,
     camel,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import HIDDEN, REPORT, REVIEW

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server

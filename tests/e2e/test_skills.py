@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, check_success, conforms, unique
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import REPORT, REVIEW

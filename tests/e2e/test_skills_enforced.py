@@ -3,7 +3,7 @@
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.e2e.test_skill_runs import (
     DENIED,
     READ,

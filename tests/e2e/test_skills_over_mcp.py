@@ -27,7 +27,7 @@ from mcp_types import Request as McpRequest
 from pydantic import BaseModel, ConfigDict
 
 from api.mcp_server.methods import EXTENSION, PAGE_SIZE, SETTINGS
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import NO_CERTIFICATES, Api, check_error
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape

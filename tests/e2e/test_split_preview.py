@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from kb_service.models import SplitterName
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.leftovers import stored_files

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from core.db.database import open_database
-from core.errors import ErrorCode
-from core.runtime_config import KEYS, LiveSettings
+from core.errors.codes import ErrorCode
+from core.runtime_config.live import LiveSettings
+from core.runtime_config.registry import KEYS
 from tests.fixtures.client import Api, check_success, conforms, unique
 from tests.fixtures.server import Server, one_shape
 

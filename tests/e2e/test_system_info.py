@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, conforms, eventually
 from tests.fixtures.server import Server
 

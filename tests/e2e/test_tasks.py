@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.server import Server
 

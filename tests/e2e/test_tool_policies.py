@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.agents import (
     GUIDE,
     camel,

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import build
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from core.settings import get_settings
 from tests.fixtures.client import Api, check_success, eventually, unique
 from tests.fixtures.leftovers import NOTHING, check_consistent, traces

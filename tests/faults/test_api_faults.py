@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import check_error, eventually, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.leftovers import check_consistent, stored_files
 from tests.fixtures.server import Server

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.oracle import check_sound
 from tests.fixtures.server import Server, running_server

@@ -29,7 +29,7 @@ from sqlmodel import col, select
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import Conflict
+from core.errors.conflicts import Conflict
 from core.redis.jobs import JobQueue
 from core.settings import Settings
 from ingestion.parsers.file_type import detect
@@ -40,8 +40,18 @@ from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document
 from ingestion.worker.failures import clear_document
 from ingestion.worker.reconciler import OrphanSweep
-from kb_service import documents
-from kb_service.documents import ActionName, FileType, Upload, UploadOutcome
+from kb_service.documents import (
+    actions as document_actions,
+)
+from kb_service.documents import (
+    storage as document_storage,
+)
+from kb_service.documents import (
+    upload as document_upload,
+)
+from kb_service.documents.actions import ActionName
+from kb_service.documents.storage import FileType
+from kb_service.documents.upload import Upload, UploadOutcome
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
@@ -158,12 +168,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _upload(self, name: str, data: bytes) -> tuple[Document, UploadOutcome]:
         bench = self.world.bench
-        file = await documents.store_upload(bench.store, blocks(data), max_bytes=10**6)
+        file = await document_storage.store_upload(bench.store, blocks(data), max_bytes=10**6)
         found = detect(name, data, len(data))
         kind = FileType(found.name, found.file_type)
         async with unit_of_work(bench.database) as work:
             knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
-            intake = await documents.take_in(
+            intake = await document_upload.take_in(
                 work, EVERYTHING, knowledge_base, Upload(name, file, kind)
             )
         for key in intake.spare_keys:
@@ -190,7 +200,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _act(self, action: ActionName, document_id: str) -> None:
         async with unit_of_work(self.world.bench.database) as work:
-            await documents.act(work, EVERYTHING, action, self.kb_id, document_id)
+            await document_actions.act(work, EVERYTHING, action, self.kb_id, document_id)
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 

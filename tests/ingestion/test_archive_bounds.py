@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from core.errors import ArchiveLimits
+from core.errors.requests import ArchiveLimits
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.preflight import check_container
 from tests.fixtures.hostile import TABLE, ok, zipped

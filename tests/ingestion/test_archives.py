@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from core.errors import ArchiveMemberRefused
+from core.errors.requests import ArchiveMemberRefused
 from ingestion.parsers.limits import Limits
 from ingestion.zip_upload import Archive, open_archive
 

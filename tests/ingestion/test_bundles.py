@@ -8,13 +8,13 @@ import pytest
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import EmbeddingsRefused, EngineUnavailable
+from core.errors.server import EmbeddingsRefused, EngineUnavailable
 from ingestion.pipeline import ingest, work_on
 from ingestion.worker.claim import Taken, take
 from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document
-from kb_service import documents
-from kb_service.documents import ActionName
+from kb_service.documents import actions as document_actions
+from kb_service.documents.actions import ActionName
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.spaces import Spaces
@@ -207,7 +207,7 @@ async def test_one_that_is_taken_away_does_not_stop_the_others(
     small = await fill(bench, kb_id, text("okapi"), text("zebra"), text("quagga"))
     taken = await take(bench, small[0])
     async with unit_of_work(bench.database) as work:
-        await documents.act(work, EVERYTHING, action, kb_id, small[1])
+        await document_actions.act(work, EVERYTHING, action, kb_id, small[1])
     await work_on(bench, taken)
     for document_id in (small[0], small[2]):
         await check_whole(bench, document_id)

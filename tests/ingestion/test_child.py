@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.errors import UnsupportedFileType
+from core.errors.requests import UnsupportedFileType
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.loader import parser_for

@@ -12,13 +12,14 @@ from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
 from ingestion.worker.context import Workbench
-from kb_service import documents, reindex
-from kb_service.documents import ActionName
+from kb_service.documents import actions as document_actions
 from kb_service.documents import update as document_update
+from kb_service.documents.actions import ActionName
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
+from kb_service.reindex import service as reindex_service
 from kb_service.work_queue import leases
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished
@@ -54,7 +55,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
 
     async def act(name: ActionName) -> None:
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, EVERYTHING, name, kb_id, document.id)
+            await document_actions.act(work, EVERYTHING, name, kb_id, document.id)
         await check_moments(bench, name)
 
     for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
@@ -68,8 +69,8 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
         row = await leases.acquire(work, document.id, owner="two", seconds=60)
         assert row is not None
         lease = leases.lease_of(row)
-        await documents.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
-        documents.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+        await document_actions.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+        document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
         await leases.let_go(work, lease)
     await check_moments(bench, "pause all")
     await ingest(bench, document.id)
@@ -82,7 +83,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbe
     await check_moments(bench, "rename")
     async with unit_of_work(bench.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)
-        assert await reindex.request(work, base, SMALL) == "started"
+        assert await reindex_service.request(work, base, SMALL) == "started"
     await tend(bench, kb_id)
     await check_moments(bench, "re-index")
     await ingest(bench, document.id)

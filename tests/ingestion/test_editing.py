@@ -9,7 +9,9 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import ChunkNotFound, Conflict, VectorIndexUnavailable
+from core.errors.auth import ChunkNotFound
+from core.errors.conflicts import Conflict
+from core.errors.server import VectorIndexUnavailable
 from ingestion.chunk_edit import Edit, edit_chunk
 from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench

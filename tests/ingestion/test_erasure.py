@@ -13,12 +13,12 @@ from sqlmodel import select
 
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
-from kb_service import documents
-from kb_service.documents import ActionName
+from kb_service.documents import actions as document_actions
+from kb_service.documents.actions import ActionName
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.spaces import Spaces
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -40,7 +40,9 @@ async def count(bench: Workbench, table: type[Document | Chunk | KnowledgeBase])
 async def delete(bench: Workbench, document_id: str) -> None:
     async with unit_of_work(bench.database) as work:
         row = await work.session.get_one(Document, document_id)
-        await documents.act(work, EVERYTHING, ActionName.DELETE, row.knowledge_base_id, document_id)
+        await document_actions.act(
+            work, EVERYTHING, ActionName.DELETE, row.knowledge_base_id, document_id
+        )
 
 
 async def indexed(bench: Workbench, *, kb_id: str | None = None) -> Document:

@@ -6,10 +6,10 @@ from sqlmodel import func, select
 from core.auth.principal import Action, Principal
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
-from core.errors import KnowledgeBaseNotFound
+from core.errors.auth import KnowledgeBaseNotFound
 from ingestion.worker.deletion import erase_knowledge_base
-from kb_service import documents
-from kb_service.documents import FileType, StoredFile
+from kb_service.documents import upload as document_upload
+from kb_service.documents.storage import FileType, StoredFile
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
@@ -35,7 +35,7 @@ async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(be
             await knowledge_bases.delete(deleting, same)
         file = StoredFile(key, 7, "0" * 64)
         kind = FileType("text/markdown", "markdown")
-        await documents.add(uploading, seen, name="late.md", file=file, file_type=kind)
+        await document_upload.add(uploading, seen, name="late.md", file=file, file_type=kind)
     await erase_knowledge_base(bench, row.id)
     async with bench.database.reading() as session:
         with pytest.raises(KnowledgeBaseNotFound):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from ingestion.worker.lease_heartbeat import hold
 
 pytestmark = pytest.mark.anyio

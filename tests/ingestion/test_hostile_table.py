@@ -8,13 +8,13 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from core.errors import AgentexError, ErrorCode
+from core.errors.base import AgentexError
+from core.errors.codes import ErrorCode
 from ingestion.parsers import PARSERS
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.picture_bounds import check_picture
-from ingestion.parsers.preflight import check_container
+from ingestion.parsers.preflight import check_container, check_picture
 from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import (
     COMPLETED,

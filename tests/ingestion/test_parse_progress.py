@@ -4,14 +4,14 @@ from itertools import count
 
 import pytest
 
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from ingestion import pipeline
 from ingestion.parsers.sandbox import progress
 from ingestion.parsers.sandbox.progress import followed, told_to
 from ingestion.parsers.sandbox.protocol import HEADER, pack_progress, unpack_reply
 from ingestion.worker.claim import take
 from ingestion.worker.context import Workbench
-from kb_service import documents
+from kb_service.documents import progress as document_progress
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
 from tests.fixtures.stored import reread, upload
@@ -56,11 +56,11 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     await written.hear_parsing(40)
     row = await reread(bench.database, document.id)
     assert (row.stage, row.progress) == ("parsing", 40)
-    assert documents.eta_seconds(row) is not None
+    assert document_progress.eta_seconds(row) is not None
     async with bench.database.reading() as session:
         base = await session.get_one(KnowledgeBase, row.knowledge_base_id)
         # It begins anew with the next stage: of the knowledge base, nothing is done by that.
-        assert (await documents.summarise(session, EVERYTHING, base)).percent == 0
+        assert (await document_progress.summarise(session, EVERYTHING, base)).percent == 0
 
     async def is_down(*_: object, **__: object) -> bool:
         raise VectorIndexUnavailable

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from core.errors import (
+from core.errors.requests import (
     EmptyFile,
     FileTypeMismatch,
     TextRecognitionMissing,

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.parsers.text.charset import Decoded, choosable, chosen_codec, decode, reading_as
-from ingestion.parsers.text.unicode_forms import wide_form
+from ingestion.parsers.text.charset import (
+    Decoded,
+    choosable,
+    chosen_codec,
+    decode,
+    reading_as,
+    wide_form,
+)
 from ingestion.parsers.text_cleanup import clean, flow, flow_lines
 
 SIMPLIFIED = (

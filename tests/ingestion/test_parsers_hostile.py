@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import EmptyFile, UnsupportedFileType
+from core.errors.requests import EmptyFile, UnsupportedFileType
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect
 from ingestion.parsers.image.ocr import is_ready

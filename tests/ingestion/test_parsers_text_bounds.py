@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import TextTooLarge
-from ingestion.parsers import text_bounds
+from core.errors.requests import TextTooLarge
+from ingestion.parsers import preflight
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.text.plain import parse
@@ -18,7 +18,7 @@ LIMITS = Limits(output_characters=LIMIT)
 
 def is_refused(content: bytes) -> bool:
     try:
-        text_bounds.check_text(io.BytesIO(content), LIMITS)
+        preflight.check_text(io.BytesIO(content), LIMITS)
     except TextTooLarge:
         return True
     return False
@@ -43,7 +43,7 @@ def test_characters_are_counted_and_blanks_are_not(content: bytes, refused: bool
 
 
 def test_character_between_two_blocks_is_one(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(text_bounds, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(preflight, "_BLOCK_BYTES", 1)
     assert not is_refused("知".encode() * LIMIT)
     assert is_refused("知".encode() * (LIMIT + 1))
 

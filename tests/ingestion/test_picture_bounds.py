@@ -7,9 +7,9 @@ import time
 import pytest
 from PIL import Image
 
-from core.errors import ImageTooLarge
+from core.errors.requests import ImageTooLarge
 from ingestion.parsers.limits import Limits
-from ingestion.parsers.picture_bounds import check_picture
+from ingestion.parsers.preflight import check_picture
 from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS
 from tests.fixtures.made_files import DATA
 

@@ -14,8 +14,8 @@ from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.worker import failures
 from ingestion.worker.context import Workbench
-from kb_service import documents
-from kb_service.documents import ActionName
+from kb_service.documents import actions as document_actions
+from kb_service.documents.actions import ActionName
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.spaces import Spaces
@@ -279,7 +279,7 @@ async def test_new_revision_replaces_the_points_of_the_old_one(bench: Workbench)
     await ingest(bench, document.id)
     await edit(bench.database, document.id, status="failed")
     async with unit_of_work(bench.database) as work:
-        await documents.act(
+        await document_actions.act(
             work, EVERYTHING, ActionName.RETRY, document.knowledge_base_id, document.id
         )
     await ingest(bench, document.id)

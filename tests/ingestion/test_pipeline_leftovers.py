@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
-from core.errors import EmbeddingsRefused
+from core.errors.server import EmbeddingsRefused
 from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench
 from kb_service.embeddings.spaces import Spaces

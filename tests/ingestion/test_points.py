@@ -7,7 +7,7 @@ from core.db.unit_of_work import unit_of_work
 from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
-from kb_service.retrieval.windows import collapse
+from kb_service.retrieval.candidates import collapse
 from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import PreviewBusy, UnreadableFile
+from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion import preview
 from ingestion.preview import SplitPreviewer, SplitRequest

@@ -13,11 +13,11 @@ from sqlmodel import select
 from core.db.outbox import OutboxJob
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from core.redis.jobs import QUEUE_NAME, JobQueue
 from ingestion.worker.context import Workbench
 from ingestion.worker.reconciler import OrphanSweep, requeue
-from kb_service import documents
+from kb_service.documents import jobs as document_jobs
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
@@ -49,8 +49,8 @@ async def erasure(bench: Workbench) -> str:
     """The key of an erasure that was just written into the outbox."""
     document = await upload(bench, TEXT)
     async with unit_of_work(bench.database) as work:
-        documents.enqueue_erase(work, document.id)
-    return documents.erase_key(document.id)
+        document_jobs.enqueue_erase(work, document.id)
+    return document_jobs.erase_key(document.id)
 
 
 async def lost(bench: Workbench, **changes: object) -> Document:
@@ -190,7 +190,7 @@ async def test_forgotten_deletions_do_not_wait_for_an_index_that_is_down(
 
     monkeypatch.setattr(bench.spaces.default.index, "delete_documents", is_down)
     assert await requeue(bench) == 1
-    assert await bench.queue.queued_keys() == {documents.erase_key(deleted.id)}
+    assert await bench.queue.queued_keys() == {document_jobs.erase_key(deleted.id)}
 
 
 def point(document_id: str, index: int = 0, *, revision: int = 1) -> ChunkPoint:

@@ -8,22 +8,34 @@ from sqlmodel import col, select
 
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    Conflict,
-    NoReindex,
-    ReindexNotReady,
-    ReindexRunning,
-)
+from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexRunning
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend, tend_all
 from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
-from kb_service import documents, reindex
+from kb_service.documents import (
+    actions as document_actions,
+)
+from kb_service.documents import (
+    queries as document_queries,
+)
+from kb_service.documents import (
+    storage as document_storage,
+)
+from kb_service.documents import (
+    upload as document_upload,
+)
+from kb_service.documents.actions import ActionName
+from kb_service.documents.storage import FileType
+from kb_service.documents.upload import Upload
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
-from kb_service.reindex import Cutover, State
+from kb_service.reindex import service as reindex_service
+from kb_service.reindex import status as reindex_status
+from kb_service.reindex.service import Cutover
+from kb_service.reindex.status import State
 from kb_service.vector_index.protocol import index_scope
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import Outcome
@@ -57,7 +69,7 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(bench:
     assert {first.status, second.status} == {"pending"}
     await ingest(bench, first.id)
     async with bench.database.reading() as session:
-        report = await reindex.report(session, EVERYTHING, await row_of(bench, kb_id))
+        report = await reindex_status.report(session, EVERYTHING, await row_of(bench, kb_id))
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
     assert await seen(bench, kb_id) == old
@@ -117,7 +129,7 @@ async def test_way_back_is_there_at_once_and_leads_forth_again(bench: Workbench)
     await reindexed(bench, kb_id)
     new = await seen(bench, kb_id)
     for expected, size in ((old, 500), (new, 40)):
-        await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
+        await decide(bench, kb_id, reindex_service.roll_back, keep=KEEP)
         assert (await row_of(bench, kb_id)).chunk_size == size
         assert await seen(bench, kb_id) == expected
         await check_whole(bench, kb_id)
@@ -131,7 +143,7 @@ async def test_way_back_makes_what_changed_since_anew(bench: Workbench):
     okapi, _ = await rows_of(bench, kb_id)
     await put(bench, okapi, "quagga")
     await ingest(bench, okapi.id)
-    await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.roll_back, keep=KEEP)
     row = await row_of(bench, kb_id)
     assert row.target is not None
     assert row.chunk_size == 40
@@ -145,12 +157,12 @@ async def test_way_back_makes_what_changed_since_anew(bench: Workbench):
 async def put(bench: Workbench, document: Document, animal: str) -> None:
     """Replace a document's content, as an upload of the same name does."""
     content = text(animal)
-    stored = await documents.store_upload(bench.store, blocks(content), max_bytes=10**8)
-    kind = documents.FileType(document.media_type, document.file_type)
+    stored = await document_storage.store_upload(bench.store, blocks(content), max_bytes=10**8)
+    kind = FileType(document.media_type, document.file_type)
     async with unit_of_work(bench.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-        taken = await documents.take_in(
-            work, EVERYTHING, row, documents.Upload(document.name, stored, kind)
+        taken = await document_upload.take_in(
+            work, EVERYTHING, row, Upload(document.name, stored, kind)
         )
     assert taken.outcome == "replaced"
 
@@ -175,7 +187,7 @@ async def test_way_back_closes_when_its_time_is_over(bench: Workbench):
     assert await bench.spaces.default.index.count(kb_id=kb_id) == 0
     assert await count_chunks(bench, kb_id) == len(await seen(bench, kb_id))
     with pytest.raises(NoReindex):
-        await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
+        await decide(bench, kb_id, reindex_service.roll_back, keep=KEEP)
 
 
 async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(bench: Workbench):
@@ -187,17 +199,17 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(be
     assert await seen(bench, kb_id) == old
     row = await row_of(bench, kb_id)
     async with bench.database.reading() as session:
-        report = await reindex.report(session, EVERYTHING, row)
+        report = await reindex_status.report(session, EVERYTHING, row)
     assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
     assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
         ("zebra.md", "file_missing")
     ]
     with pytest.raises(ReindexNotReady):
-        await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
-    await decide(bench, kb_id, reindex.cut_over, keep=KEEP, without_failed=True)
+        await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP, without_failed=True)
     assert await texts_with(bench, kb_id, "okapi") > 0 == await texts_with(bench, kb_id, "zebra")
     await check_whole(bench, kb_id)
-    await decide(bench, kb_id, reindex.roll_back, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.roll_back, keep=KEEP)
     assert await seen(bench, kb_id) == old
 
 
@@ -213,9 +225,9 @@ async def test_cancelled_re_index_leaves_all_as_it_was(bench: Workbench):
     async with unit_of_work(bench.database) as work:
         held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
         assert held is not None
-        locked = await reindex.lock(work.session, kb_id)
+        locked = await reindex_service.lock(work.session, kb_id)
         assert locked is not None
-        await reindex.cancel(work, locked)
+        await reindex_service.cancel(work, locked)
     async with unit_of_work(bench.database) as work:
         outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
         assert await completion.complete(work, leases.lease_of(held), outcome) is None
@@ -245,7 +257,7 @@ async def test_document_replaced_meanwhile_is_found_at_once_and_after_the_cut_ov
     assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
     assert (await reread(bench.database, okapi.id)).shadow_revision is None
     await work_off(bench, kb_id)
-    await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP)
     assert await texts_with(bench, kb_id, "quagga") > 0 == await texts_with(bench, kb_id, "okapi")
     await check_whole(bench, kb_id)
 
@@ -280,9 +292,9 @@ async def test_end_of_a_try_and_a_cut_over_at_one_moment(bench: Workbench):
     async def switch() -> None:
         await asyncio.sleep(0.05)
         async with unit_of_work(bench.database) as work:
-            locked = await reindex.lock(work.session, kb_id)
+            locked = await reindex_service.lock(work.session, kb_id)
             assert locked is not None
-            await reindex.cut_over(work, locked, keep=KEEP)
+            await reindex_service.cut_over(work, locked, keep=KEEP)
             await asyncio.sleep(0.3)
 
     for _ in range(3):
@@ -303,21 +315,21 @@ async def test_cut_over_and_the_end_of_a_re_index_are_told_of_each_document(benc
     okapi, _ = await rows_of(bench, kb_id)
     assert await ask_for(bench, kb_id, SMALL) == "started"
     async with unit_of_work(bench.database) as work:
-        locked = await reindex.lock(work.session, kb_id)
-        await reindex.begin_next(work, locked)
+        locked = await reindex_service.lock(work.session, kb_id)
+        await reindex_service.begin_next(work, locked)
     since = utc_now()
-    await decide(bench, kb_id, reindex.cancel)
+    await decide(bench, kb_id, reindex_service.cancel)
     async with bench.database.reading() as session:
-        told = await documents.changed_since(session, kb_id, since, limit=10)
+        told = await document_queries.changed_since(session, kb_id, since, limit=10)
     assert {row.status for row in told} == {"completed"}
     assert len(told) == 2
     assert await ask_for(bench, kb_id, SMALL, cutover=Cutover.MANUAL) == "started"
     await work_off(bench, kb_id)
     late = await upload(bench, text("quagga"), name="quagga.md", kb_id=kb_id)
     since = utc_now()
-    await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP)
     async with bench.database.reading() as session:
-        told = await documents.changed_since(session, kb_id, since, limit=10)
+        told = await document_queries.changed_since(session, kb_id, since, limit=10)
     assert {okapi.id, late.id} <= {row.id for row in told}
 
 
@@ -346,7 +358,7 @@ async def test_deletion_wins_over_a_re_index(bench: Workbench):
     await reindexed(bench, kb_id, cutover=Cutover.MANUAL)
     okapi, _ = await rows_of(bench, kb_id)
     async with unit_of_work(bench.database) as work:
-        await documents.act(work, EVERYTHING, documents.ActionName.DELETE, kb_id, okapi.id)
+        await document_actions.act(work, EVERYTHING, ActionName.DELETE, kb_id, okapi.id)
     await erase_document(bench, okapi.id)
     index = bench.spaces.default.index
     assert await index.count(document_id=okapi.id) == 0

@@ -8,19 +8,18 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
-    EmbeddingsUnavailable,
-    EngineUnavailable,
-)
+from core.errors.base import AgentexError
+from core.errors.server import EmbeddingsUnavailable, EngineUnavailable
 from ingestion.reindex import tend, tend_all, work_on
 from ingestion.worker.context import Workbench
-from kb_service import reindex
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
-from kb_service.reindex import Cutover, Report, State
+from kb_service.reindex import service as reindex_service
+from kb_service.reindex import status as reindex_status
+from kb_service.reindex.service import Cutover
+from kb_service.reindex.status import Report, State
 from tests.fixtures.reindex_steps import (
     KEEP,
     check_whole,
@@ -54,7 +53,7 @@ async def test_saved_questions_are_asked_before_new_settings_come_into_force(ben
     row = await row_of(bench, kb_id)
     assert (row.generation, row.chunk_size) == (2, 40)
     async with bench.database.reading() as session:
-        recall = (await reindex.report(session, EVERYTHING, row)).recall
+        recall = (await reindex_status.report(session, EVERYTHING, row)).recall
     assert recall is not None
     assert recall["questions"] == 1
     assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
@@ -64,7 +63,7 @@ async def test_saved_questions_are_asked_before_new_settings_come_into_force(ben
 async def told_of(bench: Workbench, kb_id: str) -> Report:
     async with bench.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
-        return await reindex.report(session, EVERYTHING, row)
+        return await reindex_status.report(session, EVERYTHING, row)
 
 
 def break_encoder(patch: pytest.MonkeyPatch, bench: Workbench, error: AgentexError) -> None:
@@ -166,8 +165,8 @@ async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
     await tend_all(bench)
     row = await row_of(bench, kb_id)
     async with bench.database.reading() as session:
-        report = await reindex.report(session, EVERYTHING, row)
+        report = await reindex_status.report(session, EVERYTHING, row)
     assert (report.state, row.generation) == (State.HELD, 1)
     assert await seen(bench, kb_id) == old
-    await decide(bench, kb_id, reindex.cut_over, keep=KEEP)
+    await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP)
     assert (await row_of(bench, kb_id)).generation == 2

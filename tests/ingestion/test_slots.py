@@ -15,8 +15,8 @@ from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench
 from ingestion.worker.document_runner import Slots
 from ingestion.worker.reconciler import requeue
-from kb_service import documents
-from kb_service.documents import ActionName
+from kb_service.documents import actions as document_actions
+from kb_service.documents.actions import ActionName
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
@@ -146,7 +146,7 @@ async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_ba
 
         await until(both_at_work)
         async with unit_of_work(bench.database) as work:
-            await documents.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+            await document_actions.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
 
         async def given_back() -> bool:
             rows = await rows_of(bench, kb_id)
@@ -155,7 +155,7 @@ async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_ba
         await until(given_back)
         assert {row.attempt for row in await rows_of(bench, kb_id)} == {0}
         async with unit_of_work(bench.database) as work:
-            documents.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
+            document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
         await until(ended(bench, kb_id))
     assert (await reread(bench.database, first)).status == "completed"
     assert (await reread(bench.database, second)).attempt == 1
@@ -176,7 +176,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
 
         await until(has_points)
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, EVERYTHING, action, kb_id, document_id)
+            await document_actions.act(work, EVERYTHING, action, kb_id, document_id)
 
         async def given_up() -> bool:
             return (await reread(bench.database, document_id)).lease_owner is None
@@ -191,7 +191,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
             assert row.attempt == 0
             following = ActionName.RESUME
         async with unit_of_work(bench.database) as work:
-            await documents.act(work, EVERYTHING, following, kb_id, document_id)
+            await document_actions.act(work, EVERYTHING, following, kb_id, document_id)
         await until(ended(bench, kb_id))
     row = await reread(bench.database, document_id)
     assert (row.status, row.attempt) == ("completed", 1)

@@ -16,13 +16,13 @@ from core.auth.principal import Access
 from core.auth.sharing import Wanted
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import SettingsChanged
+from core.errors.requests import QuotaExceeded
+from core.errors.server import (
     EmbeddingModelUnusable,
     EngineUnavailable,
-    KnowledgeBaseNotFound,
     ObjectStoreUnavailable,
-    QuotaExceeded,
-    SettingsChanged,
     VectorIndexUnavailable,
 )
 from ingestion.pipeline import ingest

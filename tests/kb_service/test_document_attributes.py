@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from core.errors import InvalidRequest
-from kb_service.documents import checked_attributes, parse_attributes
+from core.errors.requests import InvalidRequest
+from kb_service.documents.metadata import checked_attributes, parse_attributes
 
 
 def test_flat_values_of_every_kind_are_taken_as_they_are():

@@ -10,9 +10,20 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
-from core.errors import DocumentNameTaken, QuotaExceeded
-from kb_service import documents
-from kb_service.documents import FileType, Intake, OnConflict, StoredFile, Upload
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import QuotaExceeded
+from kb_service.documents import (
+    actions as document_actions,
+)
+from kb_service.documents import (
+    quota as document_quota,
+)
+from kb_service.documents import (
+    upload as document_upload,
+)
+from kb_service.documents.actions import ActionName
+from kb_service.documents.storage import FileType, StoredFile
+from kb_service.documents.upload import OnConflict, Refusal, Upload, UploadResult
 from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
@@ -34,9 +45,9 @@ def upload(name: str, digest: str, *, size: int = 10, **fields: object) -> Uploa
 
 async def take_in(
     database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
-) -> Intake:
+) -> UploadResult:
     async with unit_of_work(database) as work:
-        return await documents.take_in(work, EVERYTHING, base, sent, quota_bytes=quota)
+        return await document_upload.take_in(work, EVERYTHING, base, sent, quota_bytes=quota)
 
 
 async def rows(database: Database) -> list[Document]:
@@ -80,7 +91,7 @@ async def test_file_that_searches_need_is_kept_and_one_between_is_not(
     [row] = await rows(database)
     assert (row.revision, row.superseded_keys) == (3, [first.file.storage_key])
     async with database.reading() as session:
-        storage = await documents.storage_of(session, base.owner_id)
+        storage = await document_quota.storage_of(session, base.owner_id)
     assert (storage.used_bytes, storage.documents) == (110, 1)
 
 
@@ -101,7 +112,7 @@ async def test_deleted_documents_make_room(database: Database, base: KnowledgeBa
     same = await take_in(database, base, upload("a.md", "1", size=40), quota=45)
     assert same.outcome == "unchanged"
     async with unit_of_work(database) as work:
-        await documents.act(work, EVERYTHING, documents.ActionName.DELETE, base.id, document.id)
+        await document_actions.act(work, EVERYTHING, ActionName.DELETE, base.id, document.id)
     assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"
 
 
@@ -152,12 +163,12 @@ async def take_together(
     database: Database, base: KnowledgeBase, sent: list[Upload], quota: int
 ) -> list[tuple[object, ...]]:
     async with unit_of_work(database) as work:
-        taken = await documents.take_in_all(work, EVERYTHING, base, sent, quota_bytes=quota)
+        taken = await document_upload.take_in_all(work, EVERYTHING, base, sent, quota_bytes=quota)
     return [told(one) for one in taken]
 
 
-def told(one: Intake | documents.Refusal) -> tuple[object, ...]:
-    if isinstance(one, Intake):
+def told(one: UploadResult | Refusal) -> tuple[object, ...]:
+    if isinstance(one, UploadResult):
         return one.document.name, one.outcome, tuple(one.spare_keys)
     return type(one), one.details.get("used_bytes")
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from core.errors import UnknownEmbeddingModel, UnusableSetting
+from core.errors.requests import UnknownEmbeddingModel
+from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import DEFAULT, resolve, served
 from kb_service.embeddings.cpu import this_processor

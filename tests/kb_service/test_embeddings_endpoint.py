@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from core.errors import EmbeddingsRefused, EmbeddingsUnavailable, InvalidVector
+from core.errors.server import EmbeddingsRefused, EmbeddingsUnavailable, InvalidVector
 from core.settings import Settings
 from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalog import served

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import EmbeddingModelUnusable
+from core.errors.server import EmbeddingModelUnusable
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.artifacts import WEIGHTS

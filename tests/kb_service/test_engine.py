@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from pydantic import ConfigDict
 
-from core.errors import EngineUnavailable, InvalidRequest, VectorIndexUnavailable
+from core.errors.requests import InvalidRequest
+from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine.client import EngineClient
-from kb_service.engine.listening import listening_socket
+from kb_service.engine.connections import listening_socket
 from kb_service.engine.protocol import MAX_FRAME_BYTES, Empty, EngineHealth
 from kb_service.vector_index.bm25 import encode_document, encode_query
 from kb_service.vector_index.engine_index import RemoteVectorIndex

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.retrieval.fusion import DEPTH, FusedHit, LegPlace, dense_weight, fuse
-from kb_service.retrieval.ties import settled
+from kb_service.retrieval.fusion import DEPTH, FusedHit, LegPlace, dense_weight, fuse, settled
 from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
 
 

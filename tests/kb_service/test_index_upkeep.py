@@ -313,7 +313,7 @@ async def test_index_goes_on_and_says_why_when_the_optimiser_dies(tmp_path):
             120,
             pause=AT_ONCE,
         )
-        for builder in hosts(running, "kb_service.engine.build"):
+        for builder in hosts(running, "kb_service.engine.shadow_rebuild"):
             builder.kill()
         health = health_of(await until(client, lambda health: bool(health_of(health).problem), 120))
         assert health.problem == "the copy of the index could not be optimised"

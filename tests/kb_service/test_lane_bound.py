@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from kb_service.embeddings.minilm.lane_bound import LaneBound
+from kb_service.embeddings.minilm.runtime import LaneBound
 
 
 def test_threads_side_by_side_have_one_each_and_keep_to_it():

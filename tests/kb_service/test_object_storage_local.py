@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors import ObjectStoreUnavailable, StorageFull
+from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.local import LocalObjectStore
 from tests.fixtures.stored import blocks
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kb_service.engine.handlers import parse
-from kb_service.engine.holdings import Holdings
 from kb_service.engine.messages import SearchRequest
 from kb_service.engine.protocol import Request
+from kb_service.engine.resources import Holdings
 
 MODEL = "m"
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kb_service.documents.pace import Backlog, Work, seconds_left
+from kb_service.documents.progress import Backlog, Work, seconds_left
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NONE = Backlog(0, 0)

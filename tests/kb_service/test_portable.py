@@ -17,12 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib import format as npy
 
-from core.errors import InvalidArchive
+from core.errors.requests import InvalidArchive
 from kb_service.transfer import arrays
 from kb_service.transfer.archive_format import Content, PointEntry
-from kb_service.transfer.archive_reader import Archive
+from kb_service.transfer.archive_reader import Archive, Limits
 from kb_service.transfer.arrays import NumberedPoint
-from kb_service.transfer.directory import Limits
 from kb_service.vector_index.protocol import SparseVector
 from tests.fixtures.portable import Parts, packed, unpacked
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from kb_service.evaluation.question_files import FileFormat, parse, render
 from kb_service.evaluation.questions import QuestionDraft, checked
 from kb_service.models import Question

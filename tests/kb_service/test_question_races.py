@@ -8,7 +8,7 @@ from sqlmodel import select
 from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import QuestionNotFound
+from core.errors.auth import QuestionNotFound
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
 from kb_service.documents.visibility import Person

@@ -13,10 +13,12 @@ from core.auth.sharing import Wanted
 from core.db.pagination import Page
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
-from core.errors import DocumentNotFound, InvalidRequest
+from core.errors.auth import DocumentNotFound
+from core.errors.requests import InvalidRequest
 from ingestion.worker.context import Workbench
-from kb_service import documents
 from kb_service.documents import chunks, permissions, visibility
+from kb_service.documents import progress as document_progress
+from kb_service.documents import queries as document_queries
 from kb_service.documents.chunks import Shelf as Reading
 from kb_service.documents.visibility import EVERYTHING, Person, Reader
 from kb_service.models import Chunk, Document, KnowledgeBase
@@ -156,12 +158,12 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
             assert seen(found) == seen(alone)
             assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
     async with shelf.bench.database.reading() as session:
-        listing = await documents.list_documents(session, reader, base.id, Page(size=100))
+        listing = await document_queries.list_documents(session, reader, base.id, Page(size=100))
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
         assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
             names
         )
-        progress = await documents.summarise(session, reader, base)
+        progress = await document_progress.summarise(session, reader, base)
         assert sum(progress.counts.values()) == len(names)
         hidden = await visibility.hidden_documents(session, [base], reader)
         assert hidden == {id_ for name, id_ in shelf.ids.items() if name not in names}

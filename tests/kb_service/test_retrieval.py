@@ -13,8 +13,8 @@ from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.reasons import Reason
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
+from kb_service.retrieval.results import Reason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 from tests.fixtures.shelf import Shelf, dropped

@@ -7,7 +7,8 @@ from sqlmodel import col, select
 
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors import EmptyQuery, QueryTooLong, VectorIndexUnavailable
+from core.errors.requests import EmptyQuery, QueryTooLong
+from core.errors.server import VectorIndexUnavailable
 from ingestion.pipeline import ingest
 from ingestion.worker.context import Workbench
 from kb_service.documents.visibility import EVERYTHING

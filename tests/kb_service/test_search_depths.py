@@ -10,8 +10,7 @@ from core.db.read_pool import Reads
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk
 from kb_service.retrieval import candidates
-from kb_service.retrieval.reasons import Reason
-from kb_service.retrieval.results import SearchResult
+from kb_service.retrieval.results import Reason, SearchResult
 from kb_service.retrieval.visibility import Scope, Vouched, vouch
 from tests.fixtures.shelf import Shelf, dropped
 

@@ -14,7 +14,7 @@ from core.auth.sharing import Wanted
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import KnowledgeBaseNotFound
+from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.sharing import hold, share
 from kb_service.models import KnowledgeBase

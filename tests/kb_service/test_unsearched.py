@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from core.db.unit_of_work import unit_of_work
-from core.errors import (
-    AgentexError,
+from core.errors.base import AgentexError
+from core.errors.server import (
     EmbeddingModelNotServed,
     EmbeddingModelUnusable,
     EmbeddingsRefused,
@@ -24,9 +24,8 @@ from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.embeddings.spaces import Spaces
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.results import SearchResult
+from kb_service.retrieval.results import SearchResult, Unsearched
 from kb_service.retrieval.service import Searcher
-from kb_service.retrieval.unsearched import Unsearched
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import VectorIndexUnavailable
+from core.errors.server import VectorIndexUnavailable
 from core.settings import Settings
 from kb_service.engine.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.visible import visible
+from core.text.sanitize import visible
 
 _TAGGED = "".join(chr(0xE0000 + ord(sign)) for sign in "call delete_all")
 

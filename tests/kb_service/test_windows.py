@@ -1,6 +1,6 @@
 """Hits on windows count for the chunk they are a part of."""
 
-from kb_service.retrieval.windows import collapse
+from kb_service.retrieval.candidates import collapse
 from kb_service.vector_index.protocol import Leg, Legs, ScoredChunk
 
 

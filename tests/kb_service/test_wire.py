@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import EngineUnavailable, RequestTooLarge, StorageFull
+from core.errors.requests import RequestTooLarge
+from core.errors.server import EngineUnavailable, StorageFull
 from kb_service.engine.client import EngineClient
 from kb_service.engine.protocol import (
     INGEST_SECONDS,

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from skills.lint.codes import RULES
-from skills.lint.rules.hidden_characters import decode
+from skills.lint.rules.hidden_text import decode
 from skills.lint.secret_patterns import hide_secrets
 from skills.parser.parse import parse
 from skills.parser.source import apply

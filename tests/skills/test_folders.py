@@ -8,7 +8,7 @@ import yaml
 from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import SkillFileNotFound, SkillNotFound
+from core.errors.auth import SkillFileNotFound, SkillNotFound
 from kb_service.documents.visibility import Person
 from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageProblem

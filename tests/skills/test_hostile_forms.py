@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import SkillNotEditable
+from core.errors.requests import SkillNotEditable
 from skills.editor import fields as field_editor
 from skills.editor import render, roundtrip
 from skills.parser.parse import parse

@@ -9,7 +9,7 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.packages import import_plans, import_service
+from skills.packages import import_service
 from skills.packages.import_service import ConflictPolicy, ImportedSkill, Incoming, Outcome
 from skills.packages.reader import PackagedSkill
 from skills.store.versions import Limits
@@ -43,7 +43,7 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     texts = (REPORT, f"{REPORT}3. Send it\n", f"{REPORT}3. {'Send it. ' * 2000}\n", REPORT)
     brought = await incoming(*texts)
     async with database.reading() as session:
-        plan = await import_plans.plan(session, anna, ROOM, brought, NEW_VERSION)
+        plan = await import_service.plan(session, anna, ROOM, brought, NEW_VERSION)
     done = await import_service.take_all(database, anna, ROOM, brought, NEW_VERSION)
     wanted = [Outcome.CREATED, Outcome.NEW_VERSION, Outcome.REFUSED, Outcome.NEW_VERSION]
     assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
@@ -63,7 +63,7 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     )
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
-        plan = await import_plans.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
+        plan = await import_service.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
     assert [one.outcome for one in plan] == [Outcome.SKIPPED, Outcome.CREATED, Outcome.SKIPPED]
     assert there.skill is not None
     assert [one.skill and one.skill.id for one in plan] == [there.skill.id, None, None]

@@ -13,7 +13,7 @@ from skills.selection.prompt_index import (
     index_budget,
     write_index,
 )
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
 
 _LETTERS = st.characters(exclude_categories=("Cs",))
 _SLUGS = st.from_regex(r"[a-z]{1,8}(-[a-z0-9]{1,8}){0,2}", fullmatch=True)

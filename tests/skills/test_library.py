@@ -10,7 +10,9 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors import QuotaExceeded, SkillNotFound, SkillsFull
+from core.errors.auth import SkillNotFound
+from core.errors.conflicts import SkillsFull
+from core.errors.requests import QuotaExceeded
 from kb_service.documents.visibility import Person
 from skills.lint.validate import judge
 from skills.models import Skill, SkillTerm
@@ -23,14 +25,10 @@ from skills.store import (
     publishing,
 )
 from skills.store import (
-    owners as skill_owners,
-)
-from skills.store import (
     service as skill_service,
 )
-from skills.store.revisions import FileEdit, with_content, with_file
 from skills.store.service import Desk, Update, Wanted
-from skills.store.versions import Limits
+from skills.store.versions import FileEdit, Limits, with_content, with_file
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill
@@ -130,10 +128,10 @@ async def test_heir_gets_the_skills_with_other_slugs_where_theirs_are_taken(data
         share = Share(kind="skill", resource_id=moved.id, user_id=ben.id, access="read")
         work.session.add(share)
     async with unit_of_work(database) as work:
-        await skill_owners.hand_over(work, anna.id, ben.id)
+        await skill_service.hand_over(work, anna.id, ben.id)
     assert await slugs(database, ben) == ["other", "report", "report-2"]
     async with database.reading() as session:
-        assert await skill_owners.count(session, anna.id) == 0
+        assert await skill_service.count(session, anna.id) == 0
         assert await session.get(Share, share.id) is None
 
 
@@ -143,7 +141,7 @@ async def test_heirs_skills_are_found_by_their_new_slugs(database: Database):
         await add_skill(work, ben.id, "report")
         moved = await add_skill(work, anna.id, "report")
     async with unit_of_work(database) as work:
-        await skill_owners.hand_over(work, anna.id, ben.id)
+        await skill_service.hand_over(work, anna.id, ben.id)
         words = select(SkillTerm.term).where(SkillTerm.skill_id == moved.id)
         found = set((await work.session.exec(words)).all())
         await listing.index(work, await work.session.get_one(Skill, moved.id), ["now"])
@@ -158,7 +156,7 @@ async def test_heir_who_makes_a_skill_at_that_moment_keeps_its_slug(database: Da
 
     async def hand_over() -> None:
         async with unit_of_work(database) as work:
-            await skill_owners.hand_over(work, anna.id, ben.id)
+            await skill_service.hand_over(work, anna.id, ben.id)
 
     async with unit_of_work(database) as work:
         principal = Principal(ben.id, ben.username, DEFAULT_ROLE, frozenset())
@@ -176,7 +174,7 @@ async def test_skill_that_is_deleted_while_it_is_read_is_not_there(database: Dat
         skill = await add_skill(work, anna.id, "mine")
         version = await publishing.version_at(work.session, skill, 1)
     async with unit_of_work(database) as work:
-        await skill_owners.erase(work, anna.id)
+        await skill_service.erase_owned_by(work, anna.id)
     async with database.reading() as session:
         for read in (skill_access.content_of, skill_access.read_files):
             with pytest.raises(SkillNotFound):
@@ -190,5 +188,5 @@ async def test_erasing_somebodys_skills_leaves_those_of_others(database: Databas
         await add_skill(work, ben.id, "his")
     for _ in range(2):
         async with unit_of_work(database) as work:
-            await skill_owners.erase(work, anna.id)
+            await skill_service.erase_owned_by(work, anna.id)
     assert (await slugs(database, anna), await slugs(database, ben)) == ([], ["his"])

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skills.lint.codes import Finding
+from skills.parser.headings import STRONG
 from skills.parser.parse import parse
 from skills.parser.source import apply, read
-from skills.parser.synonyms import STRONG
 from skills.schema import SkillFormat, SkillReport
 
 _PIECES = st.sampled_from(

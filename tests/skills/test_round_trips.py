@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import UnreadableSkill
+from core.errors.requests import UnreadableSkill
 from skills.editor import fields as field_editor
 from skills.editor import render, roundtrip
 from skills.lint.autofix import mend

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skills.selection.selector import Choice, prepare_selector
-from skills.store.cards import SkillCard
+from skills.store.summary import SkillCard
 from tests.agents.memory_parts import InProcessEncoder
 from tests.fixtures.growth import processor_seconds
 

@@ -9,7 +9,7 @@ from skills.schema import ParsedSkill, Severity
 from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
 from skills.starters import LANGUAGES, Starter, starters
-from skills.store.cards import card_of
+from skills.store.summary import card_of
 from tests.agents.memory_parts import InProcessEncoder
 from tests.skills.test_portability_check import refusals
 

@@ -12,15 +12,12 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Action, Principal
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work
-from core.errors import NotFound
+from core.errors.auth import NotFound
 from skills.models import Skill, SkillTriggerTest
-from skills.selection import trigger_records
+from skills.selection import trigger_tests
 from skills.selection.trigger_tests import Rates, TriggerReport
 from skills.store import (
     access as skill_access,
-)
-from skills.store import (
-    owners as skill_owners,
 )
 from skills.store import (
     publishing,
@@ -29,10 +26,9 @@ from skills.store import (
     service as skill_service,
 )
 from skills.store.publishing import Decision, Ruling
-from skills.store.revisions import FileEdit, with_file
 from skills.store.service import Desk, Update
 from skills.store.usage import Use, count_uses
-from skills.store.versions import Limits
+from skills.store.versions import FileEdit, Limits, with_file
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_rows import add_skill, add_version
 
@@ -80,7 +76,7 @@ async def changed(scene: Scene) -> None:
 
 async def tested(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
-        await trigger_records.keep(work, scene.skill.id, scene.owner.id, REPORT)
+        await trigger_tests.keep(work, scene.skill.id, scene.owner.id, REPORT)
 
 
 async def retired(work: UnitOfWork, scene: Scene) -> None:
@@ -97,7 +93,7 @@ async def test_skill_is_worked_on_while_its_owner_is_erased(
         await retired(work, scene)
         acting = asyncio.ensure_future(act(scene))
         await asyncio.wait({acting}, timeout=0.5)
-        await skill_owners.erase(work, scene.owner.id)
+        await skill_service.erase_owned_by(work, scene.owner.id)
     outcome = (await asyncio.gather(acting, return_exceptions=True))[0]
     assert outcome is None or isinstance(outcome, NotFound)
     async with scene.database.reading() as session:
@@ -111,7 +107,7 @@ async def test_skill_is_worked_on_while_it_gets_another_owner(
     scene: Scene, act: Callable[[Scene], Awaitable[None]]
 ):
     async with unit_of_work(scene.database) as work:
-        await skill_owners.hand_over(work, scene.owner.id, scene.heir.id)
+        await skill_service.hand_over(work, scene.owner.id, scene.heir.id)
         acting = asyncio.ensure_future(act(scene))
         await asyncio.wait({acting}, timeout=0.5)
         await retired(work, scene)
@@ -136,8 +132,8 @@ async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
 async def test_trigger_tests_go_with_who_made_them(scene: Scene):
     await tested(scene)
     async with unit_of_work(scene.database) as work:
-        await trigger_records.keep(work, scene.skill.id, scene.heir.id, REPORT)
+        await trigger_tests.keep(work, scene.skill.id, scene.heir.id, REPORT)
     async with unit_of_work(scene.database) as work:
-        await skill_owners.erase(work, scene.heir.id)
+        await skill_service.erase_owned_by(work, scene.heir.id)
         kept = (await work.session.exec(select(SkillTriggerTest.user_id))).all()
     assert kept == [scene.owner.id]

@@ -10,7 +10,7 @@ from agents.mcp.errors import McpFault, note_fault
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from agents.mcp.transports.streams import Streams
-from core.errors import UrlNotAllowed
+from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutgoingGuard
 from core.outbound.transports import GuardedTransport
 

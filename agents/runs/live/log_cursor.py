@@ -6,7 +6,7 @@ from agents.runs import event_log, store
 from agents.runs.event_log import LogEntry
 from agents.runs.live.buffer import Tail
 from core.db.database import Database
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

@@ -12,7 +12,7 @@ from agents.runs.live.broadcaster import FanOut
 from agents.runs.live.buffer import Tail
 from agents.runs.live.log_cursor import LogReader
 from core.db.database import Database
-from core.errors import DatabaseUnavailable
+from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
 log = get_logger(__name__)

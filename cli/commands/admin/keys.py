@@ -14,7 +14,8 @@ from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed
-from core.errors import ApiKeyNotFound, Conflict
+from core.errors.auth import ApiKeyNotFound
+from core.errors.conflicts import Conflict
 
 app = typer.Typer(no_args_is_help=True, help="API keys: your own, or those of an account.")
 UserOption = Annotated[

@@ -14,8 +14,8 @@ from cli.commands.admin.users import find_user
 from cli.errors import CommandFailed
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
-from cli.ui.passwords import ask_password, read_secret, usage
-from core.errors import InvalidRequest
+from cli.ui.prompts import ask_password, read_secret, usage
+from core.errors.requests import InvalidRequest
 from core.settings import read_variable
 
 # What a model may also be without.

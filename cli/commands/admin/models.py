@@ -16,7 +16,7 @@ from cli.ui.i18n import common
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
 from cli.ui.prompts import Deletion, YesOption, delete_asked
-from core.errors import ModelNotFound
+from core.errors.auth import ModelNotFound
 
 app = typer.Typer(no_args_is_help=True, help="Language models: the registry, tests and usage.")
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or its id.")]

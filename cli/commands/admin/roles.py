@@ -13,7 +13,7 @@ from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
 from cli.ui.prompts import Deletion, YesOption, delete_asked
-from core.errors import RoleNotFound
+from core.errors.auth import RoleNotFound
 
 app = typer.Typer(no_args_is_help=True, help="Roles and what they allow.")
 _PATH = "/api/v1/admin/roles"

@@ -15,9 +15,9 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from cli.ui.passwords import ask_password, read_secret
-from cli.ui.prompts import YesOption, agreed
-from core.errors import ErrorCode, UserNotFound
+from cli.ui.prompts import YesOption, agreed, ask_password, read_secret
+from core.errors.auth import UserNotFound
+from core.errors.codes import ErrorCode
 
 app = typer.Typer(no_args_is_help=True, help="Other people's accounts.")
 

@@ -24,7 +24,7 @@ from cli.commands.kb.search import KnowledgeBasesOption, find_ids
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 
 def chat(

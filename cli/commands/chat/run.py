@@ -16,7 +16,7 @@ from cli.commands.chat.view import ChatView
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n.common import CHAT_NO_ANSWER, CHAT_STOPPED, CHAT_STOPPING
 from cli.ui.output import Output
-from core.errors import ServerUnreachable
+from core.errors.server import ServerUnreachable
 from core.sse import read_events
 
 DEFAULT_AGENT_TYPE = "agentic_rag"

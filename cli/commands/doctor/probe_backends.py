@@ -121,8 +121,8 @@ async def _redis(settings: Settings) -> _Part:
 async def _issuer(settings: Settings) -> _Part:
     if settings.oidc_issuer is None:
         return _Part("off")
-    from core.errors import OidcUnavailable  # noqa: PLC0415
-    from core.oidc import open_provider  # noqa: PLC0415
+    from core.errors.oidc import OidcUnavailable  # noqa: PLC0415
+    from core.oidc.factory import open_provider  # noqa: PLC0415
 
     provider = open_provider(settings)
     if provider is None:

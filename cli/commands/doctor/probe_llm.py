@@ -13,7 +13,7 @@ import httpx
 
 from agents.llm import configured_endpoint, open_model
 from agents.llm.probe import probe
-from core.errors import UnusableSetting
+from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 
 

@@ -12,7 +12,7 @@ from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n import doctor as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from core.errors import ErrorCode
+from core.errors.codes import ErrorCode
 
 TITLES = {
     "backlog": messages.BACKLOG,

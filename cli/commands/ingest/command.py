@@ -19,10 +19,11 @@ from cli.commands.ingest.run import Choices, IngestRun, Item, OnConflict, State
 from cli.commands.kb.manage import create_and_tell
 from cli.errors import CommandFailed, ExitCode, exit_code
 from cli.ui.i18n import common as messages
-from cli.ui.i18n import ingest_messages as i18n_ingest_messages
+from cli.ui.i18n import kb
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from core.errors import InvalidRequest, ReadOnly
+from core.errors.auth import ReadOnly
+from core.errors.requests import InvalidRequest
 
 _LISTED = 20
 _COUNTS = {
@@ -33,7 +34,7 @@ _COUNTS = {
     State.WAITING: messages.COUNT_OPEN,
     State.UPLOADING: messages.COUNT_OPEN,
 }
-_OUTCOMES = {"replaced": i18n_ingest_messages.REPLACED, "retried": i18n_ingest_messages.RETRIED}
+_OUTCOMES = {"replaced": kb.REPLACED, "retried": kb.RETRIED}
 
 
 def ingest(
@@ -172,7 +173,7 @@ class Report:
             if outcomes[outcome]:
                 say(words, count=outcomes[outcome])
         for why, count in self._waiting().items():
-            say(i18n_ingest_messages.AT_REST, count=count, why=why)
+            say(kb.AT_REST, count=count, why=why)
         if interrupted:
             say(messages.INTERRUPTED)
         elif counts[messages.COUNT_COMPLETED] and self._output.screen.is_terminal:

@@ -19,7 +19,8 @@ from cli.ui.i18n.common import (
     REASON_UNREADABLE,
     Message,
 )
-from core.errors import AgentexError, InvalidRequest, TextRecognitionMissing
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest, TextRecognitionMissing
 from ingestion.parsers.file_type import HEAD_BYTES, detect
 from ingestion.zip_upload import document_name as joined_name
 

@@ -13,7 +13,9 @@ from cli.commands.kb.share import RoleOption, Subject, UserOption, Versioned, ch
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
-from core.errors import Conflict, DocumentNotFound, InvalidRequest
+from core.errors.auth import DocumentNotFound
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 
 DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or id.")]
 

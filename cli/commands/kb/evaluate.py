@@ -15,7 +15,7 @@ from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Message
 from cli.ui.output import Output
 from cli.ui.progress import followed
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _FIGURES = {
     "recall_1": messages.EVAL_RECALL_1,

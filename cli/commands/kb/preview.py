@@ -12,7 +12,7 @@ from cli.commands.kb.search import place
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n.common import PATH_MISSING, Message
 from cli.ui.output import Output
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 PREVIEW_SUMMARY = Message(
     "{total} passages of {mean} tokens on average, {most} at most; {splitter}, {size} / {overlap}",

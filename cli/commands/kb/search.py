@@ -1,6 +1,9 @@
 """``agentex search``: see what a search of the knowledge bases finds."""
 
+import json
+import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,12 +13,12 @@ from rich.text import Text
 from cli.client.api import ApiClient
 from cli.client.schemas import Hit, JsonObject, Reason, SearchAnswer
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.search_filters import read_filters
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
-from cli.ui.i18n import search_messages as i18n_search_messages
+from cli.ui.i18n import kb
+from cli.ui.i18n.kb import FILTER_UNREADABLE
 from cli.ui.output import Output, printable
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _LEGS = ("dense", "sparse")
 
@@ -104,27 +107,25 @@ async def _explain_absence(
     output: Output, client: ApiClient, bases: list[str], wish: JsonObject
 ) -> ExitCode:
     if len(bases) != 1:
-        raise CommandFailed(
-            InvalidRequest("kb", "one is needed"), i18n_search_messages.WHY_ONE_BASE
-        )
+        raise CommandFailed(InvalidRequest("kb", "one is needed"), kb.WHY_ONE_BASE)
     answer = await client.why(bases[0], wish)
     output.emit(answer.to_json())
     output.print(_words(output, answer.reason), "bold")
     if answer.place is not None and answer.score is not None:
         output.say(
-            i18n_search_messages.WHY_PLACE,
+            kb.WHY_PLACE,
             place=answer.place,
             score=_short(answer.score),
             lowest=_short(answer.lowest_score_shown),
         )
     if not answer.dense_used:
-        output.say(i18n_search_messages.LEG_UNUSED)
+        output.say(kb.LEG_UNUSED)
     for leg, position in zip(_LEGS, (answer.dense, answer.sparse), strict=True):
         if position is None:
             if leg == "sparse" or answer.dense_used:
                 output.say(messages.LEG_NONE, leg=leg)
             continue
-        text = i18n_search_messages.LEG_DEEP if position.rank is None else messages.LEG
+        text = kb.LEG_DEEP if position.rank is None else messages.LEG
         output.say(text, leg=leg, rank=position.rank, score=_short(position.score))
     return ExitCode.OK
 
@@ -137,7 +138,7 @@ def _show_answer(output: Output, answer: SearchAnswer) -> None:
     if answer.explain is not None and answer.explain.dropped:
         counts = Counter(_words(output, one.reason) for one in answer.explain.dropped)
         reasons = "; ".join(f"{reason}: {count}" for reason, count in counts.items())
-        output.say(i18n_search_messages.DROPPED, reasons=reasons)
+        output.say(kb.DROPPED, reasons=reasons)
     if not answer.results:
         output.say(messages.NO_RESULTS)
     elif answer.took_ms is not None:
@@ -193,3 +194,60 @@ def _explain(output: Output, leg: str, value: JsonValue) -> str:
 
 def _short(value: JsonValue) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+_WRITTEN = re.compile(r"(?P<key>[^=<>:]+?)\s*(?P<sign>>=|<=|=|>|<|:)\s*(?P<value>.+)", re.DOTALL)
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+_BOUNDS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+_WORDS: dict[str, JsonValue] = {"true": True, "false": False}
+
+
+def read_filters(written: Sequence[str]) -> JsonObject:
+    """The filters of a search request.
+
+    Args:
+        written: ``key=value`` for metadata (the same key again: any of the values),
+            ``key>=value`` and the like for ranges, ``type:pdf`` and ``name:guide*`` for the
+            document itself.
+
+    Raises:
+        CommandFailed: one can't be read.
+    """
+    filters: JsonObject = {}
+    metadata: dict[str, JsonValue] = {}
+    types: list[JsonValue] = []
+    for one in written:
+        found = _WRITTEN.fullmatch(one.strip())
+        if found is None:
+            raise CommandFailed(InvalidRequest("filter", one), FILTER_UNREADABLE)
+        key, sign, value = found["key"].strip(), found["sign"], found["value"].strip()
+        if sign != ":":
+            metadata[key] = _with(metadata.get(key), sign, _value(value))
+        elif key == "type":
+            types.append(value)
+        elif key == "name":
+            filters["name"] = value
+        else:
+            raise CommandFailed(InvalidRequest("filter", one), FILTER_UNREADABLE)
+    if metadata:
+        filters["metadata"] = metadata
+    if types:
+        filters["file_types"] = types
+    return filters
+
+
+def _with(present: JsonValue, sign: str, value: JsonValue) -> JsonValue:
+    if sign in _BOUNDS:
+        return {**(present if isinstance(present, dict) else {}), _BOUNDS[sign]: value}
+    if present is None or isinstance(present, dict):
+        return value
+    return [*(present if isinstance(present, list) else [present]), value]
+
+
+def _value(word: str) -> JsonValue:
+    """A number as JSON has it, or a truth value; quotes keep it a word, as 00123 and inf are."""
+    if len(word) > 1 and word[0] == word[-1] == '"':
+        return word[1:-1]
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    return json.loads(word) if _NUMBER.fullmatch(word) else word

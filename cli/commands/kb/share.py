@@ -14,7 +14,8 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from core.errors import ErrorCode, InvalidRequest
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 
 _ATTEMPTS = 10
 

@@ -26,7 +26,7 @@ from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Language, Message
 from cli.ui.output import Output
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _POLL_SECONDS = 0.3
 _OPEN = {"pending", "processing"}

@@ -11,12 +11,12 @@ from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, WantedArgument, find
-from cli.commands.skills.queries import QueriesArgument, read_queries
+from cli.commands.skills.trigger_test import QueriesArgument, read_queries
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
 from cli.ui.progress import followed
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 
 class _Pair(Record):

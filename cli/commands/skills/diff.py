@@ -14,7 +14,7 @@ from cli.commands.skills.validate import judge
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output, printable
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from skills.schema import ParsedSkill
 
 if TYPE_CHECKING:

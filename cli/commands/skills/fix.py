@@ -17,7 +17,7 @@ from cli.commands.skills.validate import PathsArgument, argument, judge, shown
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output, printable
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 from skills.schema import Diagnostic, SkillReport
 
 if TYPE_CHECKING:

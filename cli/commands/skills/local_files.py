@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from cli.errors import CommandFailed
 from cli.ui.i18n import skills as messages
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 STDIN = "-"
 _NAMES = ("SKILL.md", "skill.md")

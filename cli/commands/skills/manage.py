@@ -12,7 +12,9 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed
-from core.errors import Conflict, ErrorCode, SkillNotFound
+from core.errors.auth import SkillNotFound
+from core.errors.codes import ErrorCode
+from core.errors.conflicts import Conflict
 
 PATH = "/api/v1/skills"
 _LISTED = 12

@@ -13,7 +13,7 @@ from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _LONGEST_NAME = 64
 

@@ -17,7 +17,8 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from core.errors import ErrorCode, InvalidRequest
+from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 
 
 class _Finding(Record):

@@ -25,7 +25,7 @@ from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_cod
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import PATH_MISSING, Language
 from cli.ui.output import Output
-from core.errors import InvalidRequest
+from core.errors.requests import InvalidRequest
 
 _TAKEN = ("created", "new_version")
 _TOLD = ("error", "warning")

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from cli.server.supervisor.service import Readiness
 from cli.ui.i18n.supervisor import base_url
-from core.errors import AgentexError
+from core.errors.base import AgentexError
 from core.redis.client import open_redis
 from core.redis.heartbeats import count_workers
 from core.settings import Settings, get_settings

@@ -24,7 +24,7 @@ from cli.server.supervisor.services import list_parts
 from cli.server.supervisor.status_file import Board
 from cli.server.supervisor.supervisor import supervise
 from cli.ui.i18n import supervisor as messages
-from core.errors import UnusableSetting
+from core.errors.server import UnusableSetting
 from core.process import spare_what_is_loaded
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import served

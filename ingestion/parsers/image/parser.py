@@ -14,7 +14,7 @@ from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import MOST_SIDE, Picture, Reading, Recogniser
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.model import Parsed
-from ingestion.parsers.picture_bounds import DAMAGE, has_too_many_pixels
+from ingestion.parsers.preflight import DAMAGE, has_too_many_pixels
 from ingestion.parsers.sandbox.progress import followed
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")

@@ -8,8 +8,8 @@ from ingestion.parsers.builder import Composition
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import Limits
 from ingestion.parsers.model import Parsed
+from ingestion.parsers.office.docx import heading_level
 from ingestion.parsers.office.rtf_tokens import Sort, Token, charset_codec, page_codec, tokens
-from ingestion.parsers.office.word_styles import heading_level
 from ingestion.parsers.table_grid import Cell, spread
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 

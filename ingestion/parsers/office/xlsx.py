@@ -14,8 +14,7 @@ from ingestion.parsers.model import HIDDEN_PARTS, Parsed
 from ingestion.parsers.office.number_formats import NumberFormats
 from ingestion.parsers.office.opc import Relation, main_part, read_root, relation_id, relations
 from ingestion.parsers.office.spreadsheet import Row, add_tables
-from ingestion.parsers.office.xml import child
-from ingestion.parsers.office.xml_stream import stream_xml
+from ingestion.parsers.office.xml import child, stream_xml
 from ingestion.parsers.office.zip import open_archive, read_part, stream_part
 from ingestion.parsers.table_grid import Labels
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from core.errors import UnsupportedFileType
+from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
 from ingestion.parsers import PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure

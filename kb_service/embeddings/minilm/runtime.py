@@ -4,17 +4,18 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
+import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kb_service.embeddings.cpu import Processor
-from kb_service.embeddings.minilm.lane_bound import LaneBound
-from kb_service.embeddings.minilm.mapped import give_back_mapped
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.stepwise import lanes_of
 
@@ -138,3 +139,61 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
         return np.asarray(outputs[0], dtype=np.float32)
 
     return forward
+
+
+_Thing = TypeVar("_Thing")
+
+
+class LaneBound(Generic[_Thing]):
+    """Hands each thread its own of several things, as long as there are enough.
+
+    Of two threads in one session of ONNX Runtime each is given memory that the other one's core
+    still has in its cache: 120 passages a second instead of 158, in about every second process
+    (docs/decisions/0076). A thread that finds its thing in use changes to the one that fewest use,
+    and keeps to that.
+
+    Args:
+        things: one for each lane; at least one.
+    """
+
+    def __init__(self, things: Sequence[_Thing]) -> None:
+        self._things = things
+        self._users = [0] * len(things)
+        self._lock = threading.Lock()
+        self._own = threading.local()
+
+    @contextmanager
+    def one(self) -> Generator[_Thing]:
+        """The calling thread's thing, which others share only where all are in use."""
+        with self._lock:
+            number: int = getattr(self._own, "number", 0)
+            if self._users[number]:
+                number = self._users.index(min(self._users))
+            self._own.number = number
+            self._users[number] += 1
+        try:
+            yield self._things[number]
+        finally:
+            with self._lock:
+                self._users[number] -= 1
+
+
+_MADV_DONTNEED = 4
+_READ_ONLY = "r--"
+
+
+def give_back_mapped(file: Path) -> None:
+    """Drop this process's pages of a file that is mapped read-only (Linux; elsewhere nothing).
+
+    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that
+    count as this process's. A page that is read again after all comes back from the file.
+    """
+    listing = Path("/proc/self/maps")
+    if not listing.exists():
+        return
+    libc = ctypes.CDLL(None)
+    for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():
+        addresses, rights, *_, name = line.split(maxsplit=5)
+        if rights.startswith(_READ_ONLY) and name == str(file):
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from core.errors import RerankerUnavailable
+from core.errors.server import RerankerUnavailable
 from core.settings import Settings
 
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})

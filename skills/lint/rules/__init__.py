@@ -11,7 +11,6 @@ from skills.lint.rules import (
     quality,
     references,
     security,
-    sizes,
     structure,
     tools,
 )
@@ -21,7 +20,7 @@ Check = Callable[[SkillDraft], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     structure.check,
-    sizes.check,
+    structure.sizes_check,
     inputs.check,
     procedure.check,
     tools.check,

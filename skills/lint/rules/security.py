@@ -4,17 +4,11 @@ from collections.abc import Iterable
 
 from skills.lint.codes import Finding
 from skills.lint.context import SkillDraft
-from skills.lint.rules import (
-    exfiltration,
-    hidden_characters,
-    hidden_text,
-    prompt_injection,
-    secrets,
-)
+from skills.lint.rules import exfiltration, hidden_text, prompt_injection, secrets
 from skills.lint.scanner import scan
 
 SCANS = (
-    hidden_characters.check,
+    hidden_text.hidden_characters_check,
     prompt_injection.check,
     hidden_text.check,
     exfiltration.check,
