@@ -122,8 +122,10 @@ def empty_file(media_type: str, folder: Path) -> Path:
 
 def test_every_parser_module_is_registered_once():
     folder = Path(ingestion.parsers.__file__).parent
-    names = {f"ingestion.parsers.{path.stem}" for path in folder.glob("*.py")} - {
-        "ingestion.parsers.__init__"
+    names = {
+        f"ingestion.parsers.{path.parent.name}.{path.stem}"
+        for path in folder.glob("*/*.py")
+        if path.stem != "__init__"
     }
     with_parse = {name for name in names if hasattr(importlib.import_module(name), "parse")}
     assert with_parse == {form.module for form in FORMATS}
