@@ -18,11 +18,11 @@ from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from ingestion.splitters.base import Piece
 from ingestion.vectorize import Origin, points_of
+from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.spaces import EmbeddingSpace
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
 from kb_service.text.term_hashes import pack_terms
 from kb_service.text.token_counter import token_counter

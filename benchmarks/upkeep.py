@@ -23,8 +23,8 @@ from benchmarks.table import Row, percentile, show
 from core.errors.server import EngineUnavailable
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.engine.client import EngineClient
-from kb_service.engine.protocol import IndexHealth
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import IndexHealth
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 

@@ -16,7 +16,7 @@ from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
 from ingestion.vectorize import Origin, emptied_windows, points_of
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, Spaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
 from kb_service.text.term_hashes import pack_terms

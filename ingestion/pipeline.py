@@ -18,6 +18,10 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.threads import Stop, on_stoppable_thread
 from ingestion import reindex
+from ingestion.attempts.claim import Taken, take
+from ingestion.attempts.failures import LeaseLost, end_badly, fail_untried, is_outage
+from ingestion.attempts.lease_heartbeat import hold
+from ingestion.context import Workbench
 from ingestion.parsers.model import Parsed
 from ingestion.parsers.sandbox.pool import limits_of
 from ingestion.parsers.sandbox.protocol import Request
@@ -25,12 +29,8 @@ from ingestion.parsers.text.charset import nothing_read
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.vectorize import Origin, points_of
-from ingestion.worker.claim import Taken, take
-from ingestion.worker.context import Workbench
-from ingestion.worker.failures import LeaseLost, end_badly, fail_untried, is_outage
-from ingestion.worker.lease_heartbeat import hold
 from kb_service.documents import queries as document_queries
-from kb_service.embeddings.spaces import EmbeddingSpace
+from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import point_id

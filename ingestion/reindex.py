@@ -11,9 +11,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
-from kb_service.evaluation import questions
+from ingestion.context import Workbench
+from kb_service import questions
 from kb_service.evaluation.runner import SavedQuestion, asking, evaluate, saved
 from kb_service.failures import MODEL_ERRORS, Outage, outage_of, outage_of_model
 from kb_service.knowledge_bases import index_version
@@ -34,6 +33,7 @@ from kb_service.reindex.service import WINDOW, Cutover
 from kb_service.reindex.status import State
 from kb_service.retrieval.service import Searcher
 from kb_service.vector_index.protocol import index_scope
+from kb_service.visibility import EVERYTHING
 
 log = get_logger(__name__)
 

@@ -18,20 +18,20 @@ from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidArchive, QuotaExceeded
 from core.errors.server import EmbeddingModelNotServed
 from core.logging import get_logger
+from ingestion.attempts.lease_heartbeat import hold
+from ingestion.context import Workbench
 from ingestion.transfer_restore import Destination, Restorer, TransferLost
-from ingestion.worker.context import Workbench
-from ingestion.worker.lease_heartbeat import hold
-from kb_service.documents.visibility import EVERYTHING
-from kb_service.evaluation import questions
-from kb_service.evaluation.questions import QuestionDraft
+from kb_service import questions
 from kb_service.failures import outage_of
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase, Transfer
+from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
 from kb_service.transfer.archive_format import Content
 from kb_service.transfer.archive_reader import Archive, limits_of
 from kb_service.transfer.export_source import LiveSource, Stores
 from kb_service.transfer.jobs import TransferLease
+from kb_service.visibility import EVERYTHING
 
 log = get_logger(__name__)
 

@@ -19,7 +19,7 @@ from sqlmodel import col, select
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.requests import InvalidArchive
-from ingestion.worker.context import Workbench
+from ingestion.context import Workbench
 from kb_service.documents import permissions
 from kb_service.documents import quota as document_quota
 from kb_service.documents.upload import begin_revision

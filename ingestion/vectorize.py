@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from ingestion.splitters.base import Piece, indexed_text
+from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.spaces import EmbeddingSpace
 from kb_service.models import Document
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import (

@@ -6,8 +6,8 @@
 import sys
 from collections.abc import Mapping
 
-from skills.lint.codes import RULES
-from skills.lint.codes.rule import Rule
+from skills.diagnostics import RULES
+from skills.diagnostics.rule import Rule
 from skills.parser.headings import STRONG, WEAK
 from skills.parser.param_types import NAMES
 from skills.schema import Severity, SkillFormat

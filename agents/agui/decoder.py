@@ -12,7 +12,7 @@ from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
 
 from agents.client_time import read_client_time
-from agents.runs.request import (
+from agents.run_request import (
     MOST_SKILLS,
     Answer,
     ClientTool,

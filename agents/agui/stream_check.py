@@ -6,11 +6,11 @@ from contextlib import aclosing
 import orjson
 from sqlmodel import col, select
 
+from agents import event_log
 from agents.agui.verifier import ProtocolViolation, Verifier
+from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.models import AgentRun
-from agents.runs import event_log
-from agents.runs.event_log import LogEntry
 from core.db.database import Database
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger

@@ -8,7 +8,7 @@ from enum import Enum
 from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request
-from agents.runs.request import ImageRef, RunRequest
+from agents.run_request import ImageRef, RunRequest
 from agents.strategies import STRATEGIES
 from core.errors.requests import InvalidRunInput, MalformedJson, RejectedRunInput
 from core.json_access import as_list, as_object, as_text, parse

@@ -9,11 +9,11 @@ import orjson
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.async_runs.event_mapper import RunTranslator, ToolCall, calls_of
+from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatSession, RunStatus
-from agents.runs import event_log
-from agents.runs.event_log import LogEntry
 from agents.runs.join import newest_run
 from agents.runs.service import RunService
 from agents.sessions import service as sessions

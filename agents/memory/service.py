@@ -5,12 +5,18 @@ from dataclasses import dataclass
 
 from agents.llm.extractive.model import standalone_question
 from agents.memory import store
-from agents.memory.base import Kept, LongTermMemory, NamesASecret, NotTheUsersWords, Recollection
 from agents.memory.models import Memory, MemorySource
 from agents.memory.recall import RankedMemory, Recaller
 from agents.memory.store import MemoryDraft, Saved
 from agents.memory.text import is_said_in, names_a_secret
-from agents.runs.request import ContextItem
+from agents.run_request import ContextItem
+from agents.tools.memory_port import (
+    Kept,
+    LongTermMemory,
+    NamesASecret,
+    NotTheUsersWords,
+    Recollection,
+)
 from core.auth.users import MemoryChoices, memory_choices
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work

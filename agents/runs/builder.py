@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from agents.attachments.service import Attachments
 from agents.calendar.run_calendar import CalendarBook
 from agents.client_time import PersonTime
+from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage
 from agents.llm_registry.selection import ChosenModel, Models
 from agents.mcp.connections import Known
 from agents.mcp.service import McpService
 from agents.memory.service import Memories
+from agents.run_request import RunRequest
 from agents.runs import reflections
 from agents.runs.driver import Course
-from agents.runs.journal import Journal
 from agents.runs.knowledge import KnowledgeBaseReader, KnowledgeBaseRetriever, Recorder
 from agents.runs.limits import RunLimits
 from agents.runs.mcp_tools import Reaching
 from agents.runs.recovery import Unfinished
-from agents.runs.request import RunRequest
 from agents.runs.resume import Nothing
 from agents.runs.store import BegunRun
 from agents.skills.active import TaskOfOwner

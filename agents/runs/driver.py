@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from agents import event_log
 from agents.agui.close_open import TornEnd, torn_end
 from agents.agui.encoder import EventMapper
 from agents.agui.message_reducer import MessageFold
 from agents.agui.transcript import Transcript
+from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
 from agents.models import RunStatus
-from agents.runs import event_log, finish, journal_store, store
-from agents.runs.event_log import Addition, LogClosed, LogEntry
+from agents.runs import finish, journal_store, store
 from agents.runs.event_writer import LogBatch, LogWriter
 from agents.runs.finish import Ending
 from agents.runs.heartbeat import Pulse

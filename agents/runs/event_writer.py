@@ -9,9 +9,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.runs import event_log, journal_store
-from agents.runs.event_log import Addition, LogClosed, LogEntry
-from agents.runs.journal import Effect
+from agents import event_log
+from agents.event_log import Addition, LogClosed, LogEntry
+from agents.journal import Effect
+from agents.runs import journal_store
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable

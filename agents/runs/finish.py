@@ -10,18 +10,18 @@ from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.close_open import activity_ends, closing_events
 from agents.agui.encoder import EventMapper
 from agents.agui.transcript import Transcript
+from agents.event_log import LogClosed, LogEntry
 from agents.events import Finished, Interrupt, Usage, WireEvent
 from agents.llm_registry import usage
 from agents.memory import queue
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
-from agents.runs import event_log, journal_store
-from agents.runs.event_log import LogClosed, LogEntry
+from agents.runs import journal_store, task_logs
 from agents.sessions.service import add_messages, last_question
 from agents.strategies.runner import failed
-from agents.tasks import logs as task_logs
 from core.db.now import database_now
 from core.db.types import now_ms, utc_now
 from core.db.unit_of_work import UnitOfWork

@@ -8,11 +8,12 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.encoder import EventMapper
 from agents.agui.message_reducer import MessageFold
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatSession
-from agents.runs import event_log, threads
+from agents.runs import threads
 from agents.runs.thread_snapshot import fold_thread
 from core.auth.principal import Principal
 from core.db.types import now_ms

@@ -11,8 +11,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Usage
+from agents.journal import Effect, EffectStatus
 from agents.models import RunEffect
-from agents.runs.journal import Effect, EffectStatus
 from core.json_access import as_count, as_list, as_object
 
 _COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_prompt_tokens")

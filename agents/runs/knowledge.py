@@ -12,7 +12,6 @@ from core.errors.auth import KnowledgeBaseNotFound
 from core.text.sanitize import visible
 from kb_service.documents import chunks
 from kb_service.documents.chunks import Shelf
-from kb_service.documents.visibility import Person
 from kb_service.knowledge_bases import sharing
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval import retrieval_log
@@ -24,6 +23,7 @@ from kb_service.retrieval.results import (
     Unsearched,
 )
 from kb_service.retrieval.service import Searcher
+from kb_service.visibility import Person
 
 
 @dataclass(frozen=True)

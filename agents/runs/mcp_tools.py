@@ -11,7 +11,7 @@ from agents.mcp.agent_tools import RemoteTool, may_use_any, offered, policies_wi
 from agents.mcp.connections import Known
 from agents.mcp.service import Contact, McpService
 from agents.models import ChatSession
-from agents.runs.request import RunRequest
+from agents.run_request import RunRequest
 from agents.tool_policies import service as tool_policies
 from agents.tools import withheld_tools
 from agents.tools.base import ToolRules

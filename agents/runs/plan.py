@@ -8,7 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm_registry.selection import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
 from agents.models import ChatSession
-from agents.runs.request import RunRequest
+from agents.run_request import RunRequest
 from agents.runs.resume import Continuation, Nothing
 from agents.skills import selection as skill_selection
 from agents.skills.selection import SkillOffer

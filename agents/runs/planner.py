@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.message_reducer import MessageFold
 from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
-from agents.runs import event_log, recovery, resume, threads
+from agents.run_request import RunRequest
 from agents.runs import plan as runs_plan
+from agents.runs import recovery, resume, threads
 from agents.runs.builder import Given, Launcher
 from agents.runs.driver import Course
 from agents.runs.mcp_tools import Chosen
 from agents.runs.plan import Asked, RunLease, RunPlan, SeenThread
-from agents.runs.request import RunRequest
 from agents.runs.resume import Continuation, Nothing, Refusal
 from agents.runs.store import BegunRun
 from agents.sessions.service import last_question

@@ -9,15 +9,15 @@ from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.transcript import Transcript
 from agents.events import WireEvent
+from agents.journal import Effect
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, RunStatus
-from agents.runs import event_log, journal_store, store
-from agents.runs.journal import Effect
-from agents.runs.request import RunRequest
+from agents.run_request import RunRequest
+from agents.runs import journal_store, store, task_logs
 from agents.runs.store import BegunRun
-from agents.tasks import logs as task_logs
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 

@@ -10,11 +10,11 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Interrupt
+from agents.journal import Effect, Journal
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatSession, RunInterrupt
+from agents.run_request import Answer, RunRequest, ToolMessage
 from agents.runs import journal_store
-from agents.runs.journal import Effect, Journal
-from agents.runs.request import Answer, RunRequest, ToolMessage
 from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
 from agents.tools.base import capped
 from core.db.now import database_now

@@ -7,19 +7,20 @@ from dataclasses import replace
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
+from agents import event_log
 from agents.agui.encoder import EventMapper
 from agents.agui.stream_check import check_prelude, checked
+from agents.event_log import LogEntry
 from agents.models import RunStatus
-from agents.runs import event_log, finish, join, recovery, store
+from agents.run_request import RunRequest
+from agents.runs import finish, join, recovery, store
 from agents.runs.builder import Launcher
 from agents.runs.driver import Course, DriverContext, RunDriver
-from agents.runs.event_log import LogEntry
 from agents.runs.heartbeat import LEASE_SECONDS
 from agents.runs.join import Joined
 from agents.runs.live.subscribers import Followers
 from agents.runs.plan import RunLease
 from agents.runs.planner import Planned, Planner
-from agents.runs.request import RunRequest
 from agents.runs.resume import Refusal
 from agents.runs.store import BegunRun
 from core.auth.principal import Principal

@@ -12,9 +12,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.attachments import service as attachments
 from agents.llm.base import Message
 from agents.models import AgentRun, ChatMessage, RunStatus
+from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
 from agents.runs.plan import RunPlan, SeenThread
-from agents.runs.request import RunRequest, UserMessage
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
 from agents.sessions.service import add_messages, check_room
 from core.auth.principal import Principal

@@ -3,9 +3,9 @@
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.message_reducer import MessageFold
 from agents.models import AgentRun, ChatMessage
-from agents.runs import event_log
 
 
 async def fold_thread(

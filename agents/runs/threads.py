@@ -5,7 +5,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import ChatSession
-from agents.runs.request import RunRequest
+from agents.run_request import RunRequest
 from agents.sessions.service import title_of
 from core.auth.principal import Principal
 from core.db.types import new_id, utc_now

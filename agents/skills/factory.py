@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agents.runs.request import PinnedSkill, RunRequest
+from agents.run_request import PinnedSkill, RunRequest
 from agents.skills.active import OfferedSkill, SkillVersionRef, TaskOfOwner
 from agents.skills.impressions import OfferCounter
 from agents.skills.loader import OwnersSkills
@@ -10,9 +10,9 @@ from agents.skills.run_skills import Means, SkillShelf
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors.server import EngineUnavailable
-from kb_service.documents.visibility import Person
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
+from kb_service.visibility import Person
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog

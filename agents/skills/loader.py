@@ -19,7 +19,7 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
-from kb_service.documents.visibility import Person
+from kb_service.visibility import Person
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
 from skills.store.usage import Use, count_uses

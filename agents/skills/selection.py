@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.runs.request import (
-    MOST_SKILLS,
-    PinnedSkill,
-    RunRequest,
-    SkillChoice,
-    read_skill_choices,
-)
+from agents.run_request import MOST_SKILLS, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
 from agents.skills.factory import keyed
 from agents.skills.run_skills import MOST_TOKENS
 from core.auth.permissions import Permission

@@ -27,15 +27,15 @@ from agents.events import (
     StepStarted,
     Usage,
 )
+from agents.journal import Journal
 from agents.llm.base import ChatModel, Message, ModelUsage
 from agents.mcp.agent_tools import RemoteTool
-from agents.memory.base import LongTermMemory
-from agents.runs.journal import Journal
-from agents.runs.request import ClientTool, ContextItem
+from agents.run_request import ClientTool, ContextItem
 from agents.skills.run_skills import SkillShelf
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.vision import Sight
 from agents.tools.base import ToolRules
+from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.settings.tool_policies import ServerPolicies

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from agents.runs.journal import Journal
+from agents.journal import Journal
 from agents.strategies.base import Limits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]

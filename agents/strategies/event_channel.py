@@ -28,7 +28,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from agents.runs.journal import Effect, Journal
+from agents.journal import Effect, Journal
 
 Delta = TextDelta | ThoughtDelta | ToolCallArgs
 _UNFINISHED_RESULT = {

@@ -21,6 +21,7 @@ from agents.events import (
     ToolCallEnded,
     ToolCallStarted,
 )
+from agents.journal import Effect
 from agents.llm.base import (
     FinishReason,
     Message,
@@ -35,7 +36,6 @@ from agents.llm.base import (
     ToolSpec,
     ToolsRefused,
 )
-from agents.runs.journal import Effect
 from agents.strategies.base import Strategy
 from agents.strategies.budget import Budget, EndedBy
 from agents.strategies.event_channel import OpenEntities

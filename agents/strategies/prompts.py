@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agents.runs.request import ContextItem
+from agents.run_request import ContextItem
 
 CITE = """- Passages found in the user's documents carry numbers. Put the number of the passage in \
 square brackets right after every statement it supports, like [1] or [2][3]. Never cite a number \

@@ -10,8 +10,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from agents.events import Interrupt, ToolCallResult
 from agents.evidence import Evidence, Finding, noting_findings, read_passages
+from agents.journal import Effect
 from agents.llm.base import Message, ToolCall
-from agents.runs.journal import Effect
 from agents.skills.run_skills import ALWAYS_ALLOWED
 from agents.strategies.base import Strategy, Suspended, Waiting
 from agents.strategies.budget import Budget

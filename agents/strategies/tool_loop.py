@@ -25,7 +25,7 @@ from agents.events import (
 from agents.evidence import Evidence
 from agents.llm.base import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.llm.extractive.model import standalone_question
-from agents.runs.request import ContextItem
+from agents.run_request import ContextItem
 from agents.skills.run_skills import LOAD, SkillShelf
 from agents.strategies.base import NextT, Strategy, StrategyInput
 from agents.strategies.budget import Budget

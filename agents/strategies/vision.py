@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.llm.base import ModelImage
-from agents.runs.request import ContextItem
+from agents.run_request import ContextItem
 
 _TITLE = "Images attached to the question"
 _UNSEEN = (

@@ -12,8 +12,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Interrupt
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from agents.run_request import Answer
 from agents.runs import threads
-from agents.runs.request import Answer
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork

@@ -16,10 +16,10 @@ from agents.client_time import PersonTime
 from agents.evidence import Evidence
 from agents.llm.base import ToolSpec
 from agents.mcp.agent_tools import RemoteTool
-from agents.memory.base import LongTermMemory
-from agents.runs.request import ClientTool
+from agents.run_request import ClientTool
 from agents.skills.run_skills import ALWAYS_ALLOWED, SkillShelf
 from agents.tools.json_schema import schema_fault
+from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.json_access import parse

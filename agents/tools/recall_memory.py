@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
-from agents.memory.base import Recollection
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from agents.tools.memory_port import Recollection
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 

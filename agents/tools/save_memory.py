@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.memory.base import NamesASecret, NotTheUsersWords
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from agents.tools.memory_port import NamesASecret, NotTheUsersWords
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from agents.async_runs.input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
 from agents.async_runs.thread_stream import Frame, find_place, follow_thread, is_new_thread
-from agents.runs.request import ImageRef
+from agents.run_request import ImageRef
 from agents.strategies import STRATEGIES
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires

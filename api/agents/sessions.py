@@ -6,9 +6,9 @@ from fastapi import Depends, Query
 from pydantic import Field, JsonValue, StringConstraints
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.runs.request import MOST_SKILLS
-from agents.sessions import config as session_config
-from agents.sessions import deletion as session_deletion
+from agents import session_config
+from agents.run_request import MOST_SKILLS
+from agents.runs import session_deletion
 from agents.sessions import service as sessions
 from agents.sessions.service import check_room
 from agents.strategies import STRATEGIES

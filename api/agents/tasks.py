@@ -8,9 +8,9 @@ from fastapi import Depends
 from pydantic import BaseModel, Field, JsonValue
 
 from agents.memory.store import MemoryDraft
-from agents.runs.request import ContextItem, RunRequest, UserMessage
+from agents.run_request import ContextItem, RunRequest, UserMessage
+from agents.runs import session_deletion
 from agents.runs.resume import Refusal
-from agents.sessions import deletion as session_deletion
 from agents.tasks import service as tasks
 from agents.tasks.service import TaskStatus, TaskView
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, requires

@@ -31,7 +31,7 @@ from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.errors.conflicts import NoQuestions
-from kb_service.evaluation import questions
+from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
     Ask,

@@ -16,13 +16,13 @@ from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import accesses
 from core.db.pagination import Page
 from core.errors.codes import ErrorCode
-from kb_service.documents.visibility import count_documents
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases import sharing
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.reindex import service as reindex_service
 from kb_service.retrieval.request import RetrievalOptions
+from kb_service.visibility import count_documents
 
 router = Router(prefix="/api/v1/knowledge-bases", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))

@@ -23,11 +23,11 @@ from core.auth.principal import Action
 from core.db.pagination import Page
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
-from kb_service.evaluation import question_files, questions
-from kb_service.evaluation.question_files import FileFormat
-from kb_service.evaluation.questions import QuestionDraft
+from kb_service import question_files, questions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Question
+from kb_service.question_files import FileFormat
+from kb_service.questions import QuestionDraft
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/questions", tags=["evaluation"])
 View = Depends(requires(Permission.KB_VIEW))

@@ -27,7 +27,7 @@ from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from core.types.datetimes import Day
-from kb_service.embeddings.spaces import EmbeddingSpace
+from kb_service.embedding_spaces import EmbeddingSpace
 
 router = Router(prefix="/api/v1/models", tags=["models"])
 View = Depends(requires(Permission.MODELS_VIEW))

@@ -13,8 +13,8 @@ from api.http.dependencies import CurrentPrincipal, CurrentServices
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from skills.lint.autofix import Reporter
-from skills.lint.context import Neighbour, Surroundings
 from skills.models import SkillVersion
+from skills.parser.draft import Neighbour, Surroundings
 from skills.parser.parse import parse
 from skills.schema import SkillReport
 from skills.store import catalog

@@ -18,11 +18,11 @@ from core.auth.permissions import Permission
 from core.db.pagination import Page
 from core.errors.codes import ErrorCode
 from skills import schema
-from skills.diff import versions as version_diff
 from skills.diff.semantic import SkillDifference
-from skills.diff.versions import FileChange
 from skills.store import access as skill_access
+from skills.store import version_diff
 from skills.store.service import Update
+from skills.store.version_diff import FileChange
 from skills.store.versions import LONGEST_NOTE, Change, restored
 
 router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])

@@ -10,8 +10,8 @@ from fastapi import Depends, Request
 
 from agents.agui.protobuf.encoder import MEDIA_TYPE as PROTOBUF
 from agents.agui.protobuf.encoder import encode
+from agents.event_log import LogEntry
 from agents.events import WireEvent
-from agents.runs.event_log import LogEntry
 from api.streaming.cursor import format_cursor
 from api.streaming.response import EventStream
 

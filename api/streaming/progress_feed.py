@@ -18,8 +18,8 @@ from core.logging import get_logger
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
 from kb_service.documents.progress import Progress
-from kb_service.documents.visibility import EVERYTHING, Reader, hidden_in, readable_of
 from kb_service.models import Document, KnowledgeBase
+from kb_service.visibility import EVERYTHING, Reader, hidden_in, readable_of
 
 log = get_logger(__name__)
 

@@ -11,7 +11,7 @@ from core.db.now import database_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from ingestion.worker.context import Workbench
+from ingestion.context import Workbench
 from kb_service.documents import actions as document_actions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from core.errors.base import AgentexError
 from core.logging import get_logger
+from ingestion.attempts.claim import Taken, take
+from ingestion.context import Workbench
 from ingestion.pipeline import work_on
-from ingestion.worker.claim import Taken, take
-from ingestion.worker.context import Workbench
 from kb_service.work_queue import scheduler
 
 log = get_logger(__name__)

@@ -1,11 +1,11 @@
 """The jobs of this package; adding one is a coroutine and a line here."""
 
 from core.redis.jobs import Job, JobPayload
+from ingestion.attempts.failures import clear_document
+from ingestion.context import Workbench
 from ingestion.reindex import work_on
 from ingestion.transfer import carry_out
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
-from ingestion.worker.failures import clear_document
 from kb_service.documents.jobs import CLEAR_JOB, ERASE_JOB, INGEST_JOB
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.reindex.service import REINDEX_JOB

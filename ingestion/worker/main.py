@@ -30,17 +30,17 @@ from core.redis.jobs import (
 )
 from core.redis.notify import wake_ups
 from core.settings import Settings, get_settings
+from ingestion.context import Workbench
 from ingestion.parsers.image.ocr import Recognition
 from ingestion.parsers.sandbox.pool import ParserPool
 from ingestion.reindex import tend_all
 from ingestion.transfer import requeue as requeue_transfers
 from ingestion.worker.arq_worker import QueueWorker
-from ingestion.worker.context import Workbench
 from ingestion.worker.document_runner import Slots
 from ingestion.worker.jobs import JOBS
 from ingestion.worker.reconciler import OrphanSweep, requeue
-from kb_service.embeddings.spaces import open_spaces
-from kb_service.engine.client import EngineClient
+from kb_service.embedding_spaces import open_spaces
+from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 
 log = get_logger(__name__)

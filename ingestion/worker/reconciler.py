@@ -14,8 +14,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
-from ingestion.worker.context import Workbench
-from ingestion.worker.failures import WORKER_LOST, clear_document
+from ingestion.attempts.failures import WORKER_LOST, clear_document
+from ingestion.context import Workbench
 from kb_service.documents import jobs as document_jobs
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases

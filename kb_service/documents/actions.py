@@ -17,8 +17,8 @@ from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase
 from kb_service.documents.upload import begin_revision
-from kb_service.documents.visibility import Reader, readable
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.visibility import Reader, readable
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
 _GROUP = 200

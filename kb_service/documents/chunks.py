@@ -12,8 +12,8 @@ from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ChunkNotFound, DocumentNotFound
 from core.errors.conflicts import Conflict
-from kb_service.documents.visibility import EVERYTHING, Reader, readable
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.visibility import EVERYTHING, Reader, readable
 
 SORT_FIELDS = ("position", "token_count")
 _CHANGED = {

@@ -13,8 +13,8 @@ from sqlmodel.sql.expression import Select, SelectOfScalar
 from core.db.id_array import listed
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import InvalidFileName
-from kb_service.documents.visibility import Reader, is_admitted
 from kb_service.models import Document, KnowledgeBase
+from kb_service.visibility import Reader, is_admitted
 
 _NAME_BYTES = 255
 # Direction marks and zero-width characters make a name look like another one.

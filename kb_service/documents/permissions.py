@@ -25,9 +25,9 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict, DocumentNameTaken
 from core.errors.requests import InvalidRequest
+from kb_service import questions
 from kb_service.documents import queries as document_queries
 from kb_service.documents.actions import locked
-from kb_service.evaluation import questions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.sharing import hold
 from kb_service.models import Document, KnowledgeBase

@@ -10,8 +10,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.types import utc_now
-from kb_service.documents.visibility import Reader, readable, sees_all
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.visibility import Reader, readable, sees_all
 
 # A document of a tenth or of ten times the size says little: each has work that no byte makes.
 _ALIKE = 10

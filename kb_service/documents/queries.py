@@ -10,8 +10,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.pagination import Page, paged
 from core.errors.auth import DocumentNotFound
-from kb_service.documents.visibility import Reader, readable
 from kb_service.models import Document, DocumentStatus
+from kb_service.visibility import Reader, readable
 
 _OPEN = (
     DocumentStatus.PENDING.value,

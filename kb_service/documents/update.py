@@ -6,13 +6,13 @@ from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import DocumentNameTaken
+from kb_service import questions
 from kb_service.documents.actions import locked
 from kb_service.documents.metadata import Attributes
 from kb_service.documents.names import NamedDocuments, Turn, clean_name, take_turn
 from kb_service.documents.upload import begin_revision
-from kb_service.documents.visibility import Reader
-from kb_service.evaluation import questions
 from kb_service.models import Document
+from kb_service.visibility import Reader
 
 AUTOMATIC = "auto"
 """The encoding of a text is found out by its bytes."""

@@ -15,8 +15,8 @@ from kb_service.documents.metadata import Attributes
 from kb_service.documents.names import NamedDocuments, Turn, numbered_names, take_turn
 from kb_service.documents.quota import Allowance
 from kb_service.documents.storage import FileType, StoredFile
-from kb_service.documents.visibility import Reader
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
+from kb_service.visibility import Reader
 
 Refusal = DocumentNameTaken | QuotaExceeded
 """Why an upload is not taken in, while others are."""

@@ -7,9 +7,9 @@ from typing import Literal
 
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
-from kb_service.engine.client import EngineClient
 from kb_service.engine.messages import EmbedReply, EmbedRequest, join_vectors
-from kb_service.engine.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
 
 # One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
 # gives it enough texts to sort by length.

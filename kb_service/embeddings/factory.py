@@ -6,7 +6,7 @@ from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel
 from kb_service.embeddings.engine_encoder import RemoteEncoder
 from kb_service.embeddings.openai import EndpointEncoder
 from kb_service.embeddings.protocol import Encoder
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.text.token_counter import TokenCounter, token_counter
 
 

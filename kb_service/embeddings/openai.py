@@ -19,7 +19,7 @@ from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.windows import equal_pieces, first_piece, room_for_text
-from kb_service.engine.protocol import FLOAT32
+from kb_service.engine_client.protocol import FLOAT32
 from kb_service.text.token_counter import TokenCounter
 
 _OK = 200

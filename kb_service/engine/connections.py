@@ -13,7 +13,8 @@ from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.server import EngineUnavailable
 from core.logging import get_logger
-from kb_service.engine.protocol import (
+from kb_service.engine.server import Engine
+from kb_service.engine_client.protocol import (
     MalformedFrame,
     Request,
     Response,
@@ -21,7 +22,6 @@ from kb_service.engine.protocol import (
     pack_frame,
     read_frame,
 )
-from kb_service.engine.server import Engine
 
 _log = get_logger(__name__)
 

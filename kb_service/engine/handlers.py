@@ -37,8 +37,8 @@ from kb_service.engine.messages import (
     unpack_points,
     unpack_sparse,
 )
-from kb_service.engine.protocol import Empty, Message, Request
 from kb_service.engine.resources import Holdings
+from kb_service.engine_client.protocol import Empty, Message, Request
 from kb_service.vector_index.protocol import Among, Legs
 
 # A question of so many characters is encoded in ten milliseconds; the index gives so many hits of

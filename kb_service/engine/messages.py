@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb_service.embeddings.protocol import Vectors
-from kb_service.engine.protocol import FLOAT32, UINT32, Message
+from kb_service.engine_client.protocol import FLOAT32, UINT32, Message
 from kb_service.vector_index.protocol import (
     ChunkPoint,
     IndexedDocument,

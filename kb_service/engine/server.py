@@ -26,10 +26,16 @@ from kb_service.engine.messages import (
     SearchReply,
     SearchRequest,
 )
-from kb_service.engine.protocol import EncoderHealth, EngineHealth, IndexHealth, Message, Request
 from kb_service.engine.resources import Holdings
 from kb_service.engine.scheduler import Schedule
 from kb_service.engine.shard_host import Place, ServedIndex
+from kb_service.engine_client.protocol import (
+    EncoderHealth,
+    EngineHealth,
+    IndexHealth,
+    Message,
+    Request,
+)
 from kb_service.vector_index.edge_shard import Shard, presync
 
 _log = get_logger(__name__)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from core.process import die_with_parent
-from kb_service.engine.client import EngineClient
 from kb_service.engine.handlers import Task
-from kb_service.engine.protocol import (
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import (
     INGEST_SECONDS,
     QUERY_SECONDS,
     AnyFields,

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from kb_service.engine.handlers import Part, Task
-from kb_service.engine.protocol import IndexHealth, Message, UpkeepState
 from kb_service.engine.write_log import Journal
+from kb_service.engine_client.protocol import IndexHealth, Message, UpkeepState
 from kb_service.vector_index.edge_shard import Shard
 from kb_service.vector_index.shard_directory import ShardHome, ShardRecord
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb_service.engine.protocol import Request, pack_frame, unpack_frame
+from kb_service.engine_client.protocol import Request, pack_frame, unpack_frame
 
 
 class Journal:

@@ -3,13 +3,13 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from kb_service.documents.visibility import Reader
 from kb_service.evaluation import metrics
 from kb_service.evaluation.matching import Expected, Shown, right_ones
 from kb_service.evaluation.metrics import CUT_OFF, Quality
 from kb_service.models import KnowledgeBase, Question
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.service import FoundPassage, Searcher, SearchResult
+from kb_service.visibility import Reader
 
 Ask = Callable[[str], Awaitable[SearchResult]]
 """One search for a question, at least ``CUT_OFF`` passages deep, over whatever is measured."""

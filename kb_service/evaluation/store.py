@@ -17,10 +17,10 @@ from core.auth.principal import Principal
 from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import EvaluationNotFound
-from kb_service.documents.visibility import Reader, readable, sees_all
 from kb_service.evaluation.metrics import mean, quality
 from kb_service.evaluation.runner import QuestionResult, Report
 from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
+from kb_service.visibility import Reader, readable, sees_all
 
 MAX_EVALUATIONS = 50
 """Measurements kept of a knowledge base; the oldest go first."""

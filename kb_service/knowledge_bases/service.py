@@ -20,9 +20,9 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
-from kb_service.documents.visibility import count_documents
 from kb_service.embeddings.catalog import DEFAULT, resolve, served
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
+from kb_service.visibility import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 

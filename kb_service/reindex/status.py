@@ -12,11 +12,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.types import utc_now
 from core.errors.conflicts import NoReindex, ReindexOver
-from kb_service.documents.visibility import EVERYTHING, Reader, readable, sees_all
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.reindex.quality_gate import is_held, measured, waiting
+from kb_service.visibility import EVERYTHING, Reader, readable, sees_all
 
 # Of thousands, the last that were in hand say what all wait for.
 _LOOKED_AT = 50

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.db.read_pool import Reads
 from core.errors.base import AgentexError
-from kb_service.embeddings.spaces import EmbeddingSpace
+from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse, settled
 from kb_service.retrieval.results import Reason, Timings
 from kb_service.retrieval.visibility import Scope, Vouched, has_flipped, is_moved, vouch

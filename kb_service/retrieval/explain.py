@@ -9,7 +9,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.db.database import Database
 from core.errors.auth import ChunkNotFound
 from kb_service.documents import queries as document_queries
-from kb_service.documents.visibility import Reader, readable
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.filters import condition_of
 from kb_service.retrieval.positions import LegPosition, Positions
@@ -18,6 +17,7 @@ from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.results import Reason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import Scope, vouch
+from kb_service.visibility import Reader, readable
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
 

@@ -13,7 +13,7 @@ from core.db.read_pool import Reads
 from core.errors.base import AgentexError
 from core.errors.server import RerankerUnavailable
 from core.logging import get_logger
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.candidates import (

@@ -14,7 +14,6 @@ from core.db.database import Database
 from core.db.read_pool import waiting_in_place
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import RetrievalNotFound
-from kb_service.documents.visibility import Reader, hidden_documents
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase, RetrievalRecord
 from kb_service.retrieval.filters import condition_of
@@ -22,6 +21,7 @@ from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import FoundPassage, Reason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import Scope, vouch
+from kb_service.visibility import Reader, hidden_documents
 
 MOST_PER_USER = 2000
 """Records kept for one user; the oldest go first."""

@@ -10,8 +10,7 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.errors.conflicts import Conflict
 from core.errors.requests import EmptyQuery, QueryTooLong
-from kb_service.documents.visibility import EVERYTHING, Reader, hidden_documents
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.candidates import Moved
@@ -24,6 +23,7 @@ from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
 from kb_service.retrieval.token_cache import FeatureCache
+from kb_service.visibility import EVERYTHING, Reader, hidden_documents
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
 _TRIES = 5

@@ -14,12 +14,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.db.database import Database
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import SettingsChanged
-from kb_service.documents.visibility import Reader, is_open_to, readable
-from kb_service.embeddings.spaces import Spaces
-from kb_service.evaluation import questions
-from kb_service.evaluation.questions import QuestionDraft
+from kb_service import questions
+from kb_service.embedding_spaces import Spaces
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
+from kb_service.questions import QuestionDraft
 from kb_service.transfer.archive_format import (
     MAX_TIES,
     MAX_WINDOWS,
@@ -33,6 +32,7 @@ from kb_service.transfer.archive_format import (
     Settings,
 )
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
+from kb_service.visibility import Reader, is_open_to, readable
 
 _BLOCK = 2**20
 # Rows of this many chunks are made at a time: more would hold up the event loop.

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidArchive
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName

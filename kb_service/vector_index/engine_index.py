@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kb_service.engine.client import EngineClient
 from kb_service.engine.messages import (
     CountReply,
     CountRequest,
@@ -24,7 +23,8 @@ from kb_service.engine.messages import (
     unpack_legs,
     unpack_points,
 )
-from kb_service.engine.protocol import (
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import (
     FLOAT32,
     INGEST_SECONDS,
     QUERY_SECONDS,

@@ -1,7 +1,7 @@
 """Chooses the vector index by the settings."""
 
 from core.settings import Settings
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import VectorIndex
 

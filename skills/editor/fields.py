@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
+from skills.diagnostics import Finding
 from skills.editor import render, roundtrip
 from skills.editor.frontmatter import set_field, set_metadata
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
 from skills.parser import metadata, parse
 from skills.parser import source as sources
+from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.headings import usual_heading
 from skills.parser.outline import DraftSection

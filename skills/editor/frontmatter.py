@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from skills.lint.context import SkillDraft
 from skills.parser import yaml_writer
+from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.metadata import OWN_FIELDS, text_of
 from skills.schema import TextEdit

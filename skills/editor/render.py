@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
+from skills.diagnostics import Finding
 from skills.editor.roundtrip import ORDER, check_said, check_writable, unreadable, values_of
-from skills.lint.codes import Finding
 from skills.parser import parse
 from skills.parser.examples import sides
 from skills.parser.headings import usual_heading

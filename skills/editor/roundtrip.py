@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from core.errors.requests import SkillNotEditable, UnreadableSkill
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.lint.validate import told
 from skills.parser import parse
 from skills.parser.triggers import derive

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
-from skills.lint.literal_prefilter import lowered
+from skills.diagnostics import Finding
+from skills.diagnostics.literal_prefilter import lowered
+from skills.parser.draft import SkillDraft
 from skills.schema import TextEdit
 
 Span = tuple[int, int]

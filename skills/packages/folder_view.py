@@ -19,7 +19,7 @@ from core.errors.auth import SkillFileNotFound, SkillNotFound
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 from core.text.confusables import name_key
-from kb_service.documents.visibility import Reader
+from kb_service.visibility import Reader
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.packages.errors import PackageProblem
 from skills.packages.export_service import known_of

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from core.text.graphemes import shortened
 from kb_service.text.tokenizer import is_cjk_dominant
-from skills.lint.context import SkillDraft
 from skills.lint.rules.portability import (
     FIELDS,
     LONGEST_COMPATIBILITY,
@@ -22,6 +21,7 @@ from skills.lint.rules.portability import (
 )
 from skills.packages.reader import SOURCE_FORMAT
 from skills.parser import yaml_reader, yaml_writer
+from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.yaml_reader import Entry, Value
 from skills.schema import ParsedSkill

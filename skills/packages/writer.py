@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft, Surroundings
+from skills.diagnostics import Finding
 from skills.lint.rules import portability
 from skills.packages import frontmatter
 from skills.packages.archives import write_archive
@@ -13,6 +12,7 @@ from skills.packages.errors import PackageFault, PackageProblem, problem
 from skills.packages.file_rules import CODEX_FILE, SKILL_FILE, check_files, codex_policy
 from skills.packages.frontmatter import CatalogueFields
 from skills.parser import parse
+from skills.parser.draft import SkillDraft, Surroundings
 from skills.parser.yaml_writer import quoted
 from skills.schema import SkillFile
 from skills.slugs import choose_slug, free_slug, has_reserved_word, is_placeholder, is_slug

@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft, Surroundings
+from skills.diagnostics import Finding
 from skills.parser import (
     examples,
     frontmatter,
@@ -19,6 +18,7 @@ from skills.parser import (
 )
 from skills.parser import tools as allowed_tools
 from skills.parser import triggers as when
+from skills.parser.draft import SkillDraft, Surroundings
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.outline import DraftSection, Outline
 from skills.parser.sections import Divided, name_behind_prefix

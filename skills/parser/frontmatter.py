@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.parser import yaml_reader
 from skills.parser.source import Source
 from skills.parser.yaml_reader import Entry, Value

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import orjson
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.parser import outline, param_types
 from skills.parser.fuzzy import Vocabulary
 from skills.parser.headings import canon

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from skills.lint.codes import RULES, Finding, diagnose
-from skills.lint.context import Neighbour, SkillDraft, Surroundings
+from skills.diagnostics import RULES, Finding, diagnose
 from skills.lint.rules import CHECKS
 from skills.parser import assemble
 from skills.parser import source as sources
+from skills.parser.draft import Neighbour, SkillDraft, Surroundings
 from skills.schema import ParsedSkill, Severity, SkillFormat, SkillReport
 
 PARSER_VERSION = 3

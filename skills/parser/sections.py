@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.parser import headings
 from skills.parser.headings import Known, usual_heading
 from skills.parser.outline import Block, DraftSection, Outline

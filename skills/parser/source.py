@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.schema import TextEdit
 
 LARGEST = 256 * 1024

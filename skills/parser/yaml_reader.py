@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import yaml
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 
 DEEPEST = 8
 """How deep lists and mappings may stand in each other."""

@@ -14,8 +14,8 @@ from core.auth.models import User
 from core.db.pagination import Page, paged
 from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
-from kb_service.documents.visibility import Reader
 from kb_service.embeddings.protocol import Encoder
+from kb_service.visibility import Reader
 from skills.models import Skill, SkillTriggerTest, SkillVersion
 from skills.selection.selector import prepare_selector
 from skills.store import catalog

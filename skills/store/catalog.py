@@ -14,7 +14,7 @@ from core.auth.models import User
 from core.auth.sharing import shared_with
 from core.db.types import is_id
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.documents.visibility import Reader
+from kb_service.visibility import Reader
 from skills import schema
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.schema import ParsedSkill

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from agents.citations import DocumentSpan, Passage, Retrieved
-from agents.memory.base import Kept, NotTheUsersWords, Recollection
+from agents.tools.memory_port import Kept, NotTheUsersWords, Recollection
 from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from kb_service.text.tokenizer import tokenize

@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 from sqlmodel import select
 
+from agents import event_log
 from agents.agui.decoder import read_run_request
 from agents.agui.message_reducer import MessageFold
 from agents.agui.verifier import verify
@@ -27,12 +28,11 @@ from agents.llm.base import (
 from agents.llm_registry.client_cache import PURPOSE, Adapters
 from agents.llm_registry.selection import Models
 from agents.models import AgentRun, ChatMessage, ChatSession
-from agents.runs import event_log
+from agents.run_request import RunRequest
 from agents.runs.builder import Launcher
 from agents.runs.limits import RunLimits
 from agents.runs.live.broadcaster import FanOut
 from agents.runs.live.subscribers import Followers
-from agents.runs.request import RunRequest
 from agents.runs.service import RunService
 from agents.strategies.base import limits_within
 from agents.tools import DEFAULT_POLICIES
@@ -45,8 +45,8 @@ from core.db.unit_of_work import unit_of_work
 from core.json_access import as_object
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
+from kb_service.embedding_spaces import EmbeddingSpace, Spaces
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, create
 from kb_service.retrieval.service import Searcher
 from kb_service.text.token_counter import token_counter

@@ -7,7 +7,7 @@ import pytest
 from agents.agui.decoder import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
 from agents.agui.encoder import EventMapper
 from agents.events import StateSnapshot
-from agents.runs.request import (
+from agents.run_request import (
     Answer,
     ClientTool,
     ContextItem,

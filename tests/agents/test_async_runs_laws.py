@@ -12,8 +12,8 @@ from agents.async_runs.answer_summary import Answer, report_on
 from agents.async_runs.event_mapper import RunTranslator, read_outcome
 from agents.async_runs.thread_stream import Frame, translate_entries
 from agents.async_runs.ui_schema import UiSchemaRenderer, compile_ui_schema
+from agents.event_log import LogEntry
 from agents.events import StepFinished, StepStarted, ToolCallArgs
-from agents.runs.event_log import LogEntry
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
 from tests.agents.test_agui_laws import citations, runs, terminals, texts, through_channel
 from tests.fixtures.async_runs import check_keys

@@ -13,8 +13,8 @@ from redis.asyncio import Redis
 from sqlalchemy import event as sql_events
 
 from agents.agui.verifier import verify
+from agents.event_log import LogEntry
 from agents.llm.base import ChatModel
-from agents.runs.event_log import LogEntry
 from agents.runs.live import broadcaster, subscribers
 from agents.runs.live.broadcaster import FanOut
 from agents.runs.live.buffer import Tail

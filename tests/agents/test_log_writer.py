@@ -9,12 +9,12 @@ from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.event_log import Addition, LogClosed
+from agents.journal import Effect
 from agents.llm_registry.selection import ModelRef
 from agents.runs import heartbeat, journal_store, store
-from agents.runs.event_log import Addition, LogClosed
 from agents.runs.event_writer import LogBatch, LogWriter, Written
 from agents.runs.heartbeat import Pulse
-from agents.runs.journal import Effect
 from agents.runs.plan import RunLease, RunPlan
 from agents.runs.store import BegunRun
 from core.auth.principal import Principal

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from agents import event_log
 from agents.agui.encoder import EventMapper
 from agents.events import PatchOperation, StateDelta, StateSnapshot
 from agents.llm_registry.selection import ModelRef
-from agents.runs import event_log, finish, store
+from agents.run_request import RunRequest
+from agents.runs import finish, store
 from agents.runs.plan import RunLease, RunPlan
 from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
-from agents.runs.request import RunRequest
 from agents.runs.store import BegunRun
 from agents.strategies import REFLECTING
 from core.auth.principal import Principal

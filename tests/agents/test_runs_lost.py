@@ -11,8 +11,10 @@ import pytest
 from pydantic import JsonValue
 from sqlmodel import select
 
+from agents import event_log
 from agents.agui.encoder import EventMapper
 from agents.agui.verifier import verify
+from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import (
     PROGRESS,
     ActivityStarted,
@@ -32,13 +34,12 @@ from agents.events import (
     Usage,
     WireEvent,
 )
+from agents.journal import Effect
 from agents.llm.extractive.model import Extractive
 from agents.llm_registry.models import ModelUsage
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, LoggedEvent, RunStatus
-from agents.runs import event_log, finish, journal_store, store
-from agents.runs.event_log import Addition, LogClosed, LogEntry
-from agents.runs.journal import Effect
+from agents.runs import finish, journal_store, store
 from agents.runs.plan import RunLease, RunPlan
 from agents.runs.recovery import MOST_TAKEOVERS
 from agents.runs.store import BegunRun

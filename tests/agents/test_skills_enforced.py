@@ -10,7 +10,7 @@ from sqlmodel import select
 from agents.events import Failed
 from agents.llm.base import ToolCall
 from agents.models import RunSkill
-from agents.runs.request import ClientTool
+from agents.run_request import ClientTool
 from agents.skills.active import SkillVersionRef, TaskOfOwner
 from agents.skills.loader import OwnersSkills
 from agents.strategies import start

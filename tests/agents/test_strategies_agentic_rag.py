@@ -10,7 +10,7 @@ from agents.llm.base import Message
 from agents.llm.errors import ModelFault
 from agents.llm.extractive.model import Extractive
 from agents.llm.openai import Endpoint, OpenAICompatible
-from agents.runs.request import ContextItem
+from agents.run_request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start
 from agents.strategies.base import Limits, StrategyInput
 from core.errors.requests import UnknownAgentType

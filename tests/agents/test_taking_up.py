@@ -15,7 +15,7 @@ from agents.agui.encoder import EventMapper
 from agents.agui.message_reducer import MessageFold
 from agents.agui.verifier import verify
 from agents.events import RunEvent, WireEvent
-from agents.runs.journal import Effect, Journal
+from agents.journal import Effect, Journal
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
 from agents.strategies.event_channel import Batch

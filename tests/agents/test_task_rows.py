@@ -10,9 +10,8 @@ from sqlmodel import select
 
 from agents.async_runs.thread_stream import _open_calls
 from agents.models import AgentRun, ChatSession
-from agents.runs import join
+from agents.runs import join, task_logs
 from agents.sessions import service as sessions
-from agents.tasks import logs as task_logs
 from agents.tasks import service as tasks
 from core.auth.principal import Principal
 from core.db.database import Database

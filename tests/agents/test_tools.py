@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from agents.calendar.run_calendar import CalendarBook
 from agents.client_time import PersonTime
 from agents.evidence import Evidence, read_passages
-from agents.runs.request import ClientTool
+from agents.run_request import ClientTool
 from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, toolbox
 from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
 from core.db.database import Database

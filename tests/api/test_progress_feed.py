@@ -15,8 +15,8 @@ from core.db.unit_of_work import unit_of_work
 from kb_service.documents import actions as document_actions
 from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
-from kb_service.documents.visibility import Person
 from kb_service.models import Document
+from kb_service.visibility import Person
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio

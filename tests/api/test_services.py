@@ -13,8 +13,8 @@ from core.db.unit_of_work import unit_of_work
 from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
-from kb_service.embeddings.spaces import Spaces
-from kb_service.engine.client import EngineClient
+from kb_service.embedding_spaces import Spaces
+from kb_service.engine_client.client import EngineClient
 from migrations.apply import migrate
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.lint.context import Surroundings
+from skills.parser.draft import Surroundings
 from skills.schema import SkillReport
 from skills.store import access as skill_access
 from tests.fixtures.bare_rows import add_user

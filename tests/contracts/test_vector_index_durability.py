@@ -14,7 +14,7 @@ from qdrant_edge import VectorStorageDatatype
 
 from core.errors.server import VectorIndexUnavailable
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index import edge_shard
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.errors.codes import ErrorCode
-from kb_service.evaluation.questions import MAX_QUESTIONS
 from kb_service.evaluation.store import MAX_EVALUATIONS
+from kb_service.questions import MAX_QUESTIONS
 from tests.fixtures.client import Api, check_success, eventually
 from tests.fixtures.multipart import connection, head
 from tests.fixtures.server import Server, one_shape

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors.codes import ErrorCode
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.embedding_server import DIMENSION, EmbeddingServer

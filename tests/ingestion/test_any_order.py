@@ -32,13 +32,13 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict
 from core.redis.jobs import JobQueue
 from core.settings import Settings
+from ingestion.attempts.claim import take
+from ingestion.attempts.failures import clear_document
+from ingestion.context import Workbench
 from ingestion.parsers.file_type import detect
 from ingestion.parsers.sandbox.pool import ParserPool
 from ingestion.pipeline import ingest, work_on
-from ingestion.worker.claim import take
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document
-from ingestion.worker.failures import clear_document
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service.documents import (
     actions as document_actions,
@@ -52,14 +52,14 @@ from kb_service.documents import (
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload, UploadOutcome
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.embedding_spaces import EmbeddingSpace, Spaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
-from kb_service.embeddings.spaces import EmbeddingSpace, Spaces
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.text.token_counter import token_counter
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
 from tests.fixtures.edge_index import EdgeVectorIndex

@@ -9,16 +9,16 @@ from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused, EngineUnavailable
+from ingestion.attempts.claim import Taken, take
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest, work_on
-from ingestion.worker.claim import Taken, take
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.embedding_spaces import Spaces
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 

@@ -9,17 +9,17 @@ from sqlmodel import select
 from core.db import types
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend
-from ingestion.worker.context import Workbench
 from kb_service.documents import actions as document_actions
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
 from kb_service.reindex import service as reindex_service
+from kb_service.visibility import EVERYTHING
 from kb_service.work_queue import leases
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished

@@ -13,16 +13,16 @@ from core.errors.auth import ChunkNotFound
 from core.errors.conflicts import Conflict
 from core.errors.server import VectorIndexUnavailable
 from ingestion.chunk_edit import Edit, edit_chunk
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.documents.visibility import EVERYTHING, Reader
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, Legs
+from kb_service.visibility import EVERYTHING, Reader
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit as edit_document

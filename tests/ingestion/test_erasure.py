@@ -14,16 +14,16 @@ from sqlmodel import select
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import VectorIndexUnavailable
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.documents.visibility import EVERYTHING
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bench import beside_unopened
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload

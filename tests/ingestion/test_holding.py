@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.errors.server import DatabaseUnavailable
-from ingestion.worker.lease_heartbeat import hold
+from ingestion.attempts.lease_heartbeat import hold
 
 pytestmark = pytest.mark.anyio
 

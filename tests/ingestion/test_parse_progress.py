@@ -6,14 +6,14 @@ import pytest
 
 from core.errors.server import VectorIndexUnavailable
 from ingestion import pipeline
+from ingestion.attempts.claim import take
+from ingestion.context import Workbench
 from ingestion.parsers.sandbox import progress
 from ingestion.parsers.sandbox.progress import followed, told_to
 from ingestion.parsers.sandbox.protocol import HEADER, pack_progress, unpack_reply
-from ingestion.worker.claim import take
-from ingestion.worker.context import Workbench
 from kb_service.documents import progress as document_progress
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.stored import reread, upload
 
 pytestmark = pytest.mark.anyio

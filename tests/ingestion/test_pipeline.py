@@ -11,17 +11,17 @@ from sqlmodel import col, select
 
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
+from ingestion.attempts import failures
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker import failures
-from ingestion.worker.context import Workbench
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.embedding_spaces import Spaces
 from kb_service.embeddings.factory import open_encoder
-from kb_service.embeddings.spaces import Spaces
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 

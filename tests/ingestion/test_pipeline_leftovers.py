@@ -13,9 +13,9 @@ from sqlmodel import col
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.database import one_database

@@ -4,8 +4,8 @@ import pytest
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
 from kb_service.retrieval.candidates import collapse
 from kb_service.vector_index.bm25 import encode_query

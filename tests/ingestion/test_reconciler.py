@@ -15,7 +15,7 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import VectorIndexUnavailable
 from core.redis.jobs import QUEUE_NAME, JobQueue
-from ingestion.worker.context import Workbench
+from ingestion.context import Workbench
 from ingestion.worker.reconciler import OrphanSweep, requeue
 from kb_service.documents import jobs as document_jobs
 from kb_service.knowledge_bases import service as knowledge_bases

@@ -9,9 +9,9 @@ from sqlmodel import col, select
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexRunning
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
 from ingestion.reindex import tend, tend_all
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service.documents import (
     actions as document_actions,
@@ -28,7 +28,6 @@ from kb_service.documents import (
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
@@ -37,6 +36,7 @@ from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
 from kb_service.reindex.status import State
 from kb_service.vector_index.protocol import index_scope
+from kb_service.visibility import EVERYTHING
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import Outcome
 from tests.fixtures.reindex_steps import (

@@ -10,16 +10,16 @@ from sqlmodel import col
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingsUnavailable, EngineUnavailable
+from ingestion.context import Workbench
 from ingestion.reindex import tend, tend_all, work_on
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.embedding_spaces import Spaces
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.reindex import service as reindex_service
 from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
 from kb_service.reindex.status import Report, State
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.reindex_steps import (
     KEEP,
     check_whole,

@@ -11,14 +11,14 @@ from sqlmodel import col, select
 
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
 from ingestion.worker.document_runner import Slots
 from ingestion.worker.reconciler import requeue
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 

@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from core.threads import Stop, on_stoppable_thread
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
 from ingestion.splitters import SPLITTERS
-from ingestion.worker.context import Workbench
 from tests.fixtures.client import eventually
 from tests.fixtures.stored import upload
 

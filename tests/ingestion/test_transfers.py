@@ -25,17 +25,15 @@ from core.errors.server import (
     ObjectStoreUnavailable,
     VectorIndexUnavailable,
 )
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
 from ingestion.worker.deletion import erase_knowledge_base
 from ingestion.worker.reconciler import OrphanSweep
+from kb_service import questions
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
-from kb_service.documents.visibility import EVERYTHING, Person
+from kb_service.embedding_spaces import Spaces
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.spaces import Spaces
-from kb_service.evaluation import questions
-from kb_service.evaluation.questions import QuestionDraft
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import (
     Document,
@@ -45,8 +43,10 @@ from kb_service.models import (
     SplitterName,
     Transfer,
 )
+from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
 from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.visibility import EVERYTHING, Person
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import (

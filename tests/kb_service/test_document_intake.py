@@ -24,8 +24,8 @@ from kb_service.documents import (
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.documents.upload import OnConflict, Refusal, Upload, UploadResult
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Document, KnowledgeBase
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit
 

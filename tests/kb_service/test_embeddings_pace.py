@@ -11,9 +11,9 @@ from core.errors.server import EngineUnavailable
 from kb_service.embeddings import engine_encoder
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.engine_encoder import RemoteEncoder
-from kb_service.engine.client import EngineClient
 from kb_service.engine.messages import pack_vectors
-from kb_service.engine.protocol import Request, Response, pack_frame, read_frame
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import Request, Response, pack_frame, read_frame
 
 pytestmark = pytest.mark.anyio
 PASSAGE = "A passage of some length. " * 80

@@ -10,10 +10,10 @@ import pytest
 
 from core.errors.server import EmbeddingModelUnusable
 from core.settings import Settings
+from kb_service.embedding_spaces import Spaces, open_spaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.artifacts import WEIGHTS
-from kb_service.embeddings.spaces import Spaces, open_spaces
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
 from tests.fixtures.engines import RunningEngine, running_engine, until_ready
 

@@ -16,9 +16,9 @@ from core.errors.requests import InvalidRequest
 from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
-from kb_service.engine.client import EngineClient
 from kb_service.engine.connections import listening_socket
-from kb_service.engine.protocol import MAX_FRAME_BYTES, Empty, EngineHealth
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import MAX_FRAME_BYTES, Empty, EngineHealth
 from kb_service.vector_index.bm25 import encode_document, encode_query
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_id

@@ -15,13 +15,13 @@ import pytest
 
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.engine.client import EngineClient
 from kb_service.engine.main import serve
 from kb_service.engine.maintenance import Policy
-from kb_service.engine.protocol import IndexHealth
 from kb_service.engine.resources import load
 from kb_service.engine.server import Engine
 from kb_service.engine.shadow_rebuild import Builder, start_build
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import IndexHealth
 from kb_service.vector_index.edge_shard import Shard
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id

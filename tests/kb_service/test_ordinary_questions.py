@@ -7,8 +7,8 @@ import pytest
 
 from kb_service.engine.handlers import parse
 from kb_service.engine.messages import SearchRequest
-from kb_service.engine.protocol import Request
 from kb_service.engine.resources import Holdings
+from kb_service.engine_client.protocol import Request
 
 MODEL = "m"
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors.requests import InvalidRequest
-from kb_service.evaluation.question_files import FileFormat, parse, render
-from kb_service.evaluation.questions import QuestionDraft, checked
 from kb_service.models import Question
+from kb_service.question_files import FileFormat, parse, render
+from kb_service.questions import QuestionDraft, checked
 
 words = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40

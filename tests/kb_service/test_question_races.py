@@ -9,12 +9,12 @@ from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import QuestionNotFound
+from kb_service import questions
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
-from kb_service.documents.visibility import Person
-from kb_service.evaluation import questions
-from kb_service.evaluation.questions import QuestionDraft
 from kb_service.models import Document, KnowledgeBase, Question
+from kb_service.questions import QuestionDraft
+from kb_service.visibility import Person
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.portable import principal_of
 

@@ -15,16 +15,17 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import DocumentNotFound
 from core.errors.requests import InvalidRequest
-from ingestion.worker.context import Workbench
-from kb_service.documents import chunks, permissions, visibility
+from ingestion.context import Workbench
+from kb_service import visibility
+from kb_service.documents import chunks, permissions
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
 from kb_service.documents.chunks import Shelf as Reading
-from kb_service.documents.visibility import EVERYTHING, Person, Reader
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.results import SearchResult
 from kb_service.vector_index.protocol import ChunkPoint
+from kb_service.visibility import EVERYTHING, Person, Reader
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import principal_of

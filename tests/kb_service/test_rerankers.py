@@ -10,15 +10,15 @@ from pydantic import SecretStr
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import RerankerUnavailable
 from core.settings import Settings
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.rerankers.http import ApiReranker, Endpoint
 from kb_service.retrieval.results import SearchResult, Warned
 from kb_service.retrieval.service import Searcher
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.rerank_server import RerankServer
 from tests.fixtures.stored import upload

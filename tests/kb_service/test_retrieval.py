@@ -9,7 +9,6 @@ import pytest
 from sqlmodel import col, update
 
 from core.db.unit_of_work import unit_of_work
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
@@ -17,6 +16,7 @@ from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
 from kb_service.retrieval.results import Reason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio

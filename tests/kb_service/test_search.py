@@ -9,15 +9,15 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.requests import EmptyQuery, QueryTooLong
 from core.errors.server import VectorIndexUnavailable
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
-from kb_service.embeddings.spaces import Spaces
+from kb_service.embedding_spaces import Spaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.service import FoundPassage, Searcher
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, upload
 

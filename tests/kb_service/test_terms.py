@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from sqlmodel import col, select, update
 
 from core.db.unit_of_work import unit_of_work
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
 from kb_service.text.term_hashes import hashed, pack_terms, terms_of, unpack_terms
 from kb_service.text.tokenizer import sentences, tokenize
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.stored import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)

@@ -17,15 +17,15 @@ from core.errors.server import (
     InvalidVector,
     VectorIndexUnavailable,
 )
+from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from ingestion.worker.context import Workbench
-from kb_service.documents.visibility import EVERYTHING
+from kb_service.embedding_spaces import Spaces
 from kb_service.embeddings.protocol import Encoder, Vectors
-from kb_service.embeddings.spaces import Spaces
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.results import SearchResult, Unsearched
 from kb_service.retrieval.service import Searcher
+from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 

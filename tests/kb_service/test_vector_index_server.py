@@ -9,7 +9,7 @@ import pytest
 
 from core.errors.server import VectorIndexUnavailable
 from core.settings import Settings
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.errors.requests import RequestTooLarge
 from core.errors.server import EngineUnavailable, StorageFull
-from kb_service.engine.client import EngineClient
-from kb_service.engine.protocol import (
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import (
     INGEST_SECONDS,
     MAX_FRAME_BYTES,
     QUERY_SECONDS,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills.lint.context import Neighbour
+from skills.parser.draft import Neighbour
 from skills.parser.parse import parse
 from skills.schema import SkillFile, SkillReport
 

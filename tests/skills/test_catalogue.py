@@ -8,7 +8,7 @@ from core.auth.models import Share, User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.documents.visibility import Person
+from kb_service.visibility import Person
 from skills.models import Skill, SkillVersion
 from skills.store import catalog
 from skills.store.usage import Usage, Use, count_uses, total, usage_by_version

@@ -5,9 +5,9 @@ import re
 import pytest
 import yaml
 
-from skills.lint.codes import RULES
+from skills.diagnostics import RULES
+from skills.diagnostics.secret_patterns import hide_secrets
 from skills.lint.rules.hidden_text import decode
-from skills.lint.secret_patterns import hide_secrets
 from skills.parser.parse import parse
 from skills.parser.source import apply
 from skills.schema import Diagnostic

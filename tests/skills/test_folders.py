@@ -9,7 +9,7 @@ from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillFileNotFound, SkillNotFound
-from kb_service.documents.visibility import Person
+from kb_service.visibility import Person
 from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageProblem
 from skills.packages.folder_view import (

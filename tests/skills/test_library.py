@@ -13,7 +13,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
-from kb_service.documents.visibility import Person
+from kb_service.visibility import Person
 from skills.lint.validate import judge
 from skills.models import Skill, SkillTerm
 from skills.store import (

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate
 
-from skills.lint.context import SkillDraft, Surroundings
 from skills.packages.errors import PackageFault, PackageProblem
 from skills.packages.file_rules import find_duplicates, is_executable, is_safe_path, is_skill_file
 from skills.packages.frontmatter import CatalogueFields
@@ -28,6 +27,7 @@ from skills.packages.writer import (
     export_packages,
 )
 from skills.parser import assemble as parser_assemble
+from skills.parser.draft import SkillDraft, Surroundings
 from skills.parser.parse import parse
 from skills.parser.source import Source
 from skills.schema import SkillFile

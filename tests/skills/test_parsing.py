@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.parser.headings import STRONG
 from skills.parser.parse import parse
 from skills.parser.source import apply, read

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skills.lint.context import SkillDraft, Surroundings
 from skills.lint.rules import portability, quality, references, security
+from skills.parser.draft import SkillDraft, Surroundings
 from skills.parser.parse import read
 from tests.fixtures.growth import processor_seconds
 

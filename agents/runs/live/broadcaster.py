@@ -16,7 +16,7 @@ import orjson
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agents.runs.event_log import LogEntry
+from agents.event_log import LogEntry
 from core.db.types import new_id
 from core.logging import get_logger
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from agents.runs.event_log import LogEntry
+from agents.event_log import LogEntry
 
 _KEPT = 512
 

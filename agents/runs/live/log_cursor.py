@@ -2,8 +2,9 @@
 
 import asyncio
 
-from agents.runs import event_log, store
-from agents.runs.event_log import LogEntry
+from agents import event_log
+from agents.event_log import LogEntry
+from agents.runs import store
 from agents.runs.live.buffer import Tail
 from core.db.database import Database
 from core.errors.server import DatabaseUnavailable

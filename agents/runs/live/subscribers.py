@@ -6,8 +6,8 @@ from weakref import WeakValueDictionary
 
 from sqlmodel import col, select
 
+from agents.event_log import LogEntry
 from agents.models import AgentRun, RunStatus
-from agents.runs.event_log import LogEntry
 from agents.runs.live.broadcaster import FanOut
 from agents.runs.live.buffer import Tail
 from agents.runs.live.log_cursor import LogReader

@@ -60,7 +60,7 @@ class _Wish:
 
 
 def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
-    from skills.lint.codes import RULES  # noqa: PLC0415
+    from skills.diagnostics import RULES  # noqa: PLC0415
 
     named = frozenset(code.upper() for code in codes)
     for code in sorted(named - RULES.keys()):

@@ -55,7 +55,7 @@ def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
 
 
 def _rule(code: str) -> JsonObject:
-    from skills.lint.codes import RULES  # noqa: PLC0415
+    from skills.diagnostics import RULES  # noqa: PLC0415
 
     rule = RULES[code]
     return {

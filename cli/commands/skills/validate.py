@@ -146,7 +146,7 @@ def _weight(one: Diagnostic) -> Message:
 
 def _is_standards(one: Diagnostic) -> bool:
     """Whether a finding tells about the open standard only."""
-    from skills.lint.codes import RULES  # noqa: PLC0415
+    from skills.diagnostics import RULES  # noqa: PLC0415
 
     return RULES[one.code].portability
 

@@ -15,7 +15,7 @@ from core.errors.base import AgentexError
 from core.redis.client import open_redis
 from core.redis.heartbeats import count_workers
 from core.settings import Settings, get_settings
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 
 _HTTP_TIMEOUT = 2.0
 # The API is asked without TLS, ten times a second while it starts: reading the certificates anew

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
 from skills.lint.rules import (
     inputs,
     portability,
@@ -14,6 +13,7 @@ from skills.lint.rules import (
     structure,
     tools,
 )
+from skills.parser.draft import SkillDraft
 
 Check = Callable[[SkillDraft], Iterable[Finding]]
 """Looks at a draft and tells what it noticed; never raises, takes time linear in the file."""

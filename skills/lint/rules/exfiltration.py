@@ -4,8 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from skills.lint.codes import Finding
-from skills.lint.literal_prefilter import find_anchored
+from skills.diagnostics import Finding
+from skills.diagnostics.literal_prefilter import find_anchored
 from skills.lint.scanner import Scan, Span
 
 _ADDRESS = re.compile(r"https?://[^\s)\"'>]{1,2000}", re.IGNORECASE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.text.invisible import FLAG, FLAGS, HIDDEN
-from skills.lint.codes import MOST_OF_A_KIND, Finding
+from skills.diagnostics import MOST_OF_A_KIND, Finding
 from skills.lint.scanner import Scan, Span
 
 _OPEN, _CLOSE = "<!--", "-->"

@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
+from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter, flow_values
 from skills.parser.metadata import text_of
 from skills.parser.tools import split

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
+from skills.parser.draft import SkillDraft
 from skills.parser.steps import Numbered, to_number
 from skills.schema import TextEdit
 

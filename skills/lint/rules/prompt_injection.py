@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from skills.lint.codes import Finding
-from skills.lint.literal_prefilter import find_anchored, lowered
+from skills.diagnostics import Finding
+from skills.diagnostics.literal_prefilter import find_anchored, lowered
 from skills.lint.scanner import Scan
 
 # Every repetition has a bound and each pattern begins with one of some words (the anchors below), so

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kb_service.text.tokenizer import tokenize
-from skills.lint.codes import Finding
-from skills.lint.context import Neighbour, SkillDraft
+from skills.diagnostics import Finding
+from skills.parser.draft import Neighbour, SkillDraft
 
 LEAST_WORDS = 5
 LEAST_HAN = 10

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from urllib.parse import unquote
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
 from skills.lint.scanner import Scan, Span, scan
+from skills.parser.draft import SkillDraft
 
 _LINK = re.compile(
     r"\]\([ \t]{0,8}(?:<(?P<angled>[^<>\n]{1,500})>|(?P<plain>[^\s()<>]{1,500}))"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
+from skills.diagnostics.secret_patterns import entropy, find_secrets
 from skills.lint.scanner import Scan, Span
-from skills.lint.secret_patterns import entropy, find_secrets
 
 LONGEST_ENCODED = 255
 """Characters of base64 or hexadecimal digits that are no key, hash or name any more."""

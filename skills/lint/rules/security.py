@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
 from skills.lint.rules import exfiltration, hidden_text, prompt_injection, secrets
 from skills.lint.scanner import scan
+from skills.parser.draft import SkillDraft
 
 SCANS = (
     hidden_text.hidden_characters_check,

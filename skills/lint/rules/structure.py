@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
 from skills.parser import headings
+from skills.parser.draft import SkillDraft
 from skills.parser.outline import Block, DraftSection
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit

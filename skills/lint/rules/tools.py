@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skills.lint.codes import Finding
-from skills.lint.context import SkillDraft
+from skills.diagnostics import Finding
+from skills.parser.draft import SkillDraft
 from skills.parser.fuzzy import Vocabulary
 from skills.parser.steps import outside_fences, tools_in
 from skills.parser.tools import AllowedTools, base_name, named_in

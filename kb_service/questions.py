@@ -13,14 +13,8 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import QuestionNotFound
 from core.errors.requests import InvalidRequest
 from kb_service.documents.names import take_turn
-from kb_service.documents.visibility import (
-    EVERYTHING,
-    Reader,
-    readable_of,
-    restricted_named,
-    sees_all,
-)
 from kb_service.models import Document, KnowledgeBase, Question
+from kb_service.visibility import EVERYTHING, Reader, readable_of, restricted_named, sees_all
 
 MAX_QUESTIONS = 2000
 """Questions of one knowledge base; asking them all takes about ten seconds."""

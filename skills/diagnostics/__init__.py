@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from skills.lint.codes import portability, procedure, quality, security, structure
-from skills.lint.codes.rule import Rule
-from skills.lint.secret_patterns import hide_secrets
+from skills.diagnostics import portability, procedure, quality, security, structure
+from skills.diagnostics.rule import Rule
+from skills.diagnostics.secret_patterns import hide_secrets
 from skills.schema import Diagnostic, Fix, SkillFormat, TextEdit
 
 RULES: Mapping[str, Rule] = {

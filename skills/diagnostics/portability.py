@@ -1,6 +1,6 @@
 """The codes about the open standard (agentskills.io): what others would refuse."""
 
-from skills.lint.codes.rule import INFO, Rule, Said
+from skills.diagnostics.rule import INFO, Rule, Said
 
 
 def _rule(code: str, said: Said, *, fix: Said | None = None, **variants: Said) -> Rule:

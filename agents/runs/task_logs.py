@@ -3,10 +3,10 @@
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents import event_log
 from agents.agui.transcript import Transcript
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatMessage
-from agents.runs import event_log
 
 
 async def told_calls(session: AsyncSession, run: AgentRun) -> set[str]:

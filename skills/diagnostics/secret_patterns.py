@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skills.lint.literal_prefilter import find_anchored, lowered
+from skills.diagnostics.literal_prefilter import find_anchored, lowered
 
 _ALNUM = "[0-9A-Za-z]"
 _WORD = r"[\w-]"

@@ -1,6 +1,6 @@
 """The codes about what could deceive the agent, the reader or the machine."""
 
-from skills.lint.codes.rule import ERROR, WARNING, Rule, Said
+from skills.diagnostics.rule import ERROR, WARNING, Rule, Said
 
 
 def _until_published(code: str, said: Said, *, fix: Said | None = None, **variants: Said) -> Rule:

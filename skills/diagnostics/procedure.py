@@ -1,6 +1,6 @@
 """The codes about inputs, steps and tools."""
 
-from skills.lint.codes.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
 
 RULES = (
     Rule(

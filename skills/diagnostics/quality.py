@@ -1,6 +1,6 @@
 """The codes about how well a skill will be found and chosen, and about its files."""
 
-from skills.lint.codes.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
 
 RULES = (
     Rule(

@@ -20,7 +20,7 @@ from core.errors.server import (
     StorageFull,
     VectorIndexUnavailable,
 )
-from kb_service.engine.protocol import (
+from kb_service.engine_client.protocol import (
     QUERY_SECONDS,
     Empty,
     EngineHealth,

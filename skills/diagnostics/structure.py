@@ -1,6 +1,6 @@
 """The codes about the file, its title, frontmatter, sections and size."""
 
-from skills.lint.codes.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
 from skills.schema import SkillFormat
 
 FREE = {SkillFormat.AGENT_SKILLS: INFO}

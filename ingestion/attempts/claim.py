@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from core.db.unit_of_work import unit_of_work
-from ingestion.worker.context import Workbench
+from ingestion.context import Workbench
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase

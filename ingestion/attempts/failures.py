@@ -10,8 +10,8 @@ from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.server import EmbeddingsRefused, InvalidVector
 from core.logging import get_logger
+from ingestion.context import Workbench
 from ingestion.parsers.errors import ParseFailure
-from ingestion.worker.context import Workbench
 from kb_service.documents import queries as document_queries
 from kb_service.failures import outage_of
 from kb_service.models import Document, DocumentStatus

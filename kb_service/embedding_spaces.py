@@ -12,7 +12,7 @@ from kb_service.embeddings.catalog import EmbeddingModel, served
 from kb_service.embeddings.engine_encoder import RemoteEncoder
 from kb_service.embeddings.factory import counter_of, open_encoder, open_endpoint_encoder
 from kb_service.embeddings.protocol import Encoder
-from kb_service.engine.client import EngineClient
+from kb_service.engine_client.client import EngineClient
 from kb_service.text.token_counter import TokenCounter
 from kb_service.vector_index.engine_index import RemoteVectorIndex
 from kb_service.vector_index.factory import open_vector_index

@@ -10,14 +10,8 @@ import orjson
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.text.csv_escape import guarded, unguarded
-from kb_service.evaluation.questions import (
-    MAX_EXPECTED,
-    MAX_QUESTIONS,
-    Passage,
-    QuestionDraft,
-    checked,
-)
 from kb_service.models import Question
+from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
 
 FileFormat = Literal["jsonl", "csv"]
 

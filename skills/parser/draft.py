@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from skills.lint.codes import Finding
+from skills.diagnostics import Finding
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.outline import DraftSection, Outline
 from skills.parser.source import Source
