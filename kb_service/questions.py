@@ -12,7 +12,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import QuestionNotFound
 from core.errors.requests import InvalidRequest
-from kb_service.documents.names import take_turn
+from kb_service.document_names import take_turn
 from kb_service.models import Document, KnowledgeBase, Question
 from kb_service.visibility import EVERYTHING, Reader, readable_of, restricted_named, sees_all
 

@@ -17,11 +17,9 @@ from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from ingestion.parsers.limits import Limits
 from ingestion.zip_upload import Archive, Member, open_archive
+from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
-)
-from kb_service.documents import (
-    names as document_names,
 )
 from kb_service.documents import (
     storage as document_storage,

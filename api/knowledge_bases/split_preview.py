@@ -23,7 +23,7 @@ from core.errors.requests import UnreadableFile
 from core.errors.server import StorageFull
 from ingestion.parsers.file_type import detect
 from ingestion.preview import SplitPreview, SplitRequest
-from kb_service.documents import names as document_names
+from kb_service import document_names
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting

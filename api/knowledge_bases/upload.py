@@ -20,11 +20,9 @@ from ingestion.parsers import PARSERS
 from ingestion.parsers.file_type import detect
 from ingestion.parsers.preflight import check_container, check_picture, check_text
 from ingestion.parsers.sandbox.pool import limits_of
+from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
-)
-from kb_service.documents import (
-    names as document_names,
 )
 from kb_service.documents import (
     storage as document_storage,

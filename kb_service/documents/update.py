@@ -7,9 +7,9 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import DocumentNameTaken
 from kb_service import questions
+from kb_service.document_names import NamedDocuments, Turn, clean_name, take_turn
 from kb_service.documents.actions import locked
 from kb_service.documents.metadata import Attributes
-from kb_service.documents.names import NamedDocuments, Turn, clean_name, take_turn
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Document
 from kb_service.visibility import Reader

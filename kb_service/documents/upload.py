@@ -10,9 +10,9 @@ from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import QuotaExceeded
+from kb_service.document_names import NamedDocuments, Turn, numbered_names, take_turn
 from kb_service.documents import quota
 from kb_service.documents.metadata import Attributes
-from kb_service.documents.names import NamedDocuments, Turn, numbered_names, take_turn
 from kb_service.documents.quota import Allowance
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase

@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import Literal
 
 from kb_service.embeddings.catalog import EmbeddingModel
+from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.embeddings.protocol import Vectors
-from kb_service.engine.messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
 

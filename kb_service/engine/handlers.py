@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
+from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, pack_vectors
 from kb_service.embeddings.stepwise import Unit
 from kb_service.engine.encode_pool import Steps
-from kb_service.engine.messages import (
+from kb_service.engine.resources import Holdings
+from kb_service.engine_client.protocol import Empty, Message, Request
+from kb_service.vector_index.engine_messages import (
     CountReply,
     CountRequest,
     DeleteDocumentsRequest,
     DeleteKnowledgeBaseRequest,
     DocumentsReply,
-    EmbedReply,
-    EmbedRequest,
     ModelRequest,
     PointsReply,
     PointsRequest,
@@ -32,13 +33,10 @@ from kb_service.engine.messages import (
     pack_documents,
     pack_leg,
     pack_points,
-    pack_vectors,
     unpack_dense,
     unpack_points,
     unpack_sparse,
 )
-from kb_service.engine.resources import Holdings
-from kb_service.engine_client.protocol import Empty, Message, Request
 from kb_service.vector_index.protocol import Among, Legs
 
 # A question of so many characters is encoded in ten milliseconds; the index gives so many hits of

@@ -18,12 +18,12 @@ from core.errors.base import AgentexError
 from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
 from kb_service.engine.handlers import parse
-from kb_service.engine.messages import DocumentsReply
 from kb_service.engine.shadow_rebuild import Builder, Host, start_build, start_host
 from kb_service.engine.shard_host import Place, ServedIndex
 from kb_service.engine.write_log import Journal
 from kb_service.engine_client.protocol import IndexHealth, Message, Request
 from kb_service.vector_index.edge_shard import presync
+from kb_service.vector_index.engine_messages import DocumentsReply
 
 _log = get_logger(__name__)
 

@@ -15,17 +15,11 @@ from core.logging import get_logger
 from core.process import spare_what_is_loaded
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
+from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest
 from kb_service.embeddings.stepwise import lanes_of
 from kb_service.engine.encode_pool import Steps
 from kb_service.engine.handlers import Part, Task, parse
 from kb_service.engine.maintenance import Policy, Upkeep
-from kb_service.engine.messages import (
-    EmbedReply,
-    EmbedRequest,
-    QueryReply,
-    SearchReply,
-    SearchRequest,
-)
 from kb_service.engine.resources import Holdings
 from kb_service.engine.scheduler import Schedule
 from kb_service.engine.shard_host import Place, ServedIndex
@@ -37,6 +31,7 @@ from kb_service.engine_client.protocol import (
     Request,
 )
 from kb_service.vector_index.edge_shard import Shard, presync
+from kb_service.vector_index.engine_messages import QueryReply, SearchReply, SearchRequest
 
 _log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidArchive
 from core.settings import Settings as AppSettings
-from kb_service.documents import names as document_names
+from kb_service import document_names
 from kb_service.documents.permissions import MOST_RESTRICTED
 from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, QuestionDraft, checked
 from kb_service.transfer import arrays, member_names

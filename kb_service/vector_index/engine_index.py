@@ -5,7 +5,16 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kb_service.engine.messages import (
+from kb_service.engine_client.client import EngineClient
+from kb_service.engine_client.protocol import (
+    FLOAT32,
+    INGEST_SECONDS,
+    QUERY_SECONDS,
+    UINT32,
+    Empty,
+    readable,
+)
+from kb_service.vector_index.engine_messages import (
     CountReply,
     CountRequest,
     DeleteDocumentsRequest,
@@ -22,15 +31,6 @@ from kb_service.engine.messages import (
     unpack_documents,
     unpack_legs,
     unpack_points,
-)
-from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import (
-    FLOAT32,
-    INGEST_SECONDS,
-    QUERY_SECONDS,
-    UINT32,
-    Empty,
-    readable,
 )
 from kb_service.vector_index.protocol import (
     EVERY_DOCUMENT,

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidFileName
-from kb_service.documents.names import clean_name
+from kb_service.document_names import clean_name
 from kb_service.documents.storage import store_upload
 from kb_service.object_storage.local import LocalObjectStore
 from tests.fixtures.stored import blocks

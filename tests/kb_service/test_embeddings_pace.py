@@ -11,7 +11,7 @@ from core.errors.server import EngineUnavailable
 from kb_service.embeddings import engine_encoder
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.engine_encoder import RemoteEncoder
-from kb_service.engine.messages import pack_vectors
+from kb_service.embeddings.engine_messages import pack_vectors
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import Request, Response, pack_frame, read_frame
 

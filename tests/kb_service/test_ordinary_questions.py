@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kb_service.engine.handlers import parse
-from kb_service.engine.messages import SearchRequest
 from kb_service.engine.resources import Holdings
 from kb_service.engine_client.protocol import Request
+from kb_service.vector_index.engine_messages import SearchRequest
 
 MODEL = "m"
 
