@@ -50,12 +50,12 @@ def test_files_and_functions_are_short():
 def test_long_files_and_functions_are_found(tmp_path: Path):
     (tmp_path / "core").mkdir()
     (tmp_path / "tests").mkdir()
-    long_function = "def long():\n" + "    pass\n" * 50
-    (tmp_path / "core" / "a.py").write_text(long_function + "\n" * 350)
-    (tmp_path / "tests" / "b.py").write_text("\n" * 600)
+    long_function = "def long():\n" + "    pass\n" * 60
+    (tmp_path / "core" / "a.py").write_text(long_function + "\n" * 640)
+    (tmp_path / "tests" / "b.py").write_text("\n" * 900)
     assert list(lengths.find_long(tmp_path)) == [
-        "core/a.py:1: file of 401 lines, limit 400",
-        "core/a.py:1: long has 51 lines, limit 50",
+        "core/a.py:1: file of 701 lines, limit 700",
+        "core/a.py:1: long has 61 lines, limit 60",
     ]
 
 
