@@ -134,7 +134,7 @@ class LlamaIndexModel(FunctionCallingLLM):
         yield self.complete(prompt)
 
     # The parameters are LlamaIndex's.
-    def _prepare_chat_with_tools(  # noqa: PLR0913
+    def _prepare_chat_with_tools(
         self,
         tools: Sequence[BaseTool],
         user_msg: str | ChatMessage | None = None,

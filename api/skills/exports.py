@@ -58,7 +58,7 @@ class ExportBody(Body):
     )
     | _DOWNLOAD,
 )
-async def export_skill(  # noqa: PLR0913 - one for each query parameter
+async def export_skill(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,

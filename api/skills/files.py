@@ -116,7 +116,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     dependencies=[Write],
     responses=error_responses(*CHANGING, ErrorCode.SKILL_FILE_NOT_FOUND),
 )
-async def delete_skill_file(  # noqa: PLR0913 - what the framework hands over
+async def delete_skill_file(
     skill_id: Text,
     file_path: FilePath,
     base: BaseOfFileGiven,

@@ -130,7 +130,7 @@ class _Received:
     openapi_extra=_BODY,
     responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
 )
-async def import_skills(  # noqa: PLR0913 - what the framework hands over
+async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
     services: CurrentServices,
