@@ -60,7 +60,7 @@ class ImageSanitizer:
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def draw(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
+    async def sanitize(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
         """Draw an image anew: upright, first picture only, pixels and nothing else.
 
         Args:

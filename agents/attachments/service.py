@@ -87,7 +87,7 @@ class AttachmentService:
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
-        picture = await self._pictures.draw(content)
+        picture = await self._pictures.sanitize(content)
         if len(picture.content) > _GROWTH * limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
         async with unit_of_work(self._database) as work:
@@ -128,7 +128,7 @@ class AttachmentService:
         """A link to an image that works from now on for a while, without a login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
-    async def follow(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
+    async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
         """The image of a link.
 
         Raises:
@@ -167,7 +167,7 @@ class AttachmentService:
                 ``foreign``.
             LinkExpired: past its end.
         """
-        row = await self.follow(parse_link(url, hosts=hosts), now=now)
+        row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
             raise InvalidLink(reason="foreign")
         return row
@@ -181,7 +181,7 @@ class AttachmentService:
         """
         return self._store.local_copy(row.storage_key)
 
-    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
+    async def images_for_model(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
         """The owner's images as models are shown them, made anew and kept nowhere.
 
         One that can't be read, or not within ``SHOWN_SECONDS``, is left out.
@@ -195,7 +195,7 @@ class AttachmentService:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
-                return await self._pictures.draw(content, for_models=True)
+                return await self._pictures.sanitize(content, for_models=True)
         except (AgentexError, OSError) as error:
             log.warning("attachment.not_shown", cause=type(error).__name__)
             return None

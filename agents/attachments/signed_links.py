@@ -60,7 +60,7 @@ class LinkSigner:
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
         )
 
-    def is_ours(self, claim: LinkClaim, owner_id: str) -> bool:
+    def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
         """Whether a link of this image, owner and expiry was made here."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)

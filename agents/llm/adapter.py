@@ -40,7 +40,7 @@ class HttpChatModel(ABC):
         self._client = client
         self._refuses_tools = False
 
-    def hasty(self, seconds: float) -> Self:
+    def with_deadline(self, seconds: float) -> Self:
         """The same for one call: asked once, and for so long at most."""
         endpoint = replace(
             self.endpoint,

@@ -31,7 +31,7 @@ class ModelProbe:
 
 async def probe_model(model: ChatModel) -> ModelProbe:
     """Ask a model for its first word, once, for at most half a minute."""
-    asked = model.hasty(_SECONDS) if isinstance(model, HttpChatModel) else model
+    asked = model.with_deadline(_SECONDS) if isinstance(model, HttpChatModel) else model
     told: dict[str, str] = {}
     began = perf_counter()
     try:

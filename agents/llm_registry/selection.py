@@ -74,7 +74,7 @@ class ModelSelector:
     """
 
     def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
-        self.adapters = adapters
+        self.clients = adapters
         offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
         self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
@@ -84,7 +84,7 @@ class ModelSelector:
         """The installation's own model of an id or a name at its endpoint, if there is one."""
         return next((one for one in self.built_in if asked in (one.id, one.model.name)), None)
 
-    async def choose(
+    async def select(
         self, session: AsyncSession, principal: Principal, asked: str | None
     ) -> SelectedModel:
         """The model that somebody names, else their default.
@@ -106,7 +106,7 @@ class ModelSelector:
             return own
         return self._opened(await find_usable(session, principal, asked))
 
-    async def again(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
+    async def reopen(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
         """The model of a run that began before, if its owner may still use it.
 
         Args:
@@ -125,11 +125,11 @@ class ModelSelector:
         own = self.find_built_in(before.id) or self._own
         owner = await principal_for_user(session, owner_id)
         try:
-            return await self.choose(session, owner, own.id if is_own else before.id)
+            return await self.select(session, owner, own.id if is_own else before.id)
         except ModelNotFound:
             return SelectedModel(before.id, UnavailableModel(before.name))
 
-    async def usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
+    async def list_usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
         """All that the caller may use."""
         query = (
             select(RegisteredModel)
@@ -146,8 +146,8 @@ class ModelSelector:
 
     async def _default(self, session: AsyncSession, principal: Principal) -> SelectedModel:
         if not may_use_built_in(principal, self._own.id):
-            usable = await self.usable(session, principal)
-            return await self.choose(session, principal, usable.default_id)
+            usable = await self.list_usable(session, principal)
+            return await self.select(session, principal, usable.default_id)
         query = select(RegisteredModel).where(
             col(RegisteredModel.is_default).is_(True), col(RegisteredModel.enabled).is_(True)
         )
@@ -157,7 +157,7 @@ class ModelSelector:
         return self._opened(row)
 
     def _opened(self, row: RegisteredModel) -> SelectedModel:
-        return SelectedModel(row.id, self.adapters.open(row))
+        return SelectedModel(row.id, self.clients.open(row))
 
 
 async def find_usable(

@@ -80,7 +80,7 @@ async def load_tool_policies(
 ) -> ServerPolicies:
     """The server's policies with those of the tools of all of a person's connections."""
     return add_tool_policies(
-        server, await connections.list_with_tools(session, service.parsed, owner_id)
+        server, await connections.list_with_tools(session, service.tool_lists, owner_id)
     )
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from pydantic import JsonValue
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func, update
+from sqlalchemy import func
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -93,7 +94,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
     return row
 
 
-async def change(
+async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
     """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
@@ -260,7 +261,7 @@ async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) ->
 
 async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
     place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
-    statement = update(McpConnection).where(*place).values(**values, checked_at=utc_now())
+    statement = update_rows(McpConnection).where(*place).values(**values, checked_at=utc_now())
     statement = statement.execution_options(synchronize_session=False)
     return (await work.session.exec(statement)).rowcount > 0
 

@@ -62,7 +62,7 @@ class McpSession:
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
 
-    async def opened(self) -> None:
+    async def wait_opened(self) -> None:
         """Wait for the handshake.
 
         Raises:

@@ -116,7 +116,7 @@ class Distiller:
             if said is None or not said.messages:
                 return said, []
             known = [row.text for row in await store.list_all(session, said.owner_id)]
-            chosen = await self._models.again(session, said.owner_id, said.model)
+            chosen = await self._models.reopen(session, said.owner_id, said.model)
         return said, await distill_facts(chosen.model, said.messages, known, spend=spent.append)
 
     async def _keep(

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import ColumnElement, func, or_
 from sqlalchemy import delete as delete_rows
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -136,7 +137,7 @@ def _paged(query: QueryT, page: PageRequest) -> QueryT:
     return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
-async def change(
+async def update(
     work: UnitOfWork,
     row: ChatSession,
     *,
@@ -169,7 +170,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
     )
     images = (
-        update(Attachment)
+        update_rows(Attachment)
         .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
         .values(deleted_at=utc_now())
     )
@@ -214,7 +215,7 @@ async def add_messages(
         return
     now = utc_now()
     counted = (
-        update(ChatSession)
+        update_rows(ChatSession)
         .where(col(ChatSession.id) == session_key)
         .values(
             message_count=ChatSession.message_count + len(messages),

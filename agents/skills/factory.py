@@ -35,12 +35,12 @@ class RunSkillsFactory:
     """
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
-        self.offers = ImpressionCounter(database)
+        self.impressions = ImpressionCounter(database)
         self._database = database
         self._encoder = encoder
         self._selectors: dict[tuple[tuple[str, str], ...], SkillSelector] = {}
 
-    async def shelf(
+    async def build(
         self,
         task: RunTask,
         request: RunRequest,
@@ -64,7 +64,7 @@ class RunSkillsFactory:
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
-        offers = None if cards is None else self.offers
+        offers = None if cards is None else self.impressions
         if cards is None:
             cards = await self._readable(owner_id, request)
         # What the run began with or did has to be gone through again, whoever may use it now.
@@ -81,7 +81,7 @@ class RunSkillsFactory:
             is_chinese=is_cjk_dominant(request.question),
         )
 
-    async def trial_shelf(
+    async def build_trial(
         self,
         owner_id: str,
         cards: Sequence[catalog.CatalogueCard],

@@ -55,13 +55,13 @@ class ReadArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the calendar of the run's owner; none where there is no calendar."""
-    book = scope.calendar
-    if book is None:
+    calendar = scope.calendar
+    if calendar is None:
         return []
 
     async def read(arguments: ReadArguments) -> str:
         try:
-            return await _read(arguments, book, scope.time)
+            return await _read(arguments, calendar, scope.time)
         except InvalidRequest as fault:
             raise argument_fault(NAME, fault) from fault
 
@@ -78,10 +78,10 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _read(arguments: ReadArguments, book: RunCalendar, time: PersonTime) -> str:
+async def _read(arguments: ReadArguments, calendar: RunCalendar, time: PersonTime) -> str:
     choice = time.zone(arguments.event_timezone)
     between = _range(arguments, choice.zone)
-    found = await book.read(between, limit=arguments.limit)
+    found = await calendar.list_events(between, limit=arguments.limit)
     told: dict[str, JsonValue] = {
         "status": "ok",
         "count": len(found.items),

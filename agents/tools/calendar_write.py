@@ -67,13 +67,13 @@ class WriteArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the calendar of the run's owner; none where there is no calendar."""
-    book = scope.calendar
-    if book is None:
+    calendar = scope.calendar
+    if calendar is None:
         return []
 
     async def write(arguments: WriteArguments) -> str:
         try:
-            return await _write(arguments, book, scope.time)
+            return await _write(arguments, calendar, scope.time)
         except InvalidRequest as fault:
             raise argument_fault(NAME, fault) from fault
 
@@ -94,7 +94,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _write(arguments: WriteArguments, book: RunCalendar, time: PersonTime) -> str:
+async def _write(arguments: WriteArguments, calendar: RunCalendar, time: PersonTime) -> str:
     if arguments.action != "create" and not arguments.event_id:
         raise InvalidRequest("event_id", "Say which event; calendar_read gives the ids")
     zone = time.zone(arguments.event_timezone).zone
@@ -105,7 +105,7 @@ async def _write(arguments: WriteArguments, book: RunCalendar, time: PersonTime)
         TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
     said = arguments.model_dump_json()
-    done = await book.write(order, call_id=current_call_id(), arguments=said)
+    done = await calendar.execute(order, call_id=current_call_id(), arguments=said)
     return json.dumps(_told(arguments.action, done), ensure_ascii=False)
 
 

@@ -142,7 +142,7 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _Found:
     if offered is None:
         raise no_skill(skills, arguments.name)
     try:
-        opened = await skills.library.open(offered.ref.id, offered.ref.version)
+        opened = await skills.loader.open(offered.ref.id, offered.ref.version)
     except GONE:
         raise gone(skills, offered, arguments.name) from None
     active = _active(offered, opened, chosen=skills.is_chosen(offered.ref.id))
@@ -163,7 +163,7 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _Found:
 
 def no_skill(skills: RunSkills, name: str) -> NoResult:
     """What is told of a name that is no skill's, or of one that the run's owner may not use."""
-    return no_result(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+    return no_result(f"There is no skill {plain(name)!r}.", alike=skills.similar_keys(name))
 
 
 def gone(skills: RunSkills, offered: OfferedSkill, name: str) -> NoResult:
@@ -174,7 +174,7 @@ def gone(skills: RunSkills, offered: OfferedSkill, name: str) -> NoResult:
     """
     if skills.is_chosen(offered.ref.id) and not skills.is_active(offered.ref.id):
         raise SkillNotFound
-    skills.forget(offered)
+    skills.withdraw(offered)
     return no_skill(skills, name)
 
 
@@ -201,7 +201,7 @@ async def _load(skills: RunSkills, arguments: LoadArguments) -> str:
         return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     if gathered.missing:
         raise no_result(f"Inputs are missing: {', '.join(gathered.missing)}.")
-    await skills.library.loaded(active.ref, active.key, chosen=active.chosen)
+    await skills.loader.record_load(active.ref, active.key, chosen=active.chosen)
     skills.note_loaded(current_call_id(), active)
     return told_skill(active, found.opened, gathered.values)
 
