@@ -32,7 +32,6 @@ class SanitizedImage:
         mime_type: one of ``MIME_TYPES``, by its bytes.
         width: in pixels.
         height: in pixels.
-        content: its bytes.
     """
 
     mime_type: str
@@ -64,7 +63,6 @@ class ImageSanitizer:
         """Draw an image anew: upright, first picture only, pixels and nothing else.
 
         Args:
-            content: what was sent.
             for_models: as a JPEG of a size that models take.
 
         Raises:

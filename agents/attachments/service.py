@@ -55,9 +55,6 @@ class AttachmentService:
     """The attached images of all users.
 
     Args:
-        database: rows.
-        store: bytes.
-        links: makes and checks links.
         limits: of what is taken in, where a call names no others.
     """
 
@@ -160,7 +157,6 @@ class AttachmentService:
             url: as :meth:`link` made it, or the same with scheme and host in front.
             principal: whose image it must be.
             hosts: names, with the port if there is one, that the caller reached this server by.
-            now: for tests.
 
         Raises:
             InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or
@@ -250,11 +246,6 @@ async def assign_to_session(
     """Give images to the session whose run uses them, in the caller's transaction.
 
     They go with it. One that another session of the owner's has stays that session's.
-
-    Args:
-        session: a writing session.
-        rows: from :meth:`AttachmentService.resolve`.
-        session_key: ``ChatSession.id``.
 
     Raises:
         InvalidLink: one was swept at this moment.

@@ -48,13 +48,7 @@ class CommandResult:
 
 
 class RunCalendar:
-    """The calendar of a run's owner.
-
-    Args:
-        database: where it is.
-        owner_id: whose.
-        run_key: ``AgentRun.id``.
-    """
+    """The calendar of a run's owner."""
 
     def __init__(self, database: Database, owner_id: str, run_key: str) -> None:
         self._database = database
@@ -67,8 +61,6 @@ class RunCalendar:
         """Carry out a call; the same one again changes nothing and gets the same answer.
 
         Args:
-            order: what it asks for.
-            call_id: of the call.
             arguments: as JSON text, always spelt the same.
 
         Raises:

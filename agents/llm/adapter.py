@@ -24,7 +24,6 @@ class HttpChatModel(ABC):
     """A ``ChatModel`` behind an endpoint; a protocol adds how to ask and how to read.
 
     Args:
-        endpoint: Where the model is.
         client: The caller's, so that connections are shared; it follows no redirects, so that the
             key goes nowhere else.
     """

@@ -20,7 +20,6 @@ class ModelProbe:
         milliseconds: Until the first word, or until it failed.
         fault: Stable name of what is wrong; empty if the model answered.
         reason: The fact and the next step, in English.
-        reason_zh: The same in Chinese.
     """
 
     milliseconds: int

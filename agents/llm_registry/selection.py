@@ -30,7 +30,6 @@ class ModelRef:
 
     Args:
         id: by which it was listed; empty for a run of the time when there was one model only.
-        name: at its endpoint.
     """
 
     id: str
@@ -55,7 +54,6 @@ class UsableModels:
     """What somebody may use.
 
     Args:
-        built_in: the installation's own models.
         registered: those of the registry, by name.
         default_id: of the one that answers where none is named.
     """
@@ -70,7 +68,6 @@ class ModelSelector:
 
     Args:
         configured: the settings' model, or the offline one.
-        adapters: open the registered ones.
     """
 
     def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
@@ -90,8 +87,6 @@ class ModelSelector:
         """The model that somebody names, else their default.
 
         Args:
-            session: a reading session.
-            principal: who asks.
             asked: an id, the name of the settings' model, ``default``, or nothing.
 
         Raises:
@@ -110,8 +105,6 @@ class ModelSelector:
         """The model of a run that began before, if its owner may still use it.
 
         Args:
-            session: a reading session.
-            owner_id: whose run it is.
             before: the model that answered then.
 
         Returns:

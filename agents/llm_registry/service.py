@@ -56,8 +56,6 @@ class ModelRegistry:
     """Writes the registry.
 
     Args:
-        database: where it is.
-        adapters: seal keys.
         guard: says which addresses may be called.
     """
 
@@ -90,7 +88,6 @@ class ModelRegistry:
         """Change a model; the next run on it acts on the change.
 
         Args:
-            model_id: ``RegisteredModel.id``.
             changes: the new values by the names of ``ModelDraft``.
             api_key: the new one; empty for none any more, None to keep what there is.
 

@@ -28,7 +28,6 @@ class RemoteTool:
     Attributes:
         name: under which models call it.
         parameters: JSON Schema of the arguments, as the server gave it.
-        policy: where nobody says otherwise.
         invoke: calls it with checked arguments and gives its result as text.
     """
 

@@ -100,9 +100,6 @@ async def update(
     """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        connection_id: which.
         fields: all of them, as the change leaves them.
         version: of the connection that they were made of.
 
@@ -166,8 +163,6 @@ async def list_rows(
     """An owner's connections, oldest first.
 
     Args:
-        session: to read with.
-        owner_id: whose.
         ids: which; None for all.
 
     Raises:

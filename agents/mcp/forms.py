@@ -63,8 +63,6 @@ async def update(
     """Change a connection, and look at its server beside.
 
     Args:
-        database: where it is kept.
-        service: talks to its server.
         which: the owner's id and the connection's.
         said: what is to be another.
 

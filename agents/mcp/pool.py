@@ -24,7 +24,6 @@ class _PoolEntry:
 
     Attributes:
         turn: whoever opens a session has it, so that many who wait share one attempt.
-        failures: in a row.
         open_again: when a server that failed too often is tried again (loop time).
         used: when it was last asked for (loop time).
     """
@@ -52,12 +51,7 @@ class PooledSession:
 
 
 class McpPool:
-    """Opens sessions, keeps them while they are used, and closes them.
-
-    Args:
-        guard: judges each connection.
-        limits: of all sessions.
-    """
+    """Opens sessions, keeps them while they are used, and closes them."""
 
     def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
         self._guard = guard

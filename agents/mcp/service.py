@@ -92,14 +92,7 @@ class ProbeResult:
 
 
 class McpService:
-    """Talks to the servers of people's connections.
-
-    Args:
-        database: where the connections are.
-        vault: reads their tokens.
-        guard: judges where they lead.
-        limits: of time and size.
-    """
+    """Talks to the servers of people's connections."""
 
     def __init__(
         self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
@@ -124,7 +117,6 @@ class McpService:
         """Connect if need be, ask for the tools, and keep what comes of it.
 
         Args:
-            row: the connection.
             insists: a person asks: a server that failed just now is tried again.
         """
         return await self._noted(row, await self._look(row, insists=insists))
@@ -190,9 +182,7 @@ class McpService:
         """Call a tool, once: a call that failed may have taken effect and is not repeated.
 
         Args:
-            row: an enabled connection.
             tool: the server's name of it.
-            arguments: checked against its schema.
 
         Raises:
             McpSwitchedOff: the connection is not enabled.

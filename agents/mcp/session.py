@@ -36,11 +36,6 @@ class McpSession:
 
     Only its own task enters and leaves the library's contexts, whose cancel scopes belong to the
     task that entered them; requests come from any task, and side by side.
-
-    Args:
-        target: where.
-        guard: judges each connection.
-        limits: of time and size.
     """
 
     def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:

@@ -50,8 +50,6 @@ class MemoryService:
     """The memories of everybody, each for their owner only.
 
     Args:
-        database: where they are.
-        encoder: makes their vectors.
         most: memories kept for one owner.
     """
 
@@ -91,7 +89,6 @@ class MemoryService:
         Never fails: a run is better without memories than not at all.
 
         Args:
-            owner_id: whose run it is.
             run_id: the client's id of it.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.

@@ -97,8 +97,6 @@ async def list_sessions(
     """One page of the caller's sessions.
 
     Args:
-        session: to read from.
-        principal: whose sessions.
         page: the part that is wanted.
         is_archived: only those in the archive, or only those outside it; None for both.
         search: words that the title or a message has; empty for all sessions.
@@ -207,8 +205,6 @@ async def add_messages(
     """Put messages at the end of a session, in the caller's transaction.
 
     Args:
-        session: a writing session.
-        session_key: ``ChatSession.id``.
         messages: in order; they get their positions here.
     """
     if not messages:
@@ -257,7 +253,6 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
 
     Args:
         session: a writing session, which adds the session.
-        owner_id: whose it will be.
         most: 0 for any number.
 
     Raises:

@@ -27,7 +27,6 @@ class RunSkillsFactory:
     """Gives runs their skills.
 
     Args:
-        database: where they are.
         encoder: gives closeness of meaning between a question and skills; None for words alone.
 
     Attributes:
@@ -92,7 +91,6 @@ class RunSkillsFactory:
         """The skills of a run that is only tried out: nothing of it is counted.
 
         Args:
-            owner_id: who tries.
             cards: all that may be loaded.
             question: what the run would be asked.
             context_window: tokens that the model reads at once.
@@ -148,7 +146,6 @@ def assign_keys(cards: Sequence[catalog.CatalogueCard], owner_id: str) -> dict[s
 
     Args:
         cards: of all that the reader's agents may use.
-        owner_id: the reader's.
     """
     offered: dict[str, OfferedSkill] = {}
     for card in sorted(cards, key=lambda one: (one.owner_id != owner_id, one.slug, one.owner)):

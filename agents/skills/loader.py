@@ -71,8 +71,6 @@ class OwnerSkillLoader:
     """The library of a run's owner in the database.
 
     Args:
-        database: where skills are.
-        task: the run's.
         offers: counts what stands in the index; None where that is not to be counted.
     """
 

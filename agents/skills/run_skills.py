@@ -43,7 +43,6 @@ class SkillResources:
     """What a run's skills are found and opened with.
 
     Attributes:
-        selector: Ranks the offered ones.
         index: The text for the system prompt.
     """
 
@@ -204,7 +203,6 @@ class RunSkills:
         """Why the active skills keep the run from a tool, for the model; None if they do not.
 
         Args:
-            tool: its name.
             among: the names of the run's tools.
         """
         if self._allows(tool):
