@@ -11,14 +11,12 @@ import typer
 from cli.client.api import ApiClient, Query
 from cli.client.downloads import download, require_free
 from cli.client.schemas import Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.errors import ExitCode
 from cli.ui.i18n import chat as said
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed
-
-app = typer.Typer(no_args_is_help=True, help="List, find, read, export and delete conversations.")
 
 _PATH = "/api/v1/sessions"
 WantedArgument = Annotated[
@@ -69,7 +67,7 @@ class _Messages(Record):
     has_more: bool
 
 
-@client_command(app, "list")
+@client_command
 async def list_sessions(
     output: Output,
     client: ApiClient,
@@ -80,7 +78,7 @@ async def list_sessions(
     return await _list(output, client, _query(archived, limit))
 
 
-@client_command(app)
+@client_command
 async def search(
     output: Output,
     client: ApiClient,
@@ -92,7 +90,7 @@ async def search(
     return await _list(output, client, {**_query(archived, limit), "search": words})
 
 
-@client_command(app)
+@client_command
 async def show(
     output: Output,
     client: ApiClient,
@@ -114,7 +112,7 @@ async def show(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def export(
     output: Output,
     client: ApiClient,
@@ -139,7 +137,7 @@ async def export(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def archive(
     output: Output,
     client: ApiClient,
@@ -156,7 +154,7 @@ async def archive(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output,
     client: ApiClient,
@@ -214,3 +212,16 @@ def _title(output: Output, row: _Session) -> str:
 
 def _moment(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
+
+
+app = command_group(
+    "List, find, read, export and delete conversations.",
+    {
+        "list": list_sessions,
+        "search": search,
+        "show": show,
+        "export": export,
+        "archive": archive,
+        "delete": delete,
+    },
+)

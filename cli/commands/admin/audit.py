@@ -10,6 +10,7 @@ import typer
 from cli.client.api import ApiClient
 from cli.client.downloads import download, require_free
 from cli.client.schemas import JsonObject, Record
+from cli.command import client_command
 from cli.errors import ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
@@ -32,6 +33,7 @@ class _Acts(Record):
     total: int
 
 
+@client_command
 async def audit(
     output: Output,
     client: ApiClient,

@@ -10,12 +10,11 @@ from pydantic import JsonValue
 from cli.arguments import read_json
 from cli.client.api import ApiClient
 from cli.client.schemas import Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.errors import ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
 
-app = typer.Typer(no_args_is_help=True, help="Settings that change while the server runs.")
 _PATH = "/api/v1/admin/system/config"
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="As `list` shows it.")]
 
@@ -34,7 +33,7 @@ class _Settings(Record):
     items: list[_Setting]
 
 
-@client_command(app, "list")
+@client_command
 async def list_config(output: Output, client: ApiClient) -> ExitCode:
     """List these settings with their values and what they mean."""
     settings = client.read(_Settings, await client.call("GET", _PATH))
@@ -44,7 +43,7 @@ async def list_config(output: Output, client: ApiClient) -> ExitCode:
     return ExitCode.OK
 
 
-@client_command(app, "set")
+@client_command
 async def set_config(
     output: Output,
     client: ApiClient,
@@ -57,7 +56,7 @@ async def set_config(
     return _told(output, client.read(_Setting, answer))
 
 
-@client_command(app, "reset")
+@client_command
 async def reset_config(
     output: Output,
     client: ApiClient,
@@ -90,3 +89,13 @@ def _parsed(value: str) -> JsonValue:
         return read_json(value)
     except ValueError:
         return value
+
+
+app = command_group(
+    "Settings that change while the server runs.",
+    {
+        "list": list_config,
+        "set": set_config,
+        "reset": reset_config,
+    },
+)

@@ -8,7 +8,7 @@ import typer
 
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.commands.admin.users import find_user
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
@@ -17,7 +17,6 @@ from cli.ui.prompts import YesOption, agreed
 from core.errors.auth import ApiKeyNotFound
 from core.errors.conflicts import Conflict
 
-app = typer.Typer(no_args_is_help=True, help="API keys: your own, or those of an account.")
 UserOption = Annotated[
     str | None,
     typer.Option("--user", help="Whose: a user name, e-mail address or id; without it your own."),
@@ -50,7 +49,7 @@ async def _all(client: ApiClient, path: str) -> list[_Key]:
     return [client.read(_Key, one) async for page in client.pages(path) for one in page]
 
 
-@client_command(app, "list")
+@client_command
 async def list_keys(output: Output, client: ApiClient, user: UserOption = None) -> ExitCode:
     """List API keys, without the keys themselves."""
     keys = await _all(client, await _path(client, user))
@@ -71,7 +70,7 @@ def _moment(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -97,7 +96,7 @@ async def create(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def revoke(
     output: Output,
     client: ApiClient,
@@ -120,3 +119,13 @@ async def revoke(
     output.say(messages.KEY_REVOKED, name=found.name)
     output.emit({"id": found.id, "name": found.name, "revoked": True})
     return ExitCode.OK
+
+
+app = command_group(
+    "API keys: your own, or those of an account.",
+    {
+        "list": list_keys,
+        "create": create,
+        "revoke": revoke,
+    },
+)

@@ -7,7 +7,7 @@ import typer
 
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.commands.admin.model_options import KeyWishes, ModelWishes, key_field, model_fields
 from cli.commands.admin.users import find_user
 from cli.errors import CommandFailed, ExitCode
@@ -18,7 +18,6 @@ from cli.ui.output import Output
 from cli.ui.prompts import Deletion, YesOption, delete_asked
 from core.errors.auth import ModelNotFound
 
-app = typer.Typer(no_args_is_help=True, help="Language models: the registry, tests and usage.")
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or its id.")]
 _PATH = "/api/v1/admin/models"
 
@@ -100,7 +99,7 @@ async def _find(client: ApiClient, wanted: str) -> _Model:
     raise CommandFailed(ModelNotFound(), messages.MODEL_UNKNOWN, wanted=wanted, names=names)
 
 
-@client_command(app, "list")
+@client_command
 async def list_models(output: Output, client: ApiClient) -> ExitCode:
     """List the registered models, those that are switched off included."""
     models = await _all(client)
@@ -121,7 +120,7 @@ def _yes(output: Output, value: bool) -> str:
     return output.render(common.YES if value else common.NO)
 
 
-@client_command(app)
+@client_command
 async def show(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Show one model with its settings; its key is never shown."""
     found = await _find(client, model)
@@ -157,7 +156,7 @@ def _listed(output: Output, ids: list[str] | None, others: list[str] | None) -> 
     return ", ".join(ids or ()) or "-"
 
 
-@client_command(app)
+@client_command
 async def add(
     output: Output,
     client: ApiClient,
@@ -171,7 +170,7 @@ async def add(
     return await _save(output, client, ("POST", _PATH), body, messages.MODEL_ADDED)
 
 
-@client_command(app)
+@client_command
 async def edit(
     output: Output,
     client: ApiClient,
@@ -189,7 +188,7 @@ async def edit(
     return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), body, messages.MODEL_CHANGED)
 
 
-@client_command(app)
+@client_command
 async def default(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Let a model answer where neither run nor session names one."""
     found = await _find(client, model)
@@ -206,7 +205,7 @@ async def _save(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Ask a model for its first word; exit code 1 where it does not answer."""
     found = await _find(client, model)
@@ -221,7 +220,7 @@ async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitC
     return ExitCode.FAILED
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output, client: ApiClient, model: ModelArgument, yes: YesOption = False
 ) -> ExitCode:
@@ -232,7 +231,7 @@ async def delete(
     return await delete_asked(output, client, thing, yes, words=words)
 
 
-@client_command(app)
+@client_command
 async def usage(
     output: Output,
     client: ApiClient,
@@ -269,3 +268,18 @@ def _spent(row: _Spent) -> tuple[str, ...]:
     figures = (row.runs, row.prompt_tokens, row.completion_tokens)
     shown = (str(figure) for figure in figures)
     return (row.day, row.username or row.user_id, row.name or row.model, *shown, _number(row.cost))
+
+
+app = command_group(
+    "Language models: the registry, tests and usage.",
+    {
+        "list": list_models,
+        "show": show,
+        "add": add,
+        "edit": edit,
+        "default": default,
+        "test": test,
+        "delete": delete,
+        "usage": usage,
+    },
+)

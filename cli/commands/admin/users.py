@@ -9,7 +9,7 @@ import typer
 from cli.arguments import is_id
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.commands.admin.roles import RoleArgument, find_role
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import admin as messages
@@ -18,8 +18,6 @@ from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed, ask_password, read_secret
 from core.errors.auth import UserNotFound
 from core.errors.codes import ErrorCode
-
-app = typer.Typer(no_args_is_help=True, help="Other people's accounts.")
 
 UserArgument = Annotated[
     str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")
@@ -99,7 +97,7 @@ async def _change(
     return ExitCode.OK
 
 
-@client_command(app, "list")
+@client_command
 async def list_users(
     output: Output,
     client: ApiClient,
@@ -131,7 +129,7 @@ def _row(user: User) -> tuple[str, ...]:
     return user.username, user.email, user.role.name, user.status, seen, user.id
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -160,24 +158,19 @@ def _password(output: Output, username: str, *, from_stdin: bool) -> str:
     return ask_password(output, messages.NEW_PASSWORD, username=username)
 
 
-def _status_command(name: str, status: str, said: Message, about: str) -> None:
-    async def body(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
-        return await _change(output, client, user, {"status": status}, said)
-
-    body.__doc__ = about
-    client_command(app, name)(body)
+@client_command
+async def disable(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+    """Switch an account off: its logins, keys, runs and streams end."""
+    return await _change(output, client, user, {"status": "disabled"}, messages.USER_DISABLED)
 
 
-_status_command(
-    "disable",
-    "disabled",
-    messages.USER_DISABLED,
-    "Switch an account off: its logins, keys, runs and streams end.",
-)
-_status_command("enable", "active", messages.USER_ENABLED, "Switch an account on again.")
+@client_command
+async def enable(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+    """Switch an account on again."""
+    return await _change(output, client, user, {"status": "active"}, messages.USER_ENABLED)
 
 
-@client_command(app, "set-role")
+@client_command
 async def set_role(
     output: Output,
     client: ApiClient,
@@ -189,7 +182,7 @@ async def set_role(
     return await _change(output, client, user, change, messages.ROLE_SET)
 
 
-@client_command(app, "reset-password")
+@client_command
 async def reset_password(
     output: Output,
     client: ApiClient,
@@ -209,7 +202,7 @@ async def reset_password(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output,
     client: ApiClient,
@@ -246,3 +239,17 @@ def _tell(output: Output, deleted: _Deleted) -> None:
     )
     output.say(messages.ERASED, **deleted.erased.to_json())
     output.emit(deleted.to_json())
+
+
+app = command_group(
+    "Other people's accounts.",
+    {
+        "list": list_users,
+        "create": create,
+        "disable": disable,
+        "enable": enable,
+        "set-role": set_role,
+        "reset-password": reset_password,
+        "delete": delete,
+    },
+)

@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.commands.skills.trigger_test import QueriesArgument, read_queries
 from cli.errors import CommandFailed, ExitCode
@@ -34,7 +33,7 @@ class _Report(Record):
     pairs: list[_Pair]
 
 
-@client_command(app, "compare")
+@client_command
 async def compare_answers(
     output: Output,
     client: ApiClient,

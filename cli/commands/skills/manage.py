@@ -7,7 +7,6 @@ import typer
 from cli.client.api import ApiClient, Query
 from cli.client.schemas import Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
@@ -49,7 +48,7 @@ class _Detail(SkillRecord):
     portable: bool = False
 
 
-@client_command(app, "list")
+@client_command
 async def list_skills(
     output: Output,
     client: ApiClient,
@@ -79,7 +78,7 @@ async def list_skills(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> ExitCode:
     """Print a skill's content as it is stored."""
     row = await find(client, wanted)
@@ -96,7 +95,7 @@ async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> Exi
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output, client: ApiClient, wanted: WantedArgument, yes: YesOption = False
 ) -> ExitCode:

@@ -11,7 +11,6 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.kb.share import RoleOption, UserOption, access_of, share_with, show_shares
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, SkillRecord, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
@@ -47,7 +46,7 @@ class _Version(Record):
     files: list[_File] = Field(default_factory=list[_File])
 
 
-@client_command(app)
+@client_command
 async def publish(
     output: Output,
     client: ApiClient,
@@ -73,7 +72,7 @@ async def publish(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def share(
     output: Output,
     client: ApiClient,
@@ -93,7 +92,7 @@ async def share(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def review(
     output: Output,
     client: ApiClient,

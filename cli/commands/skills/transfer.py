@@ -18,7 +18,6 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.skills.group import app
 from cli.commands.skills.local_files import beside, reading
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
@@ -81,7 +80,7 @@ class _Answer(Record):
     items: list[_Item]
 
 
-@client_command(app, "import")
+@client_command
 async def import_skills(
     output: Output,
     client: ApiClient,
@@ -115,7 +114,7 @@ async def import_skills(
     return ExitCode.OK if is_whole else ExitCode.FAILED
 
 
-@client_command(app)
+@client_command
 async def export(
     output: Output,
     client: ApiClient,

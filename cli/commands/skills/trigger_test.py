@@ -11,7 +11,6 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
@@ -86,7 +85,7 @@ class _Report(Record):
     answers: list[_Answer]
 
 
-@client_command(app, "test")
+@client_command
 async def try_triggers(
     output: Output,
     client: ApiClient,
