@@ -13,7 +13,6 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import Record
 from cli.command import client_command, command_group
 from cli.errors import ExitCode
-from cli.ui.i18n import chat as said
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed
@@ -104,9 +103,9 @@ async def show(
     output.emit({**row.to_json(), "messages": listed.to_json()})
     output.print(_title(output, row), "bold")
     if listed.has_more:
-        output.hint(said.OLDER)
+        output.hint(messages.OLDER)
     for message in listed.items:
-        who = said.USER if message.role == "user" else said.ASSISTANT
+        who = messages.USER if message.role == "user" else messages.ASSISTANT
         output.print(f"\n{output.render(who)} · {_moment(message.created_at)}", "bold cyan")
         output.print(message.content)
     return ExitCode.OK
@@ -132,7 +131,7 @@ async def export(
     row = await _find(client, wanted)
     path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
     size, digest = await download(client, path, file)
-    output.say(said.EXPORTED, title=_title(output, row), path=file, size=size)
+    output.say(messages.CHAT_EXPORTED, title=_title(output, row), path=file, size=size)
     output.emit({"id": row.id, "file": str(file), "size": size, "sha256": digest})
     return ExitCode.OK
 
@@ -148,7 +147,7 @@ async def archive(
     row = await _find(client, wanted)
     answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
     row = client.read(_Session, answer)
-    message = said.TAKEN_OUT if undo else said.PUT_AWAY
+    message = messages.TAKEN_OUT if undo else messages.PUT_AWAY
     output.say(message, title=_title(output, row), id=row.id)
     output.emit(row.to_json())
     return ExitCode.OK
@@ -164,10 +163,10 @@ async def delete(
     """Delete a conversation with everything in it; a running answer is stopped."""
     row = await _find(client, wanted)
     title = _title(output, row)
-    if not agreed(output, yes, said.CONFIRM, title=title, count=row.message_count):
+    if not agreed(output, yes, messages.CONFIRM, title=title, count=row.message_count):
         return ExitCode.FAILED
     await client.call("DELETE", f"{_PATH}/{row.id}")
-    output.say(said.DELETED, title=title)
+    output.say(messages.DELETED, title=title)
     output.emit({"id": row.id, "deleted": True})
     return ExitCode.OK
 
@@ -187,10 +186,10 @@ async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
     listed = client.read(_Sessions, await client.call("GET", _PATH, query=query))
     output.emit(listed.to_json())
     if not listed.items and output.screen.is_terminal:
-        output.say(said.NONE)
+        output.say(messages.NONE)
         return ExitCode.OK
-    columns = (said.TITLE, said.COUNT, said.LAST, said.ARCHIVED, said.ID)
-    found = (said.FOUND,) if "search" in query else ()
+    columns = (messages.TITLE, messages.COUNT, messages.LAST, messages.ARCHIVED, messages.ID)
+    found = (messages.FOUND,) if "search" in query else ()
     output.table((*columns, *found), [_row(output, row, bool(found)) for row in listed.items])
     return ExitCode.OK
 
@@ -207,7 +206,7 @@ def _row(output: Output, row: _Session, is_found: bool) -> tuple[str, ...]:
 
 
 def _title(output: Output, row: _Session) -> str:
-    return row.title or output.render(said.UNTITLED)
+    return row.title or output.render(messages.UNTITLED)
 
 
 def _moment(moment: datetime | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.server.supervisor import data_dir
+from cli.server.supervisor import preflight
 from cli.server.supervisor.preflight import CannotStart, claim_folder, claim_port
 from cli.server.supervisor.service import Pace, Part, State
 from cli.server.supervisor.status_file import Board
@@ -249,11 +249,11 @@ def test_folder_that_is_a_file_is_refused(tmp_path: Path):
 
 
 def test_lock_names_no_process_when_its_file_is_empty(tmp_path: Path):
-    descriptor = data_dir.lock(tmp_path)
+    descriptor = preflight.lock(tmp_path)
     try:
         (tmp_path / "agentex.lock").write_text("")
-        with pytest.raises(data_dir.FolderInUse) as refusal:
-            data_dir.lock(tmp_path)
+        with pytest.raises(preflight.FolderInUse) as refusal:
+            preflight.lock(tmp_path)
         assert refusal.value.pid is None
     finally:
         os.close(descriptor)

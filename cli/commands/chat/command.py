@@ -1,11 +1,17 @@
 """``agentex chat``: ask an agent, once or in a conversation."""
 
 import asyncio
+import importlib
+import importlib.util
+import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from platformdirs import user_state_path
 
 from cli.client.api import ApiClient, new_id
 from cli.command import (
@@ -18,7 +24,6 @@ from cli.command import (
     open_output,
     run,
 )
-from cli.commands.chat.prompt import chat_prompt
 from cli.commands.chat.run import DEFAULT_AGENT_TYPE, Question, ask
 from cli.commands.kb.search import KnowledgeBasesOption, find_ids
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
@@ -159,3 +164,45 @@ class Conversation:
             if exit_code(problem.code) is ExitCode.NOT_AUTHENTICATED:
                 raise
             self._output.fail(problem)
+
+
+_HISTORY_LENGTH = 1000
+
+Prompt = Callable[[], str | None]
+
+
+@contextmanager
+def chat_prompt(text: str) -> Generator[Prompt]:
+    """Give a function that asks for a line: None at the end (Ctrl-D or Ctrl-C).
+
+    Lines are kept for the arrow keys in a file that only its owner can read.
+    """
+    path = user_state_path("agentex") / "chat-history"
+    # Some builds of Python come without readline: then there is no history, and all else works.
+    known = importlib.util.find_spec("readline") is not None
+    readline = importlib.import_module("readline") if known else None
+    if readline is not None:
+        with suppress(OSError):
+            readline.read_history_file(path)
+        readline.set_history_length(_HISTORY_LENGTH)
+    try:
+        yield lambda: _ask(text)
+    finally:
+        if readline is not None:
+            _save(path, readline.write_history_file)
+
+
+def _ask(text: str) -> str | None:
+    try:
+        return input(text)
+    except (EOFError, KeyboardInterrupt):
+        # The shell's next prompt belongs on a line of its own.
+        print()
+        return None
+
+
+def _save(path: Path, write: Callable[[Path], None]) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        write(path)
