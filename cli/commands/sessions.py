@@ -15,7 +15,7 @@ from cli.command import client_command, command_group
 from cli.errors import ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 
 _PATH = "/api/v1/sessions"
 WantedArgument = Annotated[
@@ -35,34 +35,34 @@ class FileFormat(StrEnum):
     JSON = "json"
 
 
-class _Match(Record):
+class _MessageMatch(Record):
     role: str
     excerpt: str
 
 
-class _Session(Record):
+class _SessionRecord(Record):
     id: str
     thread_id: str = ""
     title: str = ""
     message_count: int = 0
     is_archived: bool = False
     last_message_at: datetime | None = None
-    match: _Match | None = None
+    match: _MessageMatch | None = None
 
 
-class _Sessions(Record):
-    items: list[_Session]
+class _SessionList(Record):
+    items: list[_SessionRecord]
     total: int
 
 
-class _Said(Record):
+class _MessageRecord(Record):
     role: str
     content: str
     created_at: datetime
 
 
-class _Messages(Record):
-    items: list[_Said]
+class _MessageList(Record):
+    items: list[_MessageRecord]
     has_more: bool
 
 
@@ -99,7 +99,7 @@ async def show(
     """Show the newest messages of a conversation, the oldest of them first."""
     row = await _find(client, wanted)
     answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
-    listed = client.read(_Messages, answer)
+    listed = client.read(_MessageList, answer)
     output.emit({**row.to_json(), "messages": listed.to_json()})
     output.print(_title(output, row), "bold")
     if listed.has_more:
@@ -146,7 +146,7 @@ async def archive(
     """Put a conversation away: it can be read, but not asked in."""
     row = await _find(client, wanted)
     answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
-    row = client.read(_Session, answer)
+    row = client.read(_SessionRecord, answer)
     message = messages.TAKEN_OUT if undo else messages.PUT_AWAY
     output.say(message, title=_title(output, row), id=row.id)
     output.emit(row.to_json())
@@ -163,7 +163,7 @@ async def delete(
     """Delete a conversation with everything in it; a running answer is stopped."""
     row = await _find(client, wanted)
     title = _title(output, row)
-    if not agreed(output, yes, messages.CONFIRM, title=title, count=row.message_count):
+    if not confirm(output, yes, messages.CONFIRM, title=title, count=row.message_count):
         return ExitCode.FAILED
     await client.call("DELETE", f"{_PATH}/{row.id}")
     output.say(messages.DELETED, title=title)
@@ -171,8 +171,10 @@ async def delete(
     return ExitCode.OK
 
 
-async def _find(client: ApiClient, wanted: str) -> _Session:
-    return client.read(_Session, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}"))
+async def _find(client: ApiClient, wanted: str) -> _SessionRecord:
+    return client.read(
+        _SessionRecord, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}")
+    )
 
 
 def _query(archived: bool | None, limit: int) -> dict[str, str | int]:
@@ -183,7 +185,7 @@ def _query(archived: bool | None, limit: int) -> dict[str, str | int]:
 
 
 async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
-    listed = client.read(_Sessions, await client.call("GET", _PATH, query=query))
+    listed = client.read(_SessionList, await client.call("GET", _PATH, query=query))
     output.emit(listed.to_json())
     if not listed.items and output.screen.is_terminal:
         output.say(messages.NONE)
@@ -194,7 +196,7 @@ async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
     return ExitCode.OK
 
 
-def _row(output: Output, row: _Session, is_found: bool) -> tuple[str, ...]:
+def _row(output: Output, row: _SessionRecord, is_found: bool) -> tuple[str, ...]:
     shown = (
         _title(output, row),
         str(row.message_count),
@@ -205,7 +207,7 @@ def _row(output: Output, row: _Session, is_found: bool) -> tuple[str, ...]:
     return (*shown, row.match.excerpt if row.match else "-") if is_found else shown
 
 
-def _title(output: Output, row: _Session) -> str:
+def _title(output: Output, row: _SessionRecord) -> str:
     return row.title or output.render(messages.UNTITLED)
 
 

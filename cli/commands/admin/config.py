@@ -19,7 +19,7 @@ _PATH = "/api/v1/admin/system/config"
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="As `list` shows it.")]
 
 
-class _Setting(Record):
+class _SettingRecord(Record):
     key: str
     value: JsonValue
     description: str = ""
@@ -29,14 +29,14 @@ class _Setting(Record):
     variable: str = ""
 
 
-class _Settings(Record):
-    items: list[_Setting]
+class _SettingList(Record):
+    items: list[_SettingRecord]
 
 
 @client_command
 async def list_config(output: Output, client: ApiClient) -> ExitCode:
     """List these settings with their values and what they mean."""
-    settings = client.read(_Settings, await client.call("GET", _PATH))
+    settings = client.read(_SettingList, await client.call("GET", _PATH))
     output.emit(settings.to_json())
     columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
     output.table(columns, [_row(output, one) for one in settings.items])
@@ -53,7 +53,7 @@ async def set_config(
     """Give a setting another value, at once and in all processes."""
     given = {"value": _parsed(value)}
     answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
-    return _told(output, client.read(_Setting, answer))
+    return _told(output, client.read(_SettingRecord, answer))
 
 
 @client_command
@@ -64,16 +64,16 @@ async def reset_config(
 ) -> ExitCode:
     """Go back to the value of the environment, or to the default."""
     answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
-    return _told(output, client.read(_Setting, answer))
+    return _told(output, client.read(_SettingRecord, answer))
 
 
-def _told(output: Output, setting: _Setting) -> ExitCode:
+def _told(output: Output, setting: _SettingRecord) -> ExitCode:
     output.say(messages.CONFIG_SET, key=setting.key, value=_shown(setting.value))
     output.emit(setting.to_json())
     return ExitCode.OK
 
 
-def _row(output: Output, setting: _Setting) -> tuple[str, ...]:
+def _row(output: Output, setting: _SettingRecord) -> tuple[str, ...]:
     known = messages.SOURCES.get(setting.source)
     source = output.render(known) if known else setting.source
     return setting.key, _shown(setting.value), source, setting.description

@@ -13,7 +13,7 @@ from cli.commands.admin.users import find_user
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 from core.errors.auth import ApiKeyNotFound
 from core.errors.conflicts import Conflict
 
@@ -24,7 +24,7 @@ UserOption = Annotated[
 _OWN = "/api/v1/users/me/api-keys"
 
 
-class _Key(Record):
+class _KeyRecord(Record):
     id: str
     name: str
     key_prefix: str
@@ -33,7 +33,7 @@ class _Key(Record):
     expires_at: datetime | None = None
 
 
-class _NewKey(Record):
+class _NewKeyRecord(Record):
     id: str
     name: str
     key: str
@@ -45,8 +45,8 @@ async def _path(client: ApiClient, user: str | None) -> str:
     return f"/api/v1/admin/users/{(await find_user(client, user)).id}/api-keys"
 
 
-async def _all(client: ApiClient, path: str) -> list[_Key]:
-    return [client.read(_Key, one) async for page in client.pages(path) for one in page]
+async def _all(client: ApiClient, path: str) -> list[_KeyRecord]:
+    return [client.read(_KeyRecord, one) async for page in client.pages(path) for one in page]
 
 
 @client_command
@@ -60,7 +60,7 @@ async def list_keys(output: Output, client: ApiClient, user: UserOption = None) 
     return ExitCode.OK
 
 
-def _row(output: Output, key: _Key) -> tuple[str, ...]:
+def _row(output: Output, key: _KeyRecord) -> tuple[str, ...]:
     scopes = output.render(messages.ALL) if key.scopes is None else ", ".join(key.scopes) or "-"
     used, ends = _moment(key.last_used_at), _moment(key.expires_at)
     return key.name, key.key_prefix, scopes, used, ends, key.id
@@ -89,7 +89,7 @@ async def create(
         wishes["scopes"] = [*permission]
     if ends is not None:
         wishes["expires_at"] = f"{ends.isoformat()}Z"
-    made = client.read(_NewKey, await client.call("POST", _OWN, body=wishes))
+    made = client.read(_NewKeyRecord, await client.call("POST", _OWN, body=wishes))
     output.remark(messages.KEY_MADE, name=made.name)
     output.print(made.key)
     output.emit(made.to_json())
@@ -113,7 +113,7 @@ async def revoke(
         ids = ", ".join(one.id for one in fitting)
         raise CommandFailed(Conflict(), messages.KEY_AMBIGUOUS, wanted=key, ids=ids)
     (found,) = fitting
-    if not agreed(output, yes, messages.KEY_CONFIRM, name=found.name, prefix=found.key_prefix):
+    if not confirm(output, yes, messages.KEY_CONFIRM, name=found.name, prefix=found.key_prefix):
         return ExitCode.FAILED
     await client.call("DELETE", f"{path}/{quote(found.id, safe='')}")
     output.say(messages.KEY_REVOKED, name=found.name)

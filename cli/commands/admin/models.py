@@ -18,7 +18,14 @@ from cli.ui.i18n import admin as messages
 from cli.ui.i18n import common
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from cli.ui.prompts import Deletion, YesOption, ask_password, delete_asked, read_secret, usage
+from cli.ui.prompts import (
+    DeletionPrompt,
+    YesOption,
+    ask_password,
+    delete_with_prompt,
+    read_secret,
+    usage_error,
+)
 from core.errors.auth import ModelNotFound
 from core.errors.requests import InvalidRequest
 from core.settings import read_variable
@@ -28,7 +35,7 @@ _CLEARED = ("base_url", "max_tokens", "temperature", "input_price", "output_pric
 
 
 @dataclass(frozen=True)
-class ModelWishes:
+class ModelOptions:
     """The options that say what a model is like; None leaves a field as it is."""
 
     provider: Annotated[
@@ -70,7 +77,7 @@ class ModelWishes:
 
 
 @dataclass(frozen=True)
-class KeyWishes:
+class KeyOptions:
     """Where a model's key comes from: never from the command line, which others can read."""
 
     key_stdin: Annotated[
@@ -86,20 +93,20 @@ class KeyWishes:
     no_key: Annotated[bool, typer.Option("--no-key", help="It needs none, or none more.")] = False
 
 
-class _Provider(Record):
+class _ProviderRecord(Record):
     name: str
     needs_key: bool = False
 
 
-class _Providers(Record):
-    items: list[_Provider]
+class _ProviderList(Record):
+    items: list[_ProviderRecord]
 
 
 _SIMPLE = ("provider", "model_id", "base_url", "max_tokens", "temperature", "input_price",
            "output_price", "enabled", "is_default")  # fmt: skip
 
 
-async def model_fields(client: ApiClient, wishes: ModelWishes) -> JsonObject:
+async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
     """The fields of a request that say what was wished.
 
     Raises:
@@ -121,7 +128,7 @@ async def model_fields(client: ApiClient, wishes: ModelWishes) -> JsonObject:
     return body
 
 
-def _require_one_meaning(wishes: ModelWishes) -> None:
+def _require_one_meaning(wishes: ModelOptions) -> None:
     """Pass if no option takes back what another one says.
 
     Raises:
@@ -133,7 +140,7 @@ def _require_one_meaning(wishes: ModelWishes) -> None:
         )
     for name in wishes.clear or ():
         if name not in _CLEARED:
-            raise usage("clear", messages.CLEAR_UNKNOWN)
+            raise usage_error("clear", messages.CLEAR_UNKNOWN)
         if getattr(wishes, name) is not None:
             _require_one(f"--clear {name}", f"--{name.replace('_', '-')}")
 
@@ -148,11 +155,11 @@ def _options(text: str) -> JsonValue:
     try:
         return read_json(text)
     except ValueError:
-        raise usage("options", messages.OPTIONS_UNREADABLE) from None
+        raise usage_error("options", messages.OPTIONS_UNREADABLE) from None
 
 
 async def key_field(
-    output: Output, client: ApiClient, keys: KeyWishes, new: JsonObject | None
+    output: Output, client: ApiClient, keys: KeyOptions, new: JsonObject | None
 ) -> JsonObject:
     """The field of a request that carries the key; none where the key stays as it is.
 
@@ -176,7 +183,7 @@ async def key_field(
     if keys.key_env is not None:
         key = read_variable(keys.key_env)
         if not key:
-            raise usage("key_env", messages.KEY_NOT_SET)
+            raise usage_error("key_env", messages.KEY_NOT_SET)
         return {"api_key": key}
     if keys.key_prompt or (new is not None and await _needs_key(client, new.get("provider"))):
         return {"api_key": ask_password(output, messages.ASK_MODEL_KEY, messages.MODEL_KEY_NEEDED)}
@@ -184,7 +191,7 @@ async def key_field(
 
 
 async def _needs_key(client: ApiClient, provider: JsonValue) -> bool:
-    known = client.read(_Providers, await client.call("GET", "/api/v1/admin/model-providers"))
+    known = client.read(_ProviderList, await client.call("GET", "/api/v1/admin/model-providers"))
     return any(one.name == provider and one.needs_key for one in known.items)
 
 
@@ -192,7 +199,7 @@ ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or
 _PATH = "/api/v1/admin/models"
 
 
-class _Model(Record):
+class _ModelRecord(Record):
     id: str
     name: str
     provider: str
@@ -210,18 +217,18 @@ class _Model(Record):
     user_access: list[str] | None = None
 
 
-class _Models(Record):
-    items: list[_Model]
+class _ModelList(Record):
+    items: list[_ModelRecord]
 
 
-class _Tested(Record):
+class _ModelTestRecord(Record):
     success: bool
     latency: int
     message: str
     message_zh: str = ""
 
 
-class _Spent(Record):
+class _UsageRow(Record):
     day: str
     username: str | None = None
     user_id: str = ""
@@ -233,26 +240,26 @@ class _Spent(Record):
     cost: float | None = None
 
 
-class _Sums(Record):
+class _UsageTotals(Record):
     runs: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None = None
 
 
-class _Usage(Record):
-    items: list[_Spent]
+class _UsageRecord(Record):
+    items: list[_UsageRow]
     total: int
     since: str
     until: str
-    totals: _Sums
+    totals: _UsageTotals
 
 
-async def _all(client: ApiClient) -> _Models:
-    return client.read(_Models, await client.call("GET", _PATH))
+async def _all(client: ApiClient) -> _ModelList:
+    return client.read(_ModelList, await client.call("GET", _PATH))
 
 
-async def _find(client: ApiClient, wanted: str) -> _Model:
+async def _find(client: ApiClient, wanted: str) -> _ModelRecord:
     """The registered model with this id, or this name in any case.
 
     Raises:
@@ -280,7 +287,7 @@ async def list_models(output: Output, client: ApiClient) -> ExitCode:
     return ExitCode.OK
 
 
-def _row(output: Output, model: _Model) -> tuple[str, ...]:
+def _row(output: Output, model: _ModelRecord) -> tuple[str, ...]:
     marks = (model.is_default, model.enabled, model.has_secret)
     shown = (_yes(output, mark) for mark in marks)
     return (model.name, model.provider, model.model_id, *shown, model.id)
@@ -331,8 +338,8 @@ async def add(
     output: Output,
     client: ApiClient,
     name: Annotated[str, typer.Argument(help="The name that people choose it by.")],
-    wishes: ModelWishes,
-    keys: KeyWishes,
+    wishes: ModelOptions,
+    keys: KeyOptions,
 ) -> ExitCode:
     """Register a model; its key is asked for, or read as the --key options say."""
     body = {"name": name, **await model_fields(client, wishes)}
@@ -345,8 +352,8 @@ async def edit(
     output: Output,
     client: ApiClient,
     model: ModelArgument,
-    wishes: ModelWishes,
-    keys: KeyWishes,
+    wishes: ModelOptions,
+    keys: KeyOptions,
     name: Annotated[str | None, typer.Option(help="Another name.")] = None,
 ) -> ExitCode:
     """Change a model; what is left out stays."""
@@ -369,7 +376,7 @@ async def default(output: Output, client: ApiClient, model: ModelArgument) -> Ex
 async def _save(
     output: Output, client: ApiClient, where: tuple[str, str], body: JsonObject, said: Message
 ) -> ExitCode:
-    saved = client.read(_Model, await client.call(*where, body=body))
+    saved = client.read(_ModelRecord, await client.call(*where, body=body))
     output.say(said, name=saved.name)
     output.emit(saved.to_json())
     return ExitCode.OK
@@ -380,7 +387,7 @@ async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitC
     """Ask a model for its first word; exit code 1 where it does not answer."""
     found = await _find(client, model)
     path = f"/api/v1/models/{quote(found.id, safe='')}/test"
-    came = client.read(_Tested, await client.call("POST", path))
+    came = client.read(_ModelTestRecord, await client.call("POST", path))
     output.emit(came.to_json())
     if came.success:
         output.say(messages.MODEL_ANSWERS, name=found.name, latency=came.latency)
@@ -397,8 +404,8 @@ async def delete(
     """Remove a model from the registry; runs that are under way on it go on."""
     found = await _find(client, model)
     words = (messages.MODEL_CONFIRM, messages.MODEL_DELETED)
-    thing = Deletion(_PATH, found.id, found.name)
-    return await delete_asked(output, client, thing, yes, words=words)
+    thing = DeletionPrompt(_PATH, found.id, found.name)
+    return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
 @client_command
@@ -415,7 +422,7 @@ async def usage(
     query |= {name: day for name, day in (("since", since), ("until", until)) if day}
     if user is not None:
         query["user_id"] = (await find_user(client, user)).id
-    spent = client.read(_Usage, await client.call("GET", "/api/v1/models/usage", query=query))
+    spent = client.read(_UsageRecord, await client.call("GET", "/api/v1/models/usage", query=query))
     output.emit(spent.to_json())
     columns = (messages.DAY, messages.USERNAME, messages.MODEL, messages.RUNS,
                messages.TOKENS_IN, messages.TOKENS_OUT, messages.COST)  # fmt: skip
@@ -434,7 +441,7 @@ async def usage(
     return ExitCode.OK
 
 
-def _spent(row: _Spent) -> tuple[str, ...]:
+def _spent(row: _UsageRow) -> tuple[str, ...]:
     figures = (row.runs, row.prompt_tokens, row.completion_tokens)
     shown = (str(figure) for figure in figures)
     return (row.day, row.username or row.user_id, row.name or row.model, *shown, _number(row.cost))

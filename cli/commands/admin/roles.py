@@ -12,7 +12,7 @@ from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from cli.ui.prompts import Deletion, YesOption, delete_asked
+from cli.ui.prompts import DeletionPrompt, YesOption, delete_with_prompt
 from core.errors.auth import RoleNotFound
 
 _PATH = "/api/v1/admin/roles"
@@ -35,13 +35,13 @@ class RoleRecord(Record):
     permissions: list[str]
 
 
-class _Roles(Record):
+class _RoleList(Record):
     items: list[RoleRecord]
     permissions: list[str] = Field(default_factory=list[str])
 
 
-async def _roles(client: ApiClient) -> _Roles:
-    return client.read(_Roles, await client.call("GET", _PATH))
+async def _roles(client: ApiClient) -> _RoleList:
+    return client.read(_RoleList, await client.call("GET", _PATH))
 
 
 async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
@@ -53,7 +53,7 @@ async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
     return _pick(await _roles(client), wanted)
 
 
-def _pick(known: _Roles, wanted: str) -> RoleRecord:
+def _pick(known: _RoleList, wanted: str) -> RoleRecord:
     # Ids first: a name may look like one.
     fitting = [role for role in known.items if role.id == wanted]
     fitting += [role for role in known.items if role.name == wanted]
@@ -136,8 +136,8 @@ async def delete(
     """Delete a role that nobody has."""
     found = await find_role(client, role)
     words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
-    thing = Deletion(_PATH, found.id, found.name)
-    return await delete_asked(output, client, thing, yes, words=words)
+    thing = DeletionPrompt(_PATH, found.id, found.name)
+    return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
 async def _save(

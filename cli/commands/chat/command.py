@@ -24,7 +24,7 @@ from cli.command import (
     open_output,
     run,
 )
-from cli.commands.chat.run import DEFAULT_AGENT_TYPE, Question, ask
+from cli.commands.chat.run import DEFAULT_AGENT_TYPE, ChatQuestion, ask
 from cli.commands.kb.search import KnowledgeBasesOption, find_ids
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n import common as messages
@@ -62,7 +62,7 @@ def chat(
     options = Options(json_only, language, url)
     thread_id = thread or new_id()
     if question is None and sys.stdin.isatty() and not json_only:
-        _converse(options, knowledge_bases, Question("", thread_id, agent_type=agent))
+        _converse(options, knowledge_bases, ChatQuestion("", thread_id, agent_type=agent))
         return
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
@@ -70,7 +70,7 @@ def chat(
         if not text.strip():
             raise CommandFailed(InvalidRequest("question", "empty"), messages.CHAT_NO_QUESTION)
         ids = await find_ids(client, knowledge_bases)
-        code = await ask(output, client, Question(text, thread_id, ids, agent))
+        code = await ask(output, client, ChatQuestion(text, thread_id, ids, agent))
         output.hint(messages.CHAT_RESUME, thread=thread_id)
         return code
 
@@ -81,7 +81,7 @@ def _piped() -> str:
     return "" if sys.stdin.isatty() else sys.stdin.read()
 
 
-def _converse(options: Options, knowledge_bases: list[str] | None, first: Question) -> None:
+def _converse(options: Options, knowledge_bases: list[str] | None, first: ChatQuestion) -> None:
     output = open_output(options)
 
     def work() -> ExitCode:
@@ -114,7 +114,7 @@ class Conversation:
         first: thread and agent type of the first question.
     """
 
-    def __init__(self, output: Output, client: ApiClient, first: Question) -> None:
+    def __init__(self, output: Output, client: ApiClient, first: ChatQuestion) -> None:
         self.thread_id = first.thread_id
         self._agent_type = first.agent_type
         self._output = output
@@ -158,7 +158,7 @@ class Conversation:
         try:
             # A second Ctrl-C gives up on this answer alone.
             with suppress(asyncio.CancelledError):
-                question = Question(text, self.thread_id, self._ids, self._agent_type)
+                question = ChatQuestion(text, self.thread_id, self._ids, self._agent_type)
                 await ask(self._output, self._client, question)
         except (CommandFailed, ServerRefused) as problem:
             if exit_code(problem.code) is ExitCode.NOT_AUTHENTICATED:

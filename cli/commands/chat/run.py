@@ -13,7 +13,7 @@ from rich.status import Status
 from rich.text import Text
 
 from cli.client.api import ApiClient, new_id
-from cli.client.schemas import Citation, InterruptRecord, JsonObject, WireEvent
+from cli.client.schemas import CitationRecord, EventRecord, InterruptRecord, JsonObject
 from cli.commands.kb.search import place
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
@@ -79,7 +79,7 @@ class ChatView:
             self._status.stop()
         self._break_line()
 
-    def show(self, event: WireEvent) -> None:
+    def show(self, event: EventRecord) -> None:
         """Show one event."""
         match event.type:
             case "STEP_STARTED":
@@ -118,7 +118,7 @@ class ChatView:
             self._output.print("")
         self._in_line = False
 
-    def _show_sources(self, citations: list[Citation]) -> None:
+    def _show_sources(self, citations: list[CitationRecord]) -> None:
         if not citations or self._output.json_only:
             return
         if self._status is not None:
@@ -152,7 +152,7 @@ _FAREWELL_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Question:
+class ChatQuestion:
     """What is asked, in which conversation, of which knowledge bases (none named: of all)."""
 
     text: str
@@ -161,7 +161,7 @@ class Question:
     agent_type: str = DEFAULT_AGENT_TYPE
 
 
-async def ask(output: Output, client: ApiClient, question: Question) -> ExitCode:
+async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> ExitCode:
     """Ask and show the answer while it comes; what the agent asks back is answered by the person.
 
     The first Ctrl-C stops the run on the server and keeps what was said so far; a second one
@@ -210,7 +210,7 @@ async def _follow(
     return code or ExitCode.OK, asked
 
 
-def _run_input(question: Question) -> JsonObject:
+def _run_input(question: ChatQuestion) -> JsonObject:
     wishes: JsonObject = {"agent_type": question.agent_type}
     if question.knowledge_base_ids:
         wishes["knowledge_base_ids"] = [*question.knowledge_base_ids]
@@ -236,7 +236,7 @@ async def _read(
     async for raw in _events(client, run_input):
         output.emit(raw)
         try:
-            event = WireEvent.model_validate(raw)
+            event = EventRecord.model_validate(raw)
         except ValidationError:
             # Of an event that this version does not know nothing can be shown.
             continue

@@ -12,7 +12,7 @@ from cli.errors import ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 
 WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
 
@@ -134,7 +134,7 @@ async def delete(
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""
     base = await client.find_knowledge_base(wanted)
-    if not agreed(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
+    if not confirm(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
         return ExitCode.FAILED
     await client.delete_knowledge_base(base.id)
     output.say(messages.KB_DELETED, name=base.name)

@@ -10,7 +10,7 @@ from cli.command import client_command
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 from core.errors.auth import SkillNotFound
 from core.errors.codes import ErrorCode
 from core.errors.conflicts import Conflict
@@ -22,7 +22,7 @@ WantedArgument = Annotated[
 ]
 
 
-class _Owner(Record):
+class _SkillOwner(Record):
     username: str = ""
 
 
@@ -39,10 +39,10 @@ class SkillRecord(Record):
     trusted: bool = True
     enabled: bool = True
     access: str = ""
-    owner: _Owner = _Owner()
+    owner: _SkillOwner = _SkillOwner()
 
 
-class _Detail(SkillRecord):
+class _SkillDetail(SkillRecord):
     content: str = ""
     publishable: bool = False
     portable: bool = False
@@ -82,7 +82,7 @@ async def list_skills(
 async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> ExitCode:
     """Print a skill's content as it is stored."""
     row = await find(client, wanted)
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    detail = client.read(_SkillDetail, await client.call("GET", f"{PATH}/{row.id}"))
     output.emit(detail.to_json())
     output.remark(
         messages.SHOWN,
@@ -101,7 +101,7 @@ async def delete(
 ) -> ExitCode:
     """Delete a skill with all its versions."""
     row = await find(client, wanted)
-    if not agreed(output, yes, messages.DELETE_SKILL, name=row.name):
+    if not confirm(output, yes, messages.DELETE_SKILL, name=row.name):
         return ExitCode.FAILED
     await client.call("DELETE", f"{PATH}/{row.id}")
     output.say(messages.SKILL_DELETED, name=row.name)

@@ -37,7 +37,7 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSkill:
     """A skill, what was found, and whether that is enough."""
 
     skill: LocalSkill
@@ -66,14 +66,14 @@ def validate(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        checked: list[Checked] = []
+        checked: list[CheckedSkill] = []
         for skill in find_skills(paths):
             report = judge(skill)
             passes = report.valid and (report.portable or not portable)
             passes = passes and (report.publishable or not publish)
             worst = {one.severity for one in report.diagnostics if not _is_standards(one)}
             passes = passes and not (strict and Severity.WARNING in worst)
-            checked.append(Checked(skill, report, passes))
+            checked.append(CheckedSkill(skill, report, passes))
             show(output, checked[-1], with_standard=portable)
         _sum_up(output, checked, with_standard=portable)
         if sarif is not None:
@@ -94,7 +94,7 @@ def judge(skill: LocalSkill) -> SkillReport:
     return parse(skill.content, folder=skill.folder, files=skill.files)
 
 
-def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
+def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
     path, report = checked.skill.shown, checked.report
     for one in shown(report.diagnostics, with_standard=with_standard):
@@ -120,7 +120,7 @@ def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
         output.say(messages.PASSED_PORTABLE if report.portable else messages.PASSED, path=path)
 
 
-def to_json(checked: Checked) -> JsonObject:
+def to_json(checked: CheckedSkill) -> JsonObject:
     """One skill as ``--json`` prints it."""
     report = checked.report
     return {
@@ -169,7 +169,7 @@ def argument(path: str, *, with_standard: bool) -> str:
     return f"--portable {shlex.quote(path)}" if with_standard else shlex.quote(path)
 
 
-def _sum_up(output: Output, checked: Sequence[Checked], *, with_standard: bool) -> None:
+def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: bool) -> None:
     all_found = (one for each in checked for one in each.report.diagnostics)
     found = shown(all_found, with_standard=with_standard)
     counts = Counter(one.severity for one in found if not _is_standards(one))

@@ -109,7 +109,7 @@ class FolderInUse(Exception):
 
 
 @dataclass(frozen=True)
-class Leftover:
+class LeftoverProcess:
     """A child process of an earlier supervisor that still runs."""
 
     name: str
@@ -159,22 +159,22 @@ def lock(folder: Path) -> int:
     return descriptor
 
 
-def find_leftovers(state_file: Path) -> list[Leftover]:
+def find_leftovers(state_file: Path) -> list[LeftoverProcess]:
     """Find the children that the last supervisor's state file names and that still run.
 
     Call it only with the lock held. A process counts only if it started when the file says, so
     that a number which the system gave to another program since is left alone.
     """
-    found: list[Leftover] = []
+    found: list[LeftoverProcess] = []
     for name, pid, started in _recorded(state_file):
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)
             if abs(process.create_time() - started) < 1.0:
-                found.append(Leftover(name, process))
+                found.append(LeftoverProcess(name, process))
     return found
 
 
-def stop_leftovers(leftovers: list[Leftover], seconds: float) -> None:
+def stop_leftovers(leftovers: list[LeftoverProcess], seconds: float) -> None:
     """Stop the processes, last started first: politely, then for good after ``seconds``."""
     for leftover in reversed(leftovers):
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -12,17 +12,17 @@ from typing import Any
 
 import psutil
 
-from cli.server.supervisor.display import Screen
-from cli.server.supervisor.logs import LogFile, Output
-from cli.server.supervisor.service import Pace, Part, Readiness, State
-from cli.server.supervisor.status_file import Board
+from cli.server.supervisor.display import StatusDisplay
+from cli.server.supervisor.logs import LogFile, LogOutput
+from cli.server.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
+from cli.server.supervisor.status_file import StatusFile
 
 _CHUNK = 64 * 2**10
 _LAST_OUTPUT_SECONDS = 1.0
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
-class Child:
+class ChildProcess:
     """A running child; make one with :func:`start_child`."""
 
     def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.Task[None]) -> None:
@@ -64,7 +64,7 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
 
 
-async def start_child(command: Sequence[str], output: Output) -> Child:
+async def start_child(command: Sequence[str], output: LogOutput) -> ChildProcess:
     """Start a command in its own session with its output going to ``output``.
 
     On Linux the kernel sends it SIGTERM when the supervisor dies, however that dies. Its own
@@ -86,7 +86,7 @@ async def start_child(command: Sequence[str], output: Output) -> Child:
         raise
     finally:
         os.close(write_end)
-    return Child(process, asyncio.create_task(_read(read_end, output)))
+    return ChildProcess(process, asyncio.create_task(_read(read_end, output)))
 
 
 def _created(pid: int) -> float:
@@ -96,7 +96,7 @@ def _created(pid: int) -> float:
         return time.time()
 
 
-async def _read(read_end: int, output: Output) -> None:
+async def _read(read_end: int, output: LogOutput) -> None:
     stream = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read_end, "rb", buffering=0)
@@ -109,7 +109,7 @@ async def _read(read_end: int, output: Output) -> None:
         transport.close()
 
 
-class PartFailed(Exception):
+class ServiceFailed(Exception):
     """A one-shot part ended with an error; ``lines`` are the last ones it wrote."""
 
     def __init__(self, name: str, code: int, lines: Iterable[str]) -> None:
@@ -118,7 +118,7 @@ class PartFailed(Exception):
         self.lines = tuple(lines)
 
 
-class Watch:
+class ServiceWatcher:
     """Watches one part.
 
     Args:
@@ -130,19 +130,25 @@ class Watch:
     """
 
     def __init__(
-        self, part: Part, board: Board, screen: Screen, *, pace: Pace, log: LogFile
+        self,
+        part: Service,
+        board: StatusFile,
+        screen: StatusDisplay,
+        *,
+        pace: RestartPace,
+        log: LogFile,
     ) -> None:
         self.part = part
         self.ready = asyncio.Event()
         self._board = board
         self._screen = screen
         self._pace = pace
-        self._output = Output(log, lambda line: screen.show_log(part.name, line))
+        self._output = LogOutput(log, lambda line: screen.show_log(part.name, line))
         self._stop = asyncio.Event()
         self._hurry = asyncio.Event()
         self._deaths = 0
 
-    async def run(self, before: Iterable["Watch"]) -> None:
+    async def run(self, before: Iterable["ServiceWatcher"]) -> None:
         """Run the part until :meth:`stop`; a one-shot part until its end.
 
         Args:
@@ -165,7 +171,7 @@ class Watch:
                 self._finish_one_shot(code)
                 return
             await self._pause_after_death(code, time.monotonic() - began)
-        self._board.change(self.part.name, State.STOPPED)
+        self._board.change(self.part.name, ServiceState.STOPPED)
 
     def stop(self) -> None:
         """Let :meth:`run` end the child and return."""
@@ -175,7 +181,7 @@ class Watch:
         """Do not wait for the child to finish its work."""
         self._hurry.set()
 
-    async def _attend(self, child: Child) -> int | None:
+    async def _attend(self, child: ChildProcess) -> int | None:
         over = asyncio.Event()
         checking = asyncio.create_task(self._note_ready(over))
         exited = asyncio.create_task(child.wait())
@@ -190,7 +196,7 @@ class Watch:
         stopped.cancel()
         if exited.done():
             return exited.result()
-        self._board.change(self.part.name, State.STOPPING)
+        self._board.change(self.part.name, ServiceState.STOPPING)
         await child.end(self._pace.drain, self._hurry)
         await exited
         return None
@@ -201,26 +207,26 @@ class Watch:
             return
         answer = await self._check()
         while not (answer.ready or over.is_set()):
-            self._board.change(self.part.name, State.STARTING, answer.detail)
+            self._board.change(self.part.name, ServiceState.STARTING, answer.detail)
             await asyncio.sleep(self._pace.check_every)
             answer = await self._check()
         if not over.is_set():
-            self._board.change(self.part.name, State.READY)
+            self._board.change(self.part.name, ServiceState.READY)
             self.ready.set()
 
-    async def _check(self) -> Readiness:
+    async def _check(self) -> ReadinessCheck:
         if self.part.check is None:
-            return Readiness(True)
+            return ReadinessCheck(True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._pace.check_timeout):
                 return await self.part.check()
-        return Readiness(False, "no answer yet")
+        return ReadinessCheck(False, "no answer yet")
 
     def _finish_one_shot(self, code: int) -> None:
         if code != 0:
-            self._board.change(self.part.name, State.FAILING, describe_exit(code))
-            raise PartFailed(self.part.name, code, self._output.tail)
-        self._board.change(self.part.name, State.DONE)
+            self._board.change(self.part.name, ServiceState.FAILING, describe_exit(code))
+            raise ServiceFailed(self.part.name, code, self._output.tail)
+        self._board.change(self.part.name, ServiceState.DONE)
         self.ready.set()
 
     async def _pause_after_death(self, code: int, lived: float) -> None:
@@ -230,7 +236,7 @@ class Watch:
         pause = self._pace.pause(self._deaths)
         alarm = self._deaths >= self._pace.alarm_after_deaths
         reason = describe_exit(code)
-        state = State.FAILING if alarm else State.RESTARTING
+        state = ServiceState.FAILING if alarm else ServiceState.RESTARTING
         self._board.change(self.part.name, state, f"{reason}, next start in {pause:g} s")
         if self._deaths == self._pace.alarm_after_deaths:
             self._screen.alarm(self.part, self._deaths, list(self._output.tail))
