@@ -22,7 +22,15 @@ from api.skills.lint import CurrentReporter
 from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, detail, etag, short
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import (
+    SkillChanged,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    SkillsFull,
+    SkillSlugTaken,
+)
+from core.errors.requests import InvalidPagination, InvalidRequest, QuotaExceeded, UnreadableSkill
 from skills.lint.validate import judge
 from skills.store import access as skill_access
 from skills.store import listing
@@ -36,21 +44,21 @@ router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 SAVING = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.UNREADABLE_SKILL,
-    ErrorCode.SKILL_SLUG_TAKEN,
-    ErrorCode.SKILL_NOT_PUBLISHABLE,
-    ErrorCode.SKILL_REVIEW_NEEDED,
-    ErrorCode.QUOTA_EXCEEDED,
+    InvalidRequest,
+    UnreadableSkill,
+    SkillSlugTaken,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    QuotaExceeded,
 )
 """What keeps content from being saved."""
 
 CHANGING = (
     *SAVING,
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.SKILL_NOT_FOUND,
-    ErrorCode.SKILL_CHANGED,
+    ReadOnly,
+    OwnerOnly,
+    SkillNotFound,
+    SkillChanged,
 )
 """What keeps a skill from being changed."""
 
@@ -109,7 +117,7 @@ async def _filter(
     return SkillFilter(include_public, category, tag, q, pending)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_skills(
     principal: CurrentPrincipal,
     session: Reading,
@@ -121,7 +129,7 @@ async def list_skills(
     return page_of([short(one) for one in found.items], page, total=found.total)
 
 
-@router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
+@router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
 async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[SkillDetail]:
     """Save a skill; the bytes are kept as they are, whatever is found in them.
 
@@ -132,9 +140,7 @@ async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[Skill
     return Envelope(data=await changing.create(wanted))
 
 
-@router.get(
-    "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
-)
+@router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
 async def read_skill(
     skill_id: Text,
     response: Response,
@@ -168,7 +174,7 @@ async def change_skill(
 @router.delete(
     "/{skill_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound),
 )
 async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a skill with all its versions, files, shares and counters."""

@@ -42,7 +42,7 @@ async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[b
             async for one in events:
                 yield one
     except AgentexError as error:
-        yield event("error", error_body(error.code, error.details, language=language))
+        yield event("error", error_body(type(error), error.details, language=language))
 
 
 async def worked(
