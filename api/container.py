@@ -32,7 +32,7 @@ from agents.skills.factory import SkillUse
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
 from api.mcp_server.server import SkillServer
-from api.stats import SystemFigures
+from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.registry import OpenStreams
 from core.audit.queries import forget_older
@@ -77,7 +77,7 @@ class Services:
 
     settings: Settings
     live: LiveSettings
-    figures: SystemFigures
+    figures: SystemStatsCache
     database: Database
     redis: Redis
     queue: JobQueue
@@ -182,7 +182,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     return Services(
         settings=settings,
         live=live,
-        figures=SystemFigures(settings, database, redis, spaces),
+        figures=SystemStatsCache(settings, database, redis, spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),

@@ -63,7 +63,7 @@ def read_run_request(
     is_snake = not _SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
     fields = _camel_keys(body)
     _check_length("messages", fields.get("messages"), MOST_MESSAGES)
-    fields = upgrade(fields)
+    fields = upgrade_message_parts(fields)
     for name in ("threadId", "runId"):
         if fields.get(name) in (None, ""):
             fields[name] = new_id()
@@ -317,7 +317,7 @@ def _is_text(text: str) -> bool:
 _KINDS = ("image", "audio", "video")
 
 
-def upgrade(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """The input without nulls for optional fields and with 0.x binary parts as media parts.
 
     Args:

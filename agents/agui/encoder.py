@@ -61,7 +61,7 @@ from agents.events import (
 )
 
 
-class EventMapper:
+class AguiEncoder:
     """Maps the events of one run.
 
     Args:

@@ -5,9 +5,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from agents import event_log
-from agents.agui.close_open import TornEnd, torn_end
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.close_open import DanglingEvents, find_dangling
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.transcript import Transcript
 from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
@@ -88,7 +88,7 @@ class RunDriver:
         self._strategy = course.strategy
         self._stored = course.stored
         self._left_over = course.logged
-        self._mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
+        self._mapper = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
         self._transcript.carry_over(course.before, is_told=False)
         self._is_handed_over = False
@@ -137,7 +137,7 @@ class RunDriver:
         last = batch.events[-1] if batch.is_last else None
         wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
         if self._left_over:
-            torn = torn_end(self._left_over, self._strategy.known, now=now_ms)
+            torn = find_dangling(self._left_over, self._strategy.known, now=now_ms)
             wire = [*await self._ended(torn), *wire]
             self._torn = torn.ids
         if isinstance(last, Finished) and last.outcome == "interrupt":
@@ -165,7 +165,7 @@ class RunDriver:
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 
-    async def _ended(self, torn: TornEnd) -> list[WireEvent]:
+    async def _ended(self, torn: DanglingEvents) -> list[WireEvent]:
         """The end of what the last driver had begun, which its followers must not keep."""
         if not torn.ids:
             return torn.closing
@@ -179,7 +179,7 @@ class RunDriver:
         fold = await self._fold([*logged, *wire])
         return [self._mapper.state(fold.state), self._mapper.messages(fold.messages)]
 
-    async def _fold(self, events: Sequence[WireEvent]) -> MessageFold:
+    async def _fold(self, events: Sequence[WireEvent]) -> MessageReducer:
         async with self._context.database.reading() as session:
             fold = await fold_thread(session, self._run.session_key, until=self._run.key)
         for event in events:

@@ -11,8 +11,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.close_open import activity_ends, closing_events
-from agents.agui.encoder import EventMapper
+from agents.agui.close_open import closing_events, end_activities
+from agents.agui.encoder import AguiEncoder
 from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed, LogEntry
 from agents.events import Finished, Interrupt, Usage, WireEvent
@@ -100,19 +100,19 @@ async def close(
     transcript.carry_over(await task_logs.transcript_before(work.session, run), is_told=False)
     for event in logged:
         transcript.observe(event)
-    mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
+    mapper = AguiEncoder(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
     spent = replace(await journal_store.read_usage(work.session, run.task_id), model=run.model)
     if failure is None or run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         before = await task_logs.logs_before(work.session, run)
         # A call that an earlier run left to a person gets its result here.
         last = closing_events(chain(*before, logged), now=now_ms)
-        last += activity_ends(logged, "stopped", now=now_ms)
+        last += end_activities(logged, "stopped", now=now_ms)
         last += mapper.translate(Finished(spent, outcome="cancelled"))
     else:
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
-        last = activity_ends(logged, "failed", now=now_ms)
+        last = end_activities(logged, "failed", now=now_ms)
         last += mapper.translate(failed(failure, spent, is_chinese=is_chinese))
     for event in last:
         transcript.observe(event)

@@ -9,8 +9,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatSession
 from agents.runs import threads
@@ -54,7 +54,7 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
     fold = await fold_thread(session, thread.id, until=run.id)
     for event in logged:
         fold.observe(event)
-    mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
+    mapper = AguiEncoder(str(logged[0]["threadId"]), run.run_id, now=now_ms)
     if is_live:
         prelude = live_prelude(fold, logged, mapper)
     else:
@@ -113,7 +113,7 @@ def open_starts(logged: Sequence[WireEvent]) -> list[WireEvent]:
 
 
 def live_prelude(
-    fold: MessageFold, logged: Sequence[WireEvent], mapper: EventMapper
+    fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder
 ) -> list[WireEvent]:
     """What brings a client that has nothing to where a live run is.
 
@@ -131,9 +131,9 @@ def live_prelude(
 
 
 def finished_prelude(
-    fold: MessageFold,
+    fold: MessageReducer,
     logged: Sequence[WireEvent],
-    mapper: EventMapper,
+    mapper: AguiEncoder,
     waits_for: JsonValue = None,
 ) -> list[WireEvent]:
     """The thread as it stands after its last run, told as a run of its own.

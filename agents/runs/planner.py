@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.message_reducer import MessageFold
+from agents.agui.message_reducer import MessageReducer
 from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
 from agents.run_request import RunRequest
 from agents.runs import plan as runs_plan
@@ -143,7 +143,7 @@ class Planner:
 async def _state_of(session: AsyncSession, decided: Continuation | Nothing | None) -> JsonValue:
     if not isinstance(decided, Continuation):
         return None
-    fold = MessageFold()
+    fold = MessageReducer()
     for event in await event_log.read_all(session, decided.waiting.run.id):
         fold.observe(event)
     return fold.state

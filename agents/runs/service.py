@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
-from agents.agui.stream_check import check_prelude, checked
+from agents.agui.encoder import AguiEncoder
+from agents.agui.stream_check import check_prelude, check_stream
 from agents.event_log import LogEntry
 from agents.models import RunStatus
 from agents.run_request import RunRequest
@@ -126,7 +126,7 @@ class RunService:
         async with unit_of_work(self._database) as work:
             plan = replace(plan, opening=1 + goes_on)
             run = await store.begin(work, principal, request, plan)
-            mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
+            mapper = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
             opening = [mapper.started(parent_run_id=request.parent_run_id)]
             if goes_on:
                 opening.append(mapper.state(planned.state))
@@ -193,7 +193,7 @@ class RunService:
         its connection. Ends early when the run is deleted, or handed over to another process.
         """
         followed = self._followers.follow(run_key, after=after)
-        return checked(self._database, run_key, after, followed) if self._checks else followed
+        return check_stream(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
         """The key by which one of the caller's runs is followed.

@@ -43,7 +43,7 @@ Answer with JSON alone: {"better": "A", "B" or "same", "reason": one sentence in
 request}"""
 
 
-class Outcome(StrEnum):
+class ComparisonOutcome(StrEnum):
     """What became of a pair: the answer with the skill beside the other one."""
 
     BETTER = "better"
@@ -68,7 +68,7 @@ class ComparedPair:
     query: str
     answer: str
     baseline: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
     reasons: tuple[str, ...]
 
 
@@ -91,7 +91,7 @@ class ComparisonReport:
     model: str
     judge: str
     runs: int
-    outcomes: dict[Outcome, int]
+    outcomes: dict[ComparisonOutcome, int]
     pairs: tuple[ComparedPair, ...]
 
 
@@ -160,7 +160,7 @@ class SkillComparison:
             model=contest.model.model.name,
             judge=contest.judge.model.name,
             runs=runs,
-            outcomes={outcome: counted[outcome] for outcome in Outcome},
+            outcomes={outcome: counted[outcome] for outcome in ComparisonOutcome},
             pairs=pairs,
         )
 
@@ -168,7 +168,7 @@ class SkillComparison:
         contest = self._contest
         answer = await self._answer(query, contest.skill)
         baseline = await self._answer(query, contest.against)
-        outcome, reasons = Outcome.SAME, ()
+        outcome, reasons = ComparisonOutcome.SAME, ()
         if answer != baseline:
             outcome, reasons = await self._judged(query, answer, baseline)
         self._pairs[place].append(ComparedPair(query, answer, baseline, outcome, reasons))
@@ -181,14 +181,14 @@ class SkillComparison:
 
     async def _judged(
         self, query: str, answer: str, baseline: str
-    ) -> tuple[Outcome, tuple[str, ...]]:
+    ) -> tuple[ComparisonOutcome, tuple[str, ...]]:
         first = await self._verdict(query, answer, baseline)
         second = await self._verdict(query, baseline, answer)
         reasons = tuple(one.reason[:_LONGEST_REASON] for one in (first, second) if one)
         if first is None or second is None:
-            return Outcome.UNDECIDED, reasons
-        outcomes = {("A", "B"): Outcome.BETTER, ("B", "A"): Outcome.WORSE}
-        return outcomes.get((first.better, second.better), Outcome.SAME), reasons
+            return ComparisonOutcome.UNDECIDED, reasons
+        outcomes = {("A", "B"): ComparisonOutcome.BETTER, ("B", "A"): ComparisonOutcome.WORSE}
+        return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
     async def _verdict(self, query: str, one: str, other: str) -> _Verdict | None:
         """What the judge says of two answers in this order; None where that can't be read."""

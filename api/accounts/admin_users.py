@@ -18,7 +18,16 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth import user_admin
 from core.auth.models import Role, User, UserStatus
@@ -45,7 +54,7 @@ _CHANGE_REFUSALS = (
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
-class UserRoleAnswer(Shape):
+class UserRoleAnswer(ResponseModel):
     """A role as an account shows it."""
 
     id: str
@@ -53,7 +62,7 @@ class UserRoleAnswer(Shape):
     display_name: str
 
 
-class UserAnswer(Shape):
+class UserAnswer(ResponseModel):
     """An account as lists show it."""
 
     id: str
@@ -66,7 +75,7 @@ class UserAnswer(Shape):
     created_at: datetime
 
 
-class CustomPermissions(Shape):
+class CustomPermissions(ResponseModel):
     """What an account may do beside its role, or may not do in spite of it."""
 
     grants: list[str]
@@ -82,7 +91,7 @@ class WholeUserAnswer(UserAnswer):
     mcp_access: list[str] | None
 
 
-class NewUserBody(Body):
+class NewUserBody(RequestModel):
     """An account for somebody; without a role it gets that of those who register."""
 
     username: Text = Field(max_length=200, examples=["lisi"])
@@ -91,14 +100,14 @@ class NewUserBody(Body):
     role_id: _Id | None = None
 
 
-class CustomPermissionsBody(Body):
+class CustomPermissionsBody(RequestModel):
     """Names of permissions; each list that is given replaces the one before."""
 
     grants: _Ids | None = Field(default=None, examples=[["mcp:create"]])
     revokes: _Ids | None = Field(default=None, examples=[["kb:write"]])
 
 
-class UserChangeBody(Body):
+class UserChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     role_id: _Id | None = None
@@ -124,7 +133,7 @@ class UserChangeBody(Body):
         )
 
 
-class PasswordResetBody(Body):
+class PasswordResetBody(RequestModel):
     """A new password for somebody else's account."""
 
     new_password: Secret = Field(max_length=1000)
@@ -133,7 +142,7 @@ class PasswordResetBody(Body):
     )
 
 
-class TransferredThings(Shape):
+class TransferredThings(ResponseModel):
     """How many things the heir owns now."""
 
     knowledge_bases: int
@@ -151,7 +160,7 @@ class ErasedThings(TransferredThings):
     api_keys: int
 
 
-class DeletedUser(Shape):
+class DeletedUser(ResponseModel):
     """An account that is deleted, and what became of what it owned."""
 
     id: str

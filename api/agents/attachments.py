@@ -15,9 +15,9 @@ from agents.attachments.service import AttachmentLimits
 from agents.attachments.signed_links import Claim
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.files import HeldFileResponse, file_responses
+from api.http.files import RangeFileResponse, file_responses
 from api.http.multipart import one_file
-from api.http.responses import Shape, Text
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import InvalidLink
@@ -43,7 +43,7 @@ _FORM: dict[str, Any] = {
 }
 
 
-class AttachmentAnswer(Shape):
+class AttachmentAnswer(ResponseModel):
     """An image that was taken in; ``url`` is relative to this server."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
@@ -57,7 +57,7 @@ class AttachmentAnswer(Shape):
     height: int
 
 
-class ImageResponse(HeldFileResponse):
+class ImageResponse(RangeFileResponse):
     """An image as a file, which no browser takes for anything else.
 
     Args:

@@ -27,7 +27,16 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -49,7 +58,7 @@ _TIME = (
 )
 
 
-class EventBody(Body):
+class EventBody(RequestModel):
     """A new event."""
 
     title: Text = Field(min_length=1, max_length=LONGEST_TITLE, examples=["周会"])
@@ -68,7 +77,7 @@ class EventBody(Body):
     notes: Text = Field(default="", max_length=LONGEST_NOTES)
 
 
-class EventChangeBody(Body):
+class EventChangeBody(RequestModel):
     """What may be changed; what is left out stays. A new start alone keeps the event's length."""
 
     title: Text | None = Field(default=None, max_length=LONGEST_TITLE)
@@ -82,7 +91,7 @@ class EventChangeBody(Body):
     notes: Text | None = Field(default=None, max_length=LONGEST_NOTES)
 
 
-class EventAnswer(Shape):
+class EventAnswer(ResponseModel):
     """An event; ``start`` and ``end`` are in UTC, the local ones in its own time zone.
 
     Of an all-day event the local ones are days, ``end_local`` the one after its last. ``sequence``
@@ -106,13 +115,13 @@ class EventAnswer(Shape):
     time_notes: list[str] = Field(default_factory=list)
 
 
-class FeedAnswer(Shape):
+class FeedAnswer(ResponseModel):
     """The feed; its address is shown only when it is made."""
 
     created_at: datetime
 
 
-class NewFeed(Shape):
+class NewFeed(ResponseModel):
     """The feed's new address, relative to this server: whoever has it reads the calendar."""
 
     url: str

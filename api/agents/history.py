@@ -13,7 +13,7 @@ from agents.attachments.service import Attachments
 from agents.client_time import PersonTime
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Shape, Text
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.users import get_user
@@ -24,7 +24,7 @@ router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 View = Depends(requires(Permission.SESSION_VIEW))
 
 
-class _Camel(Shape):
+class _Camel(ResponseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
@@ -35,7 +35,7 @@ class HistoryAttachment(_Camel):
     url: str
 
 
-class HistoryMessageUser(Shape):
+class HistoryMessageUser(ResponseModel):
     """What the user said; ``seq`` is its place in the thread."""
 
     id: str
@@ -46,7 +46,7 @@ class HistoryMessageUser(Shape):
     timestamp: str = Field(examples=["2026-03-15T10:00:00Z"])
 
 
-class HistoryMessageAssistant(Shape):
+class HistoryMessageAssistant(ResponseModel):
     """What the assistant said; null as ``ui_schema`` for what it said on the way."""
 
     id: str

@@ -19,7 +19,16 @@ from agents.tools.json_schema import schema_fault
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -41,7 +50,7 @@ _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
 
-class McpConfig(Body):
+class McpConfig(RequestModel):
     """How a connection is kept up; milliseconds."""
 
     heartbeat_interval: int | None = Field(
@@ -58,7 +67,7 @@ class McpConfig(Body):
     )
 
 
-class McpConnectionBody(Body):
+class McpConnectionBody(RequestModel):
     """A new connection; without `auth_type`, `bearer` if there is a token."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
@@ -70,7 +79,7 @@ class McpConnectionBody(Body):
     enabled: bool = True
 
 
-class McpConnectionChangeBody(Body):
+class McpConnectionChangeBody(RequestModel):
     """What may be changed; what is left out stays, the token too, unless the host is another."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
@@ -82,7 +91,7 @@ class McpConnectionChangeBody(Body):
     enabled: bool | None = None
 
 
-class McpConnectionAnswer(Shape):
+class McpConnectionAnswer(ResponseModel):
     """A connection; its token is never shown. ``fault`` is why the last contact failed."""
 
     id: str
@@ -101,7 +110,7 @@ class McpConnectionAnswer(Shape):
     updated_at: datetime
 
 
-class McpTested(Shape):
+class McpTested(ResponseModel):
     """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
 
     success: bool
@@ -110,7 +119,7 @@ class McpTested(Shape):
     tool_count: int
 
 
-class McpToolAnswer(Shape):
+class McpToolAnswer(ResponseModel):
     """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
 
     name: str
@@ -122,7 +131,7 @@ class McpToolAnswer(Shape):
     default_policy: ToolPolicy
 
 
-class McpToolList(Shape):
+class McpToolList(ResponseModel):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -131,13 +140,13 @@ class McpToolList(Shape):
     listed_at: datetime | None
 
 
-class McpCallBody(Body):
+class McpCallBody(RequestModel):
     """Arguments for a tool."""
 
     params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
 
 
-class McpCalled(Shape):
+class McpCalled(ResponseModel):
     """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
 
     result: dict[str, JsonValue]

@@ -19,7 +19,7 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.db.pagination import Page
@@ -31,7 +31,7 @@ Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000
 
 
-class MemoryBody(Body):
+class MemoryBody(RequestModel):
     """Something to remember."""
 
     text: Text = Field(
@@ -39,7 +39,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(Shape):
+class MemoryAnswer(ResponseModel):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -51,7 +51,7 @@ class MemoryAnswer(Shape):
     score: float | None = None
 
 
-class Forgotten(Shape):
+class Forgotten(ResponseModel):
     """How many memories were deleted."""
 
     deleted: int

@@ -31,7 +31,7 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -46,14 +46,14 @@ _MAX_MESSAGES = 200
 Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
-class SkillPin(Body):
+class SkillPin(RequestModel):
     """A skill in one version, whichever is the newest."""
 
     id: Text = Field(max_length=200)
     version: int | None = Field(default=None, ge=1)
 
 
-class SessionConfig(Body):
+class SessionConfig(RequestModel):
     """How questions of a session are answered when a run does not say otherwise."""
 
     agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
@@ -63,14 +63,14 @@ class SessionConfig(Body):
     skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
 
 
-class SessionBody(Body):
+class SessionBody(RequestModel):
     """A new session."""
 
     title: Title = Field(default="", examples=["新对话"])
     config: SessionConfig = SessionConfig()
 
 
-class SessionChangeBody(Body):
+class SessionChangeBody(RequestModel):
     """What may be changed; what is left out stays."""
 
     title: Title | None = None

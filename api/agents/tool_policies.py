@@ -10,7 +10,7 @@ from agents.tool_policies import service as tool_policies
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.principal import Principal
 from core.errors.codes import ErrorCode
@@ -20,7 +20,7 @@ router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200
 
 
-class ToolPolicyAnswer(Shape):
+class ToolPolicyAnswer(ResponseModel):
     """What applies to a tool: ``policy``, from ``own`` within ``bound``, else from ``default``."""
 
     tool: str
@@ -30,14 +30,14 @@ class ToolPolicyAnswer(Shape):
     bound: ToolPolicy | None = Field(description="The administrator's: no freer choice counts")
 
 
-class ToolPolicyList(Shape):
+class ToolPolicyList(ResponseModel):
     """All tools of the server, and those of one's own MCP connections."""
 
     items: list[ToolPolicyAnswer]
     total: int
 
 
-class ToolPoliciesBody(Body):
+class ToolPoliciesBody(RequestModel):
     """Policies by tool name; null forgets one's own, and tools that are left out stay."""
 
     policies: dict[Text, ToolPolicy | None] = Field(

@@ -15,7 +15,7 @@ from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_u
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
 from core.auth.permissions import Permission
@@ -38,13 +38,13 @@ _SUCCESS_ZH = "连接成功"
 _WORD = "hello"
 
 
-class ModelList(Shape):
+class ModelList(ResponseModel):
     """The models that the caller may use."""
 
     items: list[ModelAnswer]
 
 
-class TestAnswer(Shape):
+class TestAnswer(ResponseModel):
     """What came of asking a model for its first word (seed 002, section 6.5).
 
     ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
@@ -57,7 +57,7 @@ class TestAnswer(Shape):
     fault: str | None
 
 
-class UsageAnswer(Shape):
+class UsageAnswer(ResponseModel):
     """What one person spent on one model on one day (UTC); ``cost`` is null without a price.
 
     ``name`` is the model's in the registry, ``model`` the one at its endpoint.
@@ -75,7 +75,7 @@ class UsageAnswer(Shape):
     cost: float | None
 
 
-class UsageSums(Shape):
+class UsageSums(ResponseModel):
     """The sums of all rows, those of other pages included."""
 
     runs: int

@@ -13,11 +13,11 @@ from agents.skill_eval.ab_test import ComparisonReport, Contest, SkillComparison
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, worked
+from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.errors.codes import ErrorCode
@@ -33,7 +33,7 @@ MOST_PAIRS = 50
 """Of answers in one comparison; each takes two answers and two to four judgements."""
 
 
-class ComparisonBody(Body):
+class ComparisonBody(RequestModel):
     """A handful of requests that the skill is for."""
 
     queries: list[Annotated[Text, Field(min_length=1, max_length=2000)]] = Field(
@@ -101,7 +101,7 @@ async def compare_answers(
     async with services.database.reading() as session:
         contest = await _contest(session, services, principal, skill_id, body)
     comparison = SkillComparison(services.database, contest)
-    answer = await worked(request, _pieces(comparison, body))
+    answer = await run_with_progress(request, _pieces(comparison, body))
     return Envelope(data=answer) if isinstance(answer, ComparisonReport) else answer
 
 

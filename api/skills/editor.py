@@ -7,7 +7,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.skills.form_schemas import ParsedForm, SkillForm
 from api.skills.lint import CurrentReporter
@@ -27,7 +27,7 @@ _REFUSALS = error_responses(
 )
 
 
-class RenderBody(Body):
+class RenderBody(RequestModel):
     """A model to be written, such as validation gave and a form changed."""
 
     parsed: ParsedForm
@@ -36,7 +36,7 @@ class RenderBody(Body):
     )
 
 
-class EditBody(Body):
+class EditBody(RequestModel):
     """A content, and new values of some fields of it; a field that is not named stays as it is."""
 
     content: AnyText = Field(examples=["# SKILL: 测试\n\n## 描述\n..."])

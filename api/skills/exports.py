@@ -9,7 +9,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Text
+from api.http.responses import RequestModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.codes import ErrorCode
@@ -40,7 +40,7 @@ def attachment(slug: str, name: str, suffix: str) -> str:
     return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
 
 
-class ExportBody(Body):
+class ExportBody(RequestModel):
     """Which skills, in the order in which names are given where two are the same."""
 
     ids: list[Text] = Field(min_length=1, max_length=100)

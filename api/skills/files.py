@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from api.http.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.skills.changes import Changing
 from api.skills.etag import BaseOfFileGiven
@@ -36,7 +36,7 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 }
 
 
-class FileList(Shape):
+class FileList(ResponseModel):
     """What lies beside a version's content, in the order of paths; sizes in bytes."""
 
     version: int

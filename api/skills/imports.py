@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import SentFile, each_file, no_file
-from api.http.responses import Envelope, ErrorBody, Shape
+from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
 from api.skills.schemas import limits_of
 from core.auth.permissions import Permission
@@ -25,7 +25,7 @@ from skills.packages.import_service import (
     Imported,
     ImportedSkill,
     Incoming,
-    Outcome,
+    SkillImportOutcome,
 )
 from skills.packages.reader import PackagedSkill, read_package
 from skills.schema import Diagnostic
@@ -43,7 +43,7 @@ _FORM: dict[str, Any] = {
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-class ImportItem(Shape):
+class ImportItem(ResponseModel):
     """What became of one skill of an uploaded file, or of a file that holds none.
 
     ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
@@ -52,7 +52,7 @@ class ImportItem(Shape):
 
     file: str
     folder: str
-    outcome: Outcome
+    outcome: SkillImportOutcome
     skill: ImportedSkill | None
     valid: bool
     publishable: bool
@@ -62,7 +62,7 @@ class ImportItem(Shape):
     error: ErrorBody | None
 
 
-class ImportAnswer(Shape):
+class SkillImportAnswer(ResponseModel):
     """What became of each skill, in the order of the files; ``ignored`` belong to none."""
 
     dry_run: bool
@@ -139,7 +139,7 @@ async def import_skills(
     on_conflict: Annotated[
         ConflictPolicy, Query(description="What is done where one has a skill of the slug")
     ] = ConflictPolicy.NEW,
-) -> Envelope[ImportAnswer]:
+) -> Envelope[SkillImportAnswer]:
     """Import skills from `.md`, `.zip` and `.skill` files, many at once.
 
     Each skill has its own outcome: one that is refused does not stop the others. New skills are
@@ -159,7 +159,7 @@ async def import_skills(
     else:
         results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
     items = [_item(one, language) for one in results]
-    return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
+    return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
 def _item(one: Imported, language: str) -> ImportItem:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.skills.changes import Changing
 from api.skills.etag import BaseGiven
@@ -32,7 +32,7 @@ AnyText = Annotated[str, AfterValidator(refuse_half_characters)]
 """Text that is judged and not stored: even NUL has its diagnostic."""
 
 
-class ValidateBody(Body):
+class ValidateBody(RequestModel):
     """A content to be judged; nothing of it is kept."""
 
     content: AnyText = Field(examples=["# SKILL: 测试\\n\\n## 描述\\n..."])
@@ -43,7 +43,7 @@ class ValidateBody(Body):
     )
 
 
-class FixPlace(Body):
+class FixPlace(RequestModel):
     """A diagnostic whose fix is wanted: by its code, and where there are several by its place."""
 
     code: Text = Field(max_length=20)
@@ -51,7 +51,7 @@ class FixPlace(Body):
     column: int | None = None
 
 
-class FixBody(Body):
+class FixBody(RequestModel):
     """Which fixes are applied; none named: all that there are."""
 
     fixes: list[FixPlace] | None = Field(default=None, max_length=1000)
@@ -59,7 +59,7 @@ class FixBody(Body):
     base_version: int | None = None
 
 
-class ReviewBody(Body):
+class ReviewBody(RequestModel):
     """What a review came to, and why.
 
     ``version`` is the one that was read, refused if another one waits by now; an approval names it.

@@ -7,7 +7,7 @@ from typing import Self
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from api.skills.lint import SkillReporter
 from core.auth.models import User
 from core.auth.principal import Access, Action
@@ -27,14 +27,14 @@ from skills.store.versions import Limits
 _PORTABILITY = "AS"
 
 
-class SkillOwner(Shape):
+class SkillOwner(ResponseModel):
     """Whose a skill is."""
 
     id: str
     username: str
 
 
-class SkillAnswer(Shape):
+class SkillAnswer(ResponseModel):
     """A skill in a list.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
@@ -103,14 +103,14 @@ class FixedSkill(SavedSkill):
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
 
-class Portability(Shape):
+class Portability(ResponseModel):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 
     valid: bool
     diagnostics: list[Diagnostic]
 
 
-class ReportAnswer(Shape):
+class ReportAnswer(ResponseModel):
     """What is said of a content: the model, and all that was noticed, in the order of the file.
 
     ``valid``: it loads here. ``publishable``: it may be shown to others.
@@ -153,7 +153,7 @@ class WrittenSkill(ReportAnswer):
         return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
-class VersionAnswer(Shape):
+class VersionAnswer(ResponseModel):
     """A version in a list; sizes in bytes.
 
     ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.

@@ -14,7 +14,7 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
 from api.skills.changes import Changing
 from api.skills.etag import BaseGiven
@@ -57,7 +57,7 @@ CHANGING = (
 _LONGEST_CONTENT = 1_000_000
 
 
-class SkillFields(Body):
+class SkillFields(RequestModel):
     """What may be set; what is left out stays as it is, an empty text follows the content."""
 
     name: Text | None = Field(default=None, max_length=200, examples=["日报生成"])

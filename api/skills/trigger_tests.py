@@ -15,11 +15,11 @@ from agents.skill_eval.trigger_test import Trials
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, worked
+from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import Page
@@ -39,14 +39,14 @@ MOST_TRIALS = 300
 """Of a model in one test."""
 
 
-class QueryBody(Body):
+class QueryBody(RequestModel):
     """A request, and whether it should choose the skill."""
 
     query: Text = Field(min_length=1, max_length=2000)
     should_trigger: bool
 
 
-class TriggerTestBody(Body):
+class TriggerTestBody(RequestModel):
     """About twenty requests say enough; half of them should not choose the skill."""
 
     queries: list[QueryBody] = Field(min_length=1, max_length=100)
@@ -68,7 +68,7 @@ class TriggerTestBody(Body):
     )
 
 
-class TriggerTestAnswer(Shape):
+class TriggerTestAnswer(ResponseModel):
     """A test that was made, with all that it gave."""
 
     id: str
@@ -116,7 +116,7 @@ async def try_skill_triggers(
         chosen = await _judge(session, services, principal, body)
     queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
     test = _Test(services, field, queries, body.runs, chosen)
-    answer = await worked(request, _pieces(test))
+    answer = await run_with_progress(request, _pieces(test))
     return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.skills.changes import Changing
 from api.skills.etag import BaseGiven
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
 
 
-class DiffAnswer(Shape):
+class DiffAnswer(ResponseModel):
     """What changed from one version to another.
 
     ``text`` is a unified diff of the contents, ``semantic`` what changed in meaning. ``breaking``:
@@ -49,7 +49,7 @@ class DiffAnswer(Shape):
     files: list[FileChange]
 
 
-class RestoreBody(Body):
+class RestoreBody(RequestModel):
     """What is told of the new version."""
 
     change_note: Text = Field(default="", max_length=LONGEST_NOTE)

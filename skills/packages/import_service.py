@@ -47,7 +47,7 @@ class ConflictPolicy(StrEnum):
     SKIP = "skip"
 
 
-class Outcome(StrEnum):
+class SkillImportOutcome(StrEnum):
     """What became of one skill; ``unchanged``: its newest version has these bytes already."""
 
     CREATED = "created"
@@ -107,7 +107,7 @@ class Imported:
     """
 
     incoming: Incoming
-    outcome: Outcome
+    outcome: SkillImportOutcome
     skill: ImportedSkill | None = None
     error: AgentexError | None = None
 
@@ -159,7 +159,7 @@ async def take_all(
             if not results:
                 raise
             return results + [
-                Imported(one, Outcome.REFUSED, error=error) for one in incoming[start:]
+                Imported(one, SkillImportOutcome.REFUSED, error=error) for one in incoming[start:]
             ]
         results += taken
     return results
@@ -176,8 +176,11 @@ async def _take_some(
             async with desk.work.session.begin_nested():
                 results.append(await _take(desk, one, policy))
         except AgentexError as error:
-            results.append(Imported(one, Outcome.REFUSED, error=error))
-    taken = sum(one.outcome in {Outcome.CREATED, Outcome.NEW_VERSION} for one in results)
+            results.append(Imported(one, SkillImportOutcome.REFUSED, error=error))
+    taken = sum(
+        one.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION}
+        for one in results
+    )
     if taken:
         details = {"skills": taken, "policy": policy.value}
         note(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
@@ -186,21 +189,21 @@ async def _take_some(
 
 async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
     if one.judged is None:
-        return Imported(one, Outcome.REFUSED, error=one.error)
+        return Imported(one, SkillImportOutcome.REFUSED, error=one.error)
     slug = one.slug
     session, principal = desk.work.session, desk.principal
     present = await skill_service.of_slug(session, principal.user_id, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
         origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
         made = await skill_service.create(desk, Wanted(one.judged, provenance=origin))
-        return Imported(one, Outcome.CREATED, ImportedSkill.of(made.skill))
+        return Imported(one, SkillImportOutcome.CREATED, ImportedSkill.of(made.skill))
     if policy is ConflictPolicy.SKIP:
         there = await skill_access.get(session, principal, present)
-        return Imported(one, Outcome.SKIPPED, ImportedSkill.of(there.skill))
+        return Imported(one, SkillImportOutcome.SKIPPED, ImportedSkill.of(there.skill))
     change = Change(is_unread=True)
     update = Update(with_all_of(one.judged), change=change)
     seen, is_new = await skill_service.update(desk, present, update)
-    outcome = Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED
+    outcome = SkillImportOutcome.NEW_VERSION if is_new else SkillImportOutcome.UNCHANGED
     return Imported(one, outcome, ImportedSkill.of(seen.skill))
 
 
@@ -255,7 +258,7 @@ async def plan(
         try:
             results.append(await planning.take(one, policy))
         except AgentexError as error:
-            results.append(Imported(one, Outcome.REFUSED, error=error))
+            results.append(Imported(one, SkillImportOutcome.REFUSED, error=error))
     return results
 
 
@@ -284,18 +287,18 @@ class _Planning:
             SkillsFull: the caller would have as many as are allowed.
         """
         if one.judged is None:
-            return Imported(one, Outcome.REFUSED, error=one.error)
+            return Imported(one, SkillImportOutcome.REFUSED, error=one.error)
         if one.slug not in self._slugs or policy is ConflictPolicy.NEW:
-            return Imported(one, Outcome.CREATED, self._create(one, one.judged))
+            return Imported(one, SkillImportOutcome.CREATED, self._create(one, one.judged))
         kept = await self._present(self._slugs[one.slug])
         if policy is ConflictPolicy.SKIP:
-            return Imported(one, Outcome.SKIPPED, kept.told())
+            return Imported(one, SkillImportOutcome.SKIPPED, kept.told())
         if (kept.sha256, kept.manifest) == (one.judged.sha256, one.judged.manifest):
-            return Imported(one, Outcome.UNCHANGED, kept.told())
+            return Imported(one, SkillImportOutcome.UNCHANGED, kept.told())
         self._keep(kept, one.judged)
         if not await publishing.is_open(self._session, kept.skill):
             kept.skill.name = _name(kept.skill, one.judged)
-        return Imported(one, Outcome.NEW_VERSION, kept.told())
+        return Imported(one, SkillImportOutcome.NEW_VERSION, kept.told())
 
     def _create(self, one: Incoming, judged: Judged) -> ImportedSkill:
         if len(self._slugs) >= self._limits.skills:

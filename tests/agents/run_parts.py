@@ -14,7 +14,7 @@ from sqlmodel import select
 
 from agents import event_log
 from agents.agui.decoder import read_run_request
-from agents.agui.message_reducer import MessageFold
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.llm.base import (
     ChatModel,
@@ -230,7 +230,7 @@ async def checked(runs: RunService, key: str, request: RunRequest) -> list[dict[
 
 def activities_of(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the activity messages of some events show at the end."""
-    fold = MessageFold()
+    fold = MessageReducer()
     for event in events:
         fold.observe(event)
     return [as_object(m["content"]) for m in fold.all_messages if m["role"] == "activity"]

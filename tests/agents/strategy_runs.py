@@ -5,7 +5,7 @@ from itertools import count
 
 import httpx
 
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from agents.events import (
@@ -49,7 +49,7 @@ def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
     clock = count(1_700_000_000_000)
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
     return [mapper.started(), *(wire for event in events for wire in mapper.translate(event))]
 
 

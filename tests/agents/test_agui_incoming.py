@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents.agui.decoder import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.events import StateSnapshot
 from agents.run_request import (
     Answer,
@@ -245,7 +245,7 @@ def test_input_is_read_when_nested_as_deep_as_events_can_be():
     state = nested(252)
 
     assert read_run_request(body(state=state)).state == state
-    assert EventMapper("t", "r", now=lambda: 1).translate(StateSnapshot(state))
+    assert AguiEncoder("t", "r", now=lambda: 1).translate(StateSnapshot(state))
 
 
 @pytest.mark.parametrize("levels", [253, 10_000])

@@ -6,8 +6,8 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agui.close_open import activity_ends, closing_events
-from agents.agui.encoder import EventMapper
+from agents.agui.close_open import closing_events, end_activities
+from agents.agui.encoder import AguiEncoder
 from agents.agui.verifier import Verifier, verify
 from agents.citations import Citation
 from agents.events import (
@@ -132,12 +132,12 @@ def test_log_cut_anywhere_can_be_closed_from_outside(events, data):
     logged = wire[: data.draw(st.integers(1, len(wire)))]
     clock = count()
     closing = closing_events(logged, now=lambda: next(clock))
-    closing += activity_ends(logged, "stopped", now=lambda: next(clock))
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+    closing += end_activities(logged, "stopped", now=lambda: next(clock))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
 
     verify([*logged, *closing, *mapper.translate(Finished(Usage(), outcome="cancelled"))])
     assert closing_events([*logged, *closing], now=lambda: 0) == []
-    assert activity_ends([*logged, *closing], "stopped", now=lambda: 0) == []
+    assert end_activities([*logged, *closing], "stopped", now=lambda: 0) == []
 
 
 @given(runs())

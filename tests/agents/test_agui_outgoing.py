@@ -6,7 +6,7 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.snake_case import to_snake_case
 from agents.citations import Citation
 from agents.events import (
@@ -62,9 +62,9 @@ CITATION_JSON = {
 }
 
 
-def mapper() -> EventMapper:
+def mapper() -> AguiEncoder:
     clock = count(1_000)
-    return EventMapper("t", "r", now=lambda: next(clock))
+    return AguiEncoder("t", "r", now=lambda: next(clock))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from agents.agui.encoder import EventMapper
-from agents.async_runs.event_mapper import RunTranslator, calls_of
+from agents.agui.encoder import AguiEncoder
+from agents.async_runs.event_mapper import EventTranslator, collect_calls
 from agents.events import (
     Failed,
     Finished,
@@ -30,8 +30,8 @@ TORN = [TextStarted("m1"), TextDelta("m1", "The po"), TextEnded("m1", stopped=Tr
 SAID = [TextStarted("m2"), TextDelta("m2", "The port is 7070."), TextEnded("m2")]
 
 
-def told(*events: RunEvent, translator: RunTranslator | None = None) -> list[dict]:
-    translator = translator or RunTranslator()
+def told(*events: RunEvent, translator: EventTranslator | None = None) -> list[dict]:
+    translator = translator or EventTranslator()
     return [event for logged in to_wire(events) for event in translator.translate(logged)]
 
 
@@ -75,7 +75,7 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
 def test_what_a_dead_process_had_begun_to_say_is_no_answer(
     kept: list[str], last: RunEvent, expected: list
 ):
-    translator = RunTranslator()
+    translator = EventTranslator()
     told(*TORN, translator=translator)
     messages = [{"id": name, "role": "assistant", "content": "The po"} for name in kept]
     translator.translate({"type": "MESSAGES_SNAPSHOT", "messages": messages})
@@ -107,7 +107,7 @@ def test_figures_of_the_operator_are_not_told():
     ],
 )
 def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, place: str):
-    translator = RunTranslator()
+    translator = EventTranslator()
     logged = to_wire(
         [
             ToolCallStarted("c", "f", "m"),
@@ -125,7 +125,7 @@ def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, 
 
 def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
     calling = [ToolCallStarted("c", "f", "m"), ToolCallArgs("c", '{"a": 1}'), ToolCallEnded("c")]
-    resumed = RunTranslator(calls_of(to_wire(calling)))
+    resumed = EventTranslator(collect_calls(to_wire(calling)))
     (_, result) = told(ToolCallResult("r", "c", "done"), translator=resumed)
 
     assert (result["tool_name"], result["tool_call_args"]) == ("f", {"a": 1})
@@ -133,7 +133,7 @@ def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
 
 
 def test_parent_run_is_named():
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(count()))
-    (started,) = RunTranslator().translate(mapper.started(parent_run_id="run-0"))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(count()))
+    (started,) = EventTranslator().translate(mapper.started(parent_run_id="run-0"))
 
     assert (started["parentRunId"], started["protocolVersion"]) == ("run-0", "1.0")

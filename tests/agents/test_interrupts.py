@@ -14,7 +14,7 @@ from agents import tools as registry
 from agents.agui.decoder import read_run_request
 from agents.agui.verifier import verify
 from agents.async_runs.history import read_day
-from agents.async_runs.thread_stream import find_place, follow_thread
+from agents.async_runs.thread_stream import find_position, follow_thread
 from agents.llm.extractive.model import Extractive
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
@@ -318,7 +318,7 @@ async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_mea
     await talk.ask("hello", refusal=Refusal.RUN)
     await talk.answer(interrupt, {"approved": True})
     async with database.reading() as session:
-        place = await find_place(session, principal, talk.thread_id, None)
+        place = await find_position(session, principal, talk.thread_id, None)
     feed = follow_thread(database, talk.runs, place)
     told = [frame.event async for frames in feed for frame in frames]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.events import PatchOperation, StateDelta, StateSnapshot
 from agents.llm_registry.selection import ModelRef
 from agents.run_request import RunRequest
@@ -35,7 +35,7 @@ async def reflected(
     async with unit_of_work(database) as work:
         plan = RunPlan(agent_type, RunLease("gone", -1), ModelRef("", ""))
         run = await store.begin(work, principal, request, plan)
-        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: 1)
+        mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: 1)
         told = [StateSnapshot({"reflections": ["sent by the caller"]})]
         for count in range(1, len(reflections) + 1):
             patch = PatchOperation("replace", "/reflections", [*reflections[:count]])

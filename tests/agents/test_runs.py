@@ -19,7 +19,7 @@ from agents.runs.service import RunService
 from api.streaming import response as event_stream
 from api.streaming import run_stream
 from api.streaming.framing import SseFraming
-from api.streaming.run_stream import RunPlace
+from api.streaming.run_stream import RunPosition
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.auth import RunNotFound, SessionNotFound
@@ -499,7 +499,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
             model.say("Hello", last=True)
 
     connection = Connection(answer)
-    place = RunPlace(key, request.run_id)
+    place = RunPosition(key, request.run_id)
     async with asyncio.timeout(10):
         await connection.serve(run_stream.stream_run(runs, place, SseFraming()))
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from sqlmodel import select
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.verifier import verify
 from agents.event_log import Addition, LogClosed, LogEntry
 from agents.events import (
@@ -114,7 +114,7 @@ async def begin(
         row.takeovers = MOST_TAKEOVERS
         unit.session.add(row)
         clock = count(1_700_000_000_000, 10)
-        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: next(clock))
+        mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: next(clock))
         wire = [mapper.started(), *(w for event in work for w in mapper.translate(event))]
         await event_log.append(unit.session, run.key, wire)
     return run

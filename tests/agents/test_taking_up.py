@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.agui.close_open import torn_end
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.close_open import find_dangling
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.events import RunEvent, WireEvent
 from agents.journal import Effect, Journal
@@ -42,7 +42,7 @@ class Process:
         journal = Journal(NAME, effects.values(), own_events=past[-1].own_events if past else 0)
         self._run = start(agent_type, replace(inputs, journal=journal))
         clock = count(1_700_000_000_000)
-        self._mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+        self._mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
 
     def wire(self, events: list[RunEvent]) -> list[WireEvent]:
         return [wire for event in events for wire in self._mapper.translate(event)]
@@ -53,7 +53,7 @@ class Process:
         left = logged if self._past else []
         async for batch in self._run.batches():
             if left:
-                torn = torn_end(left, self._run.known, now=lambda: 1_700_000_000_000)
+                torn = find_dangling(left, self._run.known, now=lambda: 1_700_000_000_000)
                 logged += torn.closing
                 if torn.ids:
                     fold = folded(logged)
@@ -65,8 +65,8 @@ class Process:
         return logged
 
 
-def folded(log: list[WireEvent]) -> MessageFold:
-    fold = MessageFold()
+def folded(log: list[WireEvent]) -> MessageReducer:
+    fold = MessageReducer()
     fold.ask("question", QUESTION)
     for event in log:
         fold.observe(event)

@@ -10,7 +10,12 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from skills.packages import import_service
-from skills.packages.import_service import ConflictPolicy, ImportedSkill, Incoming, Outcome
+from skills.packages.import_service import (
+    ConflictPolicy,
+    ImportedSkill,
+    Incoming,
+    SkillImportOutcome,
+)
 from skills.packages.reader import PackagedSkill
 from skills.store.versions import Limits
 from tests.fixtures.bare_rows import add_user
@@ -45,7 +50,12 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     async with database.reading() as session:
         plan = await import_service.plan(session, anna, ROOM, brought, NEW_VERSION)
     done = await import_service.take_all(database, anna, ROOM, brought, NEW_VERSION)
-    wanted = [Outcome.CREATED, Outcome.NEW_VERSION, Outcome.REFUSED, Outcome.NEW_VERSION]
+    wanted = [
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.NEW_VERSION,
+        SkillImportOutcome.REFUSED,
+        SkillImportOutcome.NEW_VERSION,
+    ]
     assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
     told = without_ids([one.skill for one in done])
     assert told == without_ids([one.skill for one in plan])
@@ -64,7 +74,11 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
         plan = await import_service.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
-    assert [one.outcome for one in plan] == [Outcome.SKIPPED, Outcome.CREATED, Outcome.SKIPPED]
+    assert [one.outcome for one in plan] == [
+        SkillImportOutcome.SKIPPED,
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.SKIPPED,
+    ]
     assert there.skill is not None
     assert [one.skill and one.skill.id for one in plan] == [there.skill.id, None, None]
 
@@ -78,5 +92,8 @@ async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
         for text in texts
     ]
     done = [one for (one,) in await asyncio.gather(*both)]
-    assert {one.outcome for one in done} == {Outcome.CREATED, Outcome.NEW_VERSION}
+    assert {one.outcome for one in done} == {
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.NEW_VERSION,
+    }
     assert {one.skill.slug for one in done if one.skill} == {"daily-report"}
