@@ -20,7 +20,7 @@ from api.http.openapi import install_openapi
 from api.http.routing import EVERYWHERE, serve
 from api.metrics import Metrics, MetricsMiddleware
 from api.routers import ROUTERS
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
@@ -39,7 +39,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with open_services(settings) as services:
             app.state.services = services
-            spare_what_is_loaded()
+            freeze_loaded_objects()
             yield
 
     app = FastAPIOffline(

@@ -35,7 +35,7 @@ from api.mcp_server.server import SkillServer
 from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.registry import OpenStreams
-from core.audit.queries import forget_older
+from core.audit.queries import delete_older
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import PURPOSE, SigningKeys
@@ -43,7 +43,7 @@ from core.db.database import Database, open_database
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.oidc.factory import open_provider
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
@@ -61,7 +61,7 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.service import Searcher
 
 if TYPE_CHECKING:
-    from core.oidc.provider import Provider
+    from core.oidc.provider import OidcProvider
 
 log = get_logger(__name__)
 
@@ -101,7 +101,7 @@ class Services:
     tool_policies: ServerPolicies
     models: Models
     model_registry: ModelRegistry
-    oidc: "Provider | None"
+    oidc: "OidcProvider | None"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Clients:
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
-    guard: OutgoingGuard
+    guard: OutboundGuard
 
 
 @asynccontextmanager
@@ -130,7 +130,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     # Each end is reached whatever goes wrong at another one; the last opened goes first.
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(open_client())
-        guard = OutgoingGuard(settings.allowed_private_targets)
+        guard = OutboundGuard(settings.allowed_private_targets)
         guarded = await stack.enter_async_context(open_client(guard))
         keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
         services = await _open(settings, Clients(http, guarded, guard), keys)
@@ -223,7 +223,7 @@ def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
 
 def _mcp(settings: Settings, database: Database) -> McpService:
     vault = Vault(load_secret_key(settings), MCP_TOKENS)
-    guard = OutgoingGuard(settings.allowed_private_targets)
+    guard = OutboundGuard(settings.allowed_private_targets)
     return McpService(database, vault, guard, mcp_limits(settings.mcp_call_seconds))
 
 
@@ -298,7 +298,7 @@ async def _forget_old_audit(services: Services) -> None:
     while True:
         try:
             days = (await services.live.now()).audit_retention_days
-            await forget_older(services.database, days=days)
+            await delete_older(services.database, days=days)
         except AgentexError as error:
             log.warning("audit.not_swept", code=int(error.code))
         except Exception:

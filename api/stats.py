@@ -19,7 +19,7 @@ from agents.sessions.stats import count_runs, count_sessions
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.errors.base import AgentexError
-from core.redis.heartbeats import living_workers
+from core.redis.heartbeats import active_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings
 from kb_service.embedding_spaces import Spaces
@@ -100,7 +100,7 @@ class SystemStatsCache:
         points = await _known(self._spaces.count)
         vector_bytes = await _known(lambda: self._vector_bytes(points))
         depth = await _known(lambda: queue_depth(self._redis))
-        workers = await _known(lambda: living_workers(self._redis))
+        workers = await _known(lambda: active_workers(self._redis))
         async with self._database.reading() as session:
             alive = col(User.status) != UserStatus.DELETED.value
             users = select(func.count()).select_from(User).where(alive)

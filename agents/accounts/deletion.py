@@ -15,11 +15,11 @@ from agents.mcp.models import McpConnection
 from agents.memory import store as memories
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
 from agents.tool_policies.models import ChosenPolicy
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth import user_admin
 from core.auth.models import ApiKey, User, UserStatus
 from core.auth.principal import Principal
-from core.auth.sharing import forget_subject
+from core.auth.sharing import delete_user_shares
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -99,7 +99,7 @@ async def delete_account(
         UserOwnsThings: it owns things and no fate is named for them.
     """
     session = work.session
-    user, role = await user_admin.held_account(session, principal, user_id)
+    user, role = await user_admin.get_account_for_update(session, principal, user_id)
     heir = await _heir(session, user, fate)
     belongings = await count(session, user.id)
     if heir is None and not fate.erase and any(asdict(belongings).values()):
@@ -112,16 +112,16 @@ async def delete_account(
         belongings,
         (await session.exec(keys)).one(),
     )
-    note(
+    audit(
         session,
         AuditAction.USER_DELETED,
-        user_admin.target_of(user),
+        user_admin.user_target(user),
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
         await ownership.hand_over(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
-    await user_admin.retire(session, user, role)
+    await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
     return departure
 
@@ -211,7 +211,7 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
     session = work.session
     await ownership.erase(work, user_id)
     await service.erase_owned_by(work, user_id)
-    await forget_subject(work, user_id)
+    await delete_user_shares(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (
         delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),

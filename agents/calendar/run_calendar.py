@@ -11,7 +11,7 @@ from agents.calendar.models import CalendarCall
 from agents.calendar.service import Details, EventListing, Range
 from agents.calendar.time_span import SaidTimes, Span
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 
 Action = Literal["create", "update", "delete"]
@@ -107,6 +107,6 @@ class CalendarBook:
 
     async def read(self, between: Range, *, limit: int) -> EventListing:
         """The first events of a range, by their start."""
-        page = Page(1, limit, "start", descending=False)
+        page = PageRequest(1, limit, "start", descending=False)
         async with self._database.reading() as session:
             return await calendar_events.list_events(session, self._owner_id, between, page)

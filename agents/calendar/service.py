@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent
 from agents.calendar.time_span import SaidTimes, Span, changed_span, span_of
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import CalendarEventNotFound
@@ -100,7 +100,7 @@ async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEv
 
 
 async def list_events(
-    session: AsyncSession, owner_id: str, between: Range, page: Page
+    session: AsyncSession, owner_id: str, between: Range, page: PageRequest
 ) -> EventListing:
     """One page of a person's events."""
     conditions = [col(CalendarEvent.owner_id) == owner_id]
@@ -108,7 +108,7 @@ async def list_events(
         conditions.append(col(CalendarEvent.ends_at) > between.start)
     if between.end is not None:
         conditions.append(col(CalendarEvent.starts_at) < between.end)
-    query = paged(
+    query = paginate(
         select(CalendarEvent).where(*conditions),
         page,
         columns={

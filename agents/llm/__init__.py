@@ -17,8 +17,8 @@ from agents.llm.openai import OpenAICompatible
 from agents.llm.providers import CUSTOM, CUSTOM_NAME, PROVIDERS, Protocol, Provider
 from core.errors.server import UnusableSetting
 from core.outbound.connector import KEPT_SECONDS
-from core.outbound.guard import OutgoingGuard
-from core.outbound.transports import HttpxTransportGuardedTransport
+from core.outbound.guard import OutboundGuard
+from core.outbound.transports import GuardedHttpxTransport
 from core.settings import Settings, read_variable
 from core.settings.llm import LlmOptions
 
@@ -32,7 +32,7 @@ _KEPT_CONNECTIONS = 100
 _RENAMED = {"timeout_seconds": "read_timeout_seconds"}
 
 
-def open_client(guard: OutgoingGuard | None = None) -> httpx.AsyncClient:
+def open_client(guard: OutboundGuard | None = None) -> httpx.AsyncClient:
     """The client through which endpoints are asked; it is the caller's to close.
 
     Args:
@@ -45,7 +45,7 @@ def open_client(guard: OutgoingGuard | None = None) -> httpx.AsyncClient:
         max_keepalive_connections=_KEPT_CONNECTIONS,
         keepalive_expiry=KEPT_SECONDS,
     )
-    transport = HttpxTransportGuardedTransport(guard, limits) if guard else None
+    transport = GuardedHttpxTransport(guard, limits) if guard else None
     return httpx.AsyncClient(
         follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None
     )

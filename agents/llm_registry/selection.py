@@ -10,7 +10,7 @@ from agents.llm.base import ChatModel
 from agents.llm.extractive.model import Extractive
 from agents.llm_registry.client_cache import Adapters, TakenAway
 from agents.llm_registry.models import LONGEST_MODEL_ID, RegisteredModel
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal, may_use_model
 from core.auth.users import get_user
@@ -123,7 +123,7 @@ class Models:
         is_own = before.id in _OWN
         # What the settings say now, if they say something else by now.
         own = self.find_built_in(before.id) or self._own
-        owner = await principal_of_user(session, owner_id)
+        owner = await principal_for_user(session, owner_id)
         try:
             return await self.choose(session, owner, own.id if is_own else before.id)
         except ModelNotFound:

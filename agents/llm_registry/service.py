@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm.providers import CUSTOM_NAME, PROVIDERS
 from agents.llm_registry.client_cache import Adapters, base_url_of
 from agents.llm_registry.models import RegisteredModel
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Role, User
 from core.auth.permissions import ADMIN_ROLE
 from core.db.database import Database
@@ -20,7 +20,7 @@ from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import ModelNotFound
 from core.errors.conflicts import ModelNameTaken
 from core.errors.requests import InvalidRequest, UrlNotAllowed
-from core.outbound.guard import OutgoingGuard, read_url
+from core.outbound.guard import OutboundGuard, read_url
 
 KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
 
@@ -61,7 +61,7 @@ class ModelRegistry:
         guard: says which addresses may be called.
     """
 
-    def __init__(self, database: Database, adapters: Adapters, guard: OutgoingGuard) -> None:
+    def __init__(self, database: Database, adapters: Adapters, guard: OutboundGuard) -> None:
         self._database = database
         self._adapters = adapters
         self._guard = guard
@@ -196,7 +196,7 @@ async def _take_turn(session: AsyncSession) -> None:
 def _note(
     work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
 ) -> None:
-    note(work.session, action, Target("model", row.id, row.name), details=details)
+    audit(work.session, action, AuditTarget("model", row.id, row.name), details=details)
 
 
 def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:

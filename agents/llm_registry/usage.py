@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.models import ModelUsage, RegisteredModel
 from agents.models import AgentRun
 from core.auth.models import User
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 
 SORT_FIELDS = ("day", "runs", "prompt_tokens", "completion_tokens", "cost")
@@ -157,7 +157,7 @@ def _cost(row: RegisteredModel | None, spent: Spent) -> float | None:
     return (asked + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
 
 
-async def list_usage(session: AsyncSession, wanted: UsageFilter, page: Page) -> UsageListing:
+async def list_usage(session: AsyncSession, wanted: UsageFilter, page: PageRequest) -> UsageListing:
     """One page of usage with the sums over all of it."""
     conditions: list[ColumnElement[bool]] = [
         col(ModelUsage.day) >= wanted.since,
@@ -165,7 +165,7 @@ async def list_usage(session: AsyncSession, wanted: UsageFilter, page: Page) -> 
     ]
     if wanted.user_id is not None:
         conditions.append(col(ModelUsage.user_id) == wanted.user_id)
-    query = paged(
+    query = paginate(
         select(ModelUsage).where(*conditions),
         page,
         columns={name: col(getattr(ModelUsage, name)) for name in SORT_FIELDS},

@@ -11,7 +11,7 @@ from agents.mcp.connections import Known
 from agents.mcp.errors import McpRefusal
 from agents.mcp.service import McpService
 from agents.mcp.tools import PREFIX, McpTool, callable_name
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
@@ -119,7 +119,7 @@ class _Reach:
         async def invoke(arguments: dict[str, JsonValue]) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.
             async with self.database.reading() as session:
-                owner = await principal_of_user(session, owner_id)
+                owner = await principal_for_user(session, owner_id)
                 connections.require_use(owner, connection_id)
                 row = await connections.get(session, owner_id, connection_id)
             try:

@@ -17,10 +17,10 @@ from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
 from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
@@ -89,7 +89,7 @@ async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpC
     _say(row, fields)
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
     return row
 
 
@@ -125,13 +125,13 @@ async def change(
     row.updated_at = utc_now()
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
     return row
 
 
-def _target(connection_id: str) -> Target:
+def _target(connection_id: str) -> AuditTarget:
     # Where it leads is its owner's alone to see.
-    return Target("mcp_connection", connection_id)
+    return AuditTarget("mcp_connection", connection_id)
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
@@ -147,7 +147,7 @@ async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpCo
     return found
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> ConnectionListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> ConnectionListing:
     """One page of an owner's connections."""
     columns = {
         "created_at": col(McpConnection.created_at),
@@ -155,7 +155,7 @@ async def list_page(session: AsyncSession, owner_id: str, page: Page) -> Connect
         "name": col(McpConnection.name),
     }
     mine = select(McpConnection).where(col(McpConnection.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(McpConnection.id))
+    query = paginate(mine, page, columns=columns, tie=col(McpConnection.id))
     return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
 
 
@@ -229,7 +229,7 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
-    note(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
+    audit(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
 async def note_tools(

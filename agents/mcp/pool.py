@@ -10,7 +10,7 @@ from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from agents.mcp.tools import McpTool
 from core.errors.base import AgentexError
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 if TYPE_CHECKING:
     from agents.mcp.session import LiveSession
@@ -59,7 +59,7 @@ class McpPool:
         limits: of all sessions.
     """
 
-    def __init__(self, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
         self._guard = guard
         self._limits = limits
         self._places: dict[str, _Place] = {}

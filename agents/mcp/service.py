@@ -24,7 +24,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.conflicts import McpSwitchedOff
 from core.logging import get_logger
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class McpService:
     """
 
     def __init__(
-        self, database: Database, vault: Vault, guard: OutgoingGuard, limits: McpLimits
+        self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
     ) -> None:
         self._database = database
         self._limits = limits

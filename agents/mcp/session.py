@@ -21,7 +21,7 @@ from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 ResultT = TypeVar("ResultT")
 _CLOSE_SECONDS = 3
@@ -43,7 +43,7 @@ class LiveSession:
         limits: of time and size.
     """
 
-    def __init__(self, target: McpTarget, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
         self.target = target
         self._limits = limits
         self._guard = guard

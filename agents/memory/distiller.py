@@ -25,7 +25,7 @@ from agents.memory.text import is_said_in, names_a_secret
 from agents.models import AgentRun, ChatMessage
 from agents.strategies.prompts import REPAIR, delimited
 from agents.strategies.structured_output import Unreadable, read_object
-from core.auth.users import memory_choices
+from core.auth.users import get_memory_choices
 from core.db.database import Database
 from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -126,7 +126,7 @@ class Distiller:
             await count(work, held.run_key, spent)
             if not await queue.finish(work, held) or said is None:
                 return
-            choices = await memory_choices(work.session, said.owner_id)
+            choices = await get_memory_choices(work.session, said.owner_id)
             for fact in facts if choices.remember_after_runs else ():
                 draft = MemoryDraft(fact, MemorySource.DISTILLED, said.run_id)
                 try:

@@ -11,9 +11,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.selection import ModelRef
 from agents.memory.models import Distillation
 from agents.models import AgentRun, ChatMessage, RunStatus
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
-from core.auth.users import memory_choices
+from core.auth.users import get_memory_choices
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import AccountDisabled, InvalidToken
@@ -56,7 +56,7 @@ async def put(session: AsyncSession, run: AgentRun) -> None:
     """Let a run be looked through, in the transaction that ends it, if its owner wants that."""
     if run.status != RunStatus.COMPLETED.value:
         return
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return
     if await session.get(Distillation, run.id) is None:
         session.add(Distillation(run_key=run.id))
@@ -122,10 +122,10 @@ async def read(session: AsyncSession, held: Claim) -> Said | None:
 
 
 async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return False
     try:
-        owner = await principal_of_user(session, run.owner_id)
+        owner = await principal_for_user(session, run.owner_id)
     except (AccountDisabled, InvalidToken):
         return False
     lacking = [*owner.lacking, *_lacking(run)]

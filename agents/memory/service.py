@@ -17,7 +17,7 @@ from agents.tools.memory_port import (
     NotTheUsersWords,
     Recollection,
 )
-from core.auth.users import MemoryChoices, memory_choices
+from core.auth.users import MemoryChoices, get_memory_choices
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
@@ -100,7 +100,7 @@ class Memories:
         try:
             if choices is None:
                 async with self._database.reading() as session:
-                    choices = await memory_choices(session, owner_id)
+                    choices = await get_memory_choices(session, owner_id)
             if not choices.use:
                 return RunMemory()
             rows: Sequence[Memory] = ()

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.memory.models import Distillation, Memory, MemorySource
 from agents.memory.text import clean, digest_of
 from agents.models import AgentRun
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import MemoryNotFound
@@ -105,11 +105,11 @@ async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
     return found
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> MemoryListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> MemoryListing:
     """One page of an owner's memories."""
     columns = {"updated_at": col(Memory.updated_at), "created_at": col(Memory.created_at)}
     mine = select(Memory).where(col(Memory.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(Memory.id))
+    query = paginate(mine, page, columns=columns, tie=col(Memory.id))
     return MemoryListing((await session.exec(query)).all(), await count(session, owner_id))
 
 

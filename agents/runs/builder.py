@@ -26,7 +26,7 @@ from agents.skills.factory import SkillUse
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.vision import Sight
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.users import MemoryChoices
 from core.db.database import Database
@@ -127,7 +127,7 @@ class Launcher:
         """
         run = unfinished.run
         async with self._database.reading() as session:
-            owner = await principal_of_user(session, run.owner_id)
+            owner = await principal_for_user(session, run.owner_id)
             rows = await sharing.still_visible(session, owner, unfinished.knowledge_base_ids)
             chosen = await self.models.again(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)

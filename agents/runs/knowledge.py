@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agents.citations import DocumentSpan, Passage, Retrieved
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
-from core.text.sanitize import visible
+from core.text.sanitize import strip_hidden
 from kb_service.documents import chunks
 from kb_service.documents.chunks import Shelf
 from kb_service.knowledge_bases import sharing
@@ -101,7 +101,7 @@ def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
 
 
 def _joined(parts: Sequence[ContextPart]) -> str:
-    return "\n".join(visible(part.content).strip() for part in parts)
+    return "\n".join(strip_hidden(part.content).strip() for part in parts)
 
 
 def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
@@ -118,8 +118,8 @@ def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
         document_name=document_name,
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        content=visible(chunk.content),
-        heading_path=tuple(map(visible, chunk.heading_path)),
+        content=strip_hidden(chunk.content),
+        heading_path=tuple(map(strip_hidden, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
@@ -177,7 +177,7 @@ async def still_admitted(
         DatabaseUnavailable: the database did not answer.
     """
     async with database.reading() as session:
-        owner = await principal_of_user(session, owner_id)
+        owner = await principal_for_user(session, owner_id)
         owner.require(Permission.KB_VIEW)
         present = await sharing.still_visible(session, owner, [row.id for row in rows])
     if not present:

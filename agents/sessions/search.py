@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from agents.models import ChatMessage, ChatSession
-from core.text.graphemes import boundary
+from core.text.graphemes import grapheme_boundary
 
 _BEFORE = 40
 _EXCERPT = 160
@@ -109,7 +109,7 @@ def excerpt(text: str, words: str) -> str:
     # Lower case may be longer than the text itself (İ): the place is one of the text then, too.
     lowered = text.lower()
     place = lowered.find(words.lower()) if len(lowered) == len(text) else text.find(words)
-    start = boundary(text, max(0, place - _BEFORE))
-    end = boundary(text, start + _EXCERPT + len(words)) or len(text)
+    start = grapheme_boundary(text, max(0, place - _BEFORE))
+    end = grapheme_boundary(text, start + _EXCERPT + len(words)) or len(text)
     inner = " ".join(text[start:end].split())
     return f"{'…' if start else ''}{inner}{'…' if end < len(text) else ''}"

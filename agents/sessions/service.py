@@ -13,13 +13,13 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.models import AgentRun, ChatMessage, ChatSession
 from agents.sessions.search import Match, find_sessions
 from core.auth.principal import Principal
-from core.db.pagination import Page, QueryT, paged
+from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SessionNotFound
 from core.errors.conflicts import SessionsFull, ThreadBusy
 from core.errors.requests import InvalidRequest
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from kb_service.documents.quota import take_turn
 from kb_service.models import Attachment
 from kb_service.retrieval import retrieval_log
@@ -88,7 +88,7 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 async def list_sessions(
     session: AsyncSession,
     principal: Principal,
-    page: Page,
+    page: PageRequest,
     *,
     is_archived: bool | None,
     search: str = "",
@@ -113,7 +113,7 @@ async def list_sessions(
 
 
 async def _found(
-    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: Page
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
     found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
     total = found.total
@@ -126,14 +126,14 @@ async def _found(
     return SessionListing(found.rows, total, found.matches)
 
 
-def _paged(query: QueryT, page: Page) -> QueryT:
+def _paged(query: QueryT, page: PageRequest) -> QueryT:
     columns = {
         "updated_at": col(ChatSession.updated_at),
         "created_at": col(ChatSession.created_at),
         "last_message_at": col(ChatSession.last_message_at),
         "title": col(ChatSession.title),
     }
-    return paged(query, page, columns=columns, tie=col(ChatSession.id))
+    return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
 async def change(
@@ -243,7 +243,7 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
 def title_of(question: str) -> str:
     """A title made of the first words of a question; empty where it has none that can be seen."""
     seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
-    return shortened(" ".join(seen.split()), TITLE_LENGTH)
+    return shorten(" ".join(seen.split()), TITLE_LENGTH)
 
 
 def _is_unseen(sign: str) -> bool:

@@ -11,8 +11,8 @@ from agents.models import RunSkill
 from agents.skills.active import SkillVersionRef, TaskOfOwner
 from agents.skills.impressions import OfferCounter
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
-from core.auth.authentication import principal_of_user
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -98,7 +98,7 @@ class OwnersSkills:
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
-        owner = await principal_of_user(session, self._owner_id)
+        owner = await principal_for_user(session, self._owner_id)
         owner.require(Permission.SKILL_VIEW)
         return owner
 
@@ -141,12 +141,12 @@ class OwnersSkills:
         """Count and audit that a tool was refused because these do not allow it."""
         await self._count(Use.DENIED, skills)
         async with unit_of_work(self._database) as work:
-            owner = await principal_of_user(work.session, self._owner_id)
+            owner = await principal_for_user(work.session, self._owner_id)
             for skill in skills:
-                note(
+                audit(
                     work.session,
                     AuditAction.SKILL_TOOL_DENIED,
-                    Target("skill", skill.id),
+                    AuditTarget("skill", skill.id),
                     actor=Actor(owner.user_id, owner.username),
                     details={"tool": tool, "version": skill.version, "task_id": self._task_id},
                 )

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.mcp.agent_tools import is_bound_name
 from agents.tool_policies.models import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ToolPolicyFixed
@@ -134,8 +134,8 @@ async def forget(work: UnitOfWork, owner_id: str) -> None:
 def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
     """Note what was chosen; nothing where all was forgotten."""
     changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
-    target = Target("user", owner_id)
-    note(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
+    target = AuditTarget("user", owner_id)
+    audit(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
 
 
 async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:

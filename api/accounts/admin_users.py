@@ -33,9 +33,9 @@ from core.auth import user_admin
 from core.auth.models import Role, User, UserStatus
 from core.auth.permissions import Permission
 from core.auth.roles import effective_permissions
-from core.auth.user_admin import Only, UserChange, UserFilter
+from core.auth.user_admin import AccessLimit, UserChange, UserFilter
 from core.auth.users import draft_user
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.security.passwords import check_strength, hash_password
@@ -128,8 +128,8 @@ class UserChangeBody(RequestModel):
             status=self.status,
             grants=None if custom is None else custom.grants,
             revokes=None if custom is None else custom.revokes,
-            model_access=Only(self.model_access) if "model_access" in given else None,
-            mcp_access=Only(self.mcp_access) if "mcp_access" in given else None,
+            model_access=AccessLimit(self.model_access) if "model_access" in given else None,
+            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in given else None,
         )
 
 
@@ -238,7 +238,7 @@ async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
     wanted: Annotated[UserFilter, Depends(_wanted)],
-    page: Annotated[Page, Depends(paging(*user_admin.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*user_admin.SORT_FIELDS))],
 ) -> Envelope[Items[UserAnswer]]:
     """All accounts; `search` looks in user names and e-mail addresses."""
     listing = await user_admin.list_users(session, wanted, page)

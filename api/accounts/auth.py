@@ -12,8 +12,13 @@ from api.http.rate_limit import client_address
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
-from core.auth.authentication import Tokens, check_password, note_failed_login, revoke_family
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import (
+    IssuedTokens,
+    audit_failed_login,
+    check_password,
+    revoke_family,
+)
 from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
@@ -100,8 +105,8 @@ async def register(
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(services.database) as work:
         user = await create_user(work.session, draft, role=DEFAULT_ROLE)
-        target, actor = Target("user", user.id, user.username), Actor(user.id, user.username)
-        note(work.session, AuditAction.USER_CREATED, target, actor=actor)
+        target, actor = AuditTarget("user", user.id, user.username), Actor(user.id, user.username)
+        audit(work.session, AuditAction.USER_CREATED, target, actor=actor)
     return Envelope(
         data=RegisteredUser(
             id=user.id,
@@ -137,12 +142,12 @@ async def login(
             user, tokens = await services.authenticator.begin_login(work.session, checked)
             role = await get_role(work.session, user.role_id)
     except (InvalidCredentials, AccountDisabled):
-        await note_failed_login(services.database, body.username)
+        await audit_failed_login(services.database, body.username)
         raise
     return Envelope(data=login_answer(user, role, tokens))
 
 
-def login_answer(user: User, role: Role, tokens: Tokens) -> LoginAnswer:
+def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
     """What somebody gets who has logged in, in whatever way."""
     return LoginAnswer(
         access_token=tokens.access_token,
@@ -176,7 +181,7 @@ async def refresh(body: RefreshBody, services: CurrentServices) -> Envelope[Toke
     return Envelope(data=_pair(outcome))
 
 
-def _pair(tokens: Tokens) -> TokenPair:
+def _pair(tokens: IssuedTokens) -> TokenPair:
     return TokenPair(
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,

@@ -13,12 +13,12 @@ from api.http.errors import error_responses
 from api.http.rate_limit import client_address
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth import api_keys, users
 from core.auth.authentication import change_password
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import InvalidCredentials
 from core.errors.codes import ErrorCode
@@ -145,7 +145,7 @@ async def change_me(
     )
     if body.settings is not None and body.settings.timezone is not None:
         users.set_time_zone(work.session, user, body.settings.timezone)
-    users.choose_memory(
+    users.set_memory_choices(
         work.session,
         user,
         use=body.use_memories,
@@ -186,8 +186,8 @@ async def change_my_password(
             password_hash=password_hash,
             keep_family_id=principal.family_id,
         )
-        target = Target("user", user.id, user.username)
-        note(work.session, AuditAction.PASSWORD_CHANGED, target)
+        target = AuditTarget("user", user.id, user.username)
+        audit(work.session, AuditAction.PASSWORD_CHANGED, target)
     return Empty()
 
 
@@ -195,7 +195,7 @@ async def change_my_password(
 async def list_my_api_keys(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of one's own API keys, without the keys themselves."""
     return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
@@ -216,7 +216,7 @@ async def create_my_api_key(
     a key ends no later than that one, and with it when that one is revoked.
     """
     draft = api_keys.ApiKeyDraft(body.name, body.scopes, body.expires_at)
-    row, key = await api_keys.make_api_key(work.session, principal, draft)
+    row, key = await api_keys.create_api_key(work.session, principal, draft)
     return Envelope(
         data=NewApiKey(
             id=row.id,

@@ -41,7 +41,7 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import get_user
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from core.time_zones import LONGEST_NAME
@@ -192,7 +192,7 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 async def list_events(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
+    page: Annotated[PageRequest, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
     between: Annotated[Range, Depends(_range)],
 ) -> Envelope[Items[EventAnswer]]:
     """One's own events, or those that take place in a range."""

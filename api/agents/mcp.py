@@ -32,7 +32,7 @@ from api.http.responses import (
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import McpToolNotFound, ToolPolicyFixed
 from core.errors.codes import ErrorCode
@@ -179,7 +179,7 @@ def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpTo
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)

@@ -22,7 +22,7 @@ from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
@@ -66,7 +66,7 @@ def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
 async def list_memories(
     principal: CurrentPrincipal,
     services: CurrentServices,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     q: Annotated[
         Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
     ] = "",

@@ -35,7 +35,7 @@ from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
@@ -96,7 +96,7 @@ async def _config(
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     is_archived: bool | None = None,
     search: Annotated[
         Text,

@@ -17,7 +17,7 @@ from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, re
 from api.http.errors import error_responses
 from api.http.responses import RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -152,7 +152,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
         if known is None:
             raise UserNotFound
         try:
-            return await principal_of_user(session, known.id)
+            return await principal_for_user(session, known.id)
         except (AccountDisabled, InvalidToken) as error:
             # It is not the caller whose credentials are of no use.
             raise UserNotFound from error

@@ -17,9 +17,9 @@ from api.http.multipart import MULTIPART, STREAMS_BODY
 from api.http.rate_limit import client_address
 from api.metrics import scrape_principal
 from api.streaming.registry import OPEN_STREAMS
-from core.audit.context import Actor, Origin, acting, coming_from
+from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
 from core.auth.api_keys import PREFIX
-from core.auth.authentication import principal_of_api_key, touch_api_key
+from core.auth.authentication import principal_for_api_key, touch_api_key
 from core.auth.principal import Principal
 from core.db.types import new_id
 from core.errors.auth import NotAuthenticated
@@ -98,7 +98,7 @@ class RequestContextMiddleware:
         started = time.perf_counter()
         with (
             structlog.contextvars.bound_contextvars(request_id=answer.request_id),
-            coming_from(Origin(answer.request_id, client_address(scope))),
+            use_origin(AuditOrigin(answer.request_id, client_address(scope))),
         ):
             try:
                 await self._app(scope, receive, answer.send)
@@ -189,7 +189,7 @@ class AuthenticationMiddleware:
         state["principal"], state[OPEN_STREAMS] = principal, self._services().open_streams
         with (
             structlog.contextvars.bound_contextvars(user_id=principal.user_id),
-            acting(Actor(principal.user_id, principal.username)),
+            acting_as(Actor(principal.user_id, principal.username)),
         ):
             await self._app(scope, receive, send)
 
@@ -228,7 +228,7 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
         async with services.database.reading() as session:
             return await services.authenticator.principal_of_token(session, credential)
     async with services.database.reading() as session:
-        principal, is_noted = await principal_of_api_key(session, credential)
+        principal, is_noted = await principal_for_api_key(session, credential)
     if not is_noted:
         # A note, not a condition: a database that is full or locked can still be read, and whoever
         # reads does not wait for who writes. The next request notes it then.

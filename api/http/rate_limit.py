@@ -4,7 +4,7 @@ from starlette.types import Scope
 
 from core.auth.principal import Principal
 from core.errors.requests import TooManyRequests
-from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
+from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, charge_or_refuse
 from core.settings.http import AccessSettings
 
 _MINUTE = 60.0
@@ -38,7 +38,7 @@ class RequestLimits:
         charges = [Charge(f"user:{principal.user_id}", self._general)]
         if principal.key_id is not None:
             charges.append(Charge(f"key:{principal.key_id}", self._per_key))
-        await take_or_refuse(self._limiter, charges, TooManyRequests)
+        await charge_or_refuse(self._limiter, charges, TooManyRequests)
 
     async def admit_stranger(self, scope: Scope) -> None:
         """Count a request without a valid credential; those of others behind one address do not count.
@@ -47,4 +47,4 @@ class RequestLimits:
             TooManyRequests: the address has used up its requests.
         """
         charge = Charge(f"address:{address_range(client_address(scope))}", self._general)
-        await take_or_refuse(self._limiter, [charge], TooManyRequests)
+        await charge_or_refuse(self._limiter, [charge], TooManyRequests)

@@ -4,9 +4,9 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.text.sanitize import Storable, refuse_half_characters
-from core.types.strict import Exact
+from core.types.strict import StrictJsonModel
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
 
-class RequestModel(Exact):
+class RequestModel(StrictJsonModel):
     """Base of request bodies: unknown fields are refused, so that nobody sets what isn't theirs."""
 
     model_config = ConfigDict(extra="forbid")
@@ -65,7 +65,7 @@ class ErrorBody(ResponseModel):
     )
 
 
-def page_of(items: list[T], page: Page, *, total: int) -> Envelope[Items[T]]:
+def page_of(items: list[T], page: PageRequest, *, total: int) -> Envelope[Items[T]]:
     """Wrap one page of a list of ``total`` items."""
     pages = -(-total // page.size)
     return Envelope(

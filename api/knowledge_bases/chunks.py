@@ -12,7 +12,7 @@ from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseMod
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service.documents import chunks
@@ -88,7 +88,7 @@ async def _document(
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],
     session: Reading,
-    page: Annotated[Page, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
+    page: Annotated[PageRequest, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
     changed: Annotated[
         bool | None, Query(description="Only passages that were edited or disabled, or no such")
     ] = None,

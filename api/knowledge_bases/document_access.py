@@ -13,7 +13,7 @@ from api.http.routing import Router
 from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
 from core.auth.principal import Access
-from core.auth.sharing import MOST_SHARES, Shared, Wanted
+from core.auth.sharing import MAX_SHARES, ShareEntry, ShareSpec
 from core.errors.codes import ErrorCode
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders, Readers
@@ -51,15 +51,15 @@ class AccessAnswer(ResponseModel):
 class ReaderBody(SubjectBody):
     """A person, by id or by user name, or a role, by its name."""
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ShareSpec:
         """The same in the domain's terms."""
-        return Wanted(Access.READ, self.user_id, self.username, self.role)
+        return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
 class AccessBody(RequestModel):
     """Everyone who is to read it beside the owner; nobody: the owner alone."""
 
-    readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+    readers: list[ReaderBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
         default=None,
         max_length=100,
@@ -71,7 +71,7 @@ class AccessBody(RequestModel):
         return NewReaders([one.wanted() for one in self.readers], self.version)
 
 
-def _reader(one: Shared) -> ReaderAnswer:
+def _reader(one: ShareEntry) -> ReaderAnswer:
     return ReaderAnswer(
         user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
     )

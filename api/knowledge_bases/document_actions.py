@@ -15,7 +15,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ACTIONS, ActionName, ActionOutcome
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -45,7 +45,9 @@ class BulkBody(RequestModel):
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         if (self.document_ids is None) == (self.status is None):
-            raise Unfit("send either document_ids or status", "请给出 document_ids 或 status 之一")
+            raise FieldValueError(
+                "send either document_ids or status", "请给出 document_ids 或 status 之一"
+            )
         return self
 
 

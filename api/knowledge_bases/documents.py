@@ -31,7 +31,7 @@ from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, re
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
@@ -125,7 +125,7 @@ async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""

@@ -27,7 +27,7 @@ from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, sse_event, with_error_event
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.errors.conflicts import NoQuestions
@@ -248,7 +248,7 @@ async def list_evaluations(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*evaluation_store.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*evaluation_store.SORT_FIELDS))],
 ) -> Envelope[Items[EvaluationAnswer]]:
     """One page of a knowledge base's measurements, each with its change to the one before."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)

@@ -13,8 +13,8 @@ from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseMod
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import accesses
-from core.db.pagination import Page
+from core.auth.sharing import access_by_id
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases import sharing
@@ -109,7 +109,7 @@ async def _answer(
     session: AsyncSession, principal: Principal, row: KnowledgeBase
 ) -> Envelope[KnowledgeBaseAnswer]:
     counts = await count_documents(session, principal, [row])
-    access = (await accesses(session, principal, [row]))[row.id]
+    access = (await access_by_id(session, principal, [row]))[row.id]
     fields = _fields(row, access, counts.get(row.id, 0))
     return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
@@ -118,7 +118,7 @@ async def _answer(
 async def list_knowledge_bases(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*knowledge_bases.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*knowledge_bases.SORT_FIELDS))],
 ) -> Envelope[Items[KnowledgeBaseAnswer]]:
     """One's own knowledge bases, those shared with the caller, and the public ones."""
     listing = await knowledge_bases.list_visible(session, principal, page)

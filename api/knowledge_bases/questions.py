@@ -20,7 +20,7 @@ from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseMod
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from kb_service import question_files, questions
@@ -116,7 +116,7 @@ async def list_questions(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*questions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*questions.SORT_FIELDS))],
 ) -> Envelope[Items[QuestionAnswer]]:
     """One page of a knowledge base's saved questions."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)

@@ -14,7 +14,7 @@ from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explan
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
 from kb_service.retrieval.explain import Investigation, Wanted, Why, find_passage
@@ -37,7 +37,7 @@ class WhyBody(SearchBody):
         by_text = self.document_id is not None and self.text is not None and self.text.strip()
         if self.chunk_id is None and not by_text:
             zh = "需要 chunk_id，或 document_id 和 text"
-            raise Unfit("needs chunk_id, or document_id and text", zh)
+            raise FieldValueError("needs chunk_id, or document_id and text", zh)
         return self
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from api.http.responses import ResponseModel
-from core.text.sanitize import visible
+from core.text.sanitize import strip_hidden
 from kb_service.retrieval.fusion import LegPlace
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
@@ -162,11 +162,11 @@ def passage_answer(found: FoundPassage, *, explain: bool) -> PassageAnswer:
         document_id=chunk.document_id,
         document_name=found.document_name,
         chunk_id=chunk.id,
-        content=visible(chunk.content),
+        content=strip_hidden(chunk.content),
         score=round(found.hit.score, 4),
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        heading_path=list(map(visible, chunk.heading_path)),
+        heading_path=list(map(strip_hidden, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
@@ -200,7 +200,7 @@ def _context(parts: Sequence[ContextPart]) -> list[ContextAnswer]:
     return [
         ContextAnswer(
             chunk_id=part.chunk_id,
-            content=visible(part.content),
+            content=strip_hidden(part.content),
             char_start=part.char_start,
             char_end=part.char_end,
         )

@@ -27,7 +27,7 @@ from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.errors.conflicts import KnowledgeBaseNameTaken
@@ -265,7 +265,7 @@ async def copy_knowledge_base(
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))],
 ) -> Envelope[Items[TransferAnswer]]:
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)

@@ -20,7 +20,7 @@ from api.http.routing import Router
 from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.types import utc_now
 from core.errors.auth import ModelNotFound
 from core.errors.base import AgentexError
@@ -140,7 +140,7 @@ async def _usage_wanted(
 )
 async def read_model_usage(
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""

@@ -21,7 +21,7 @@ from api.skills.etag import BaseGiven
 from api.skills.lint import CurrentReporter
 from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, detail, etag, short
 from core.auth.permissions import Permission
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from skills.lint.validate import judge
 from skills.store import access as skill_access
@@ -113,7 +113,7 @@ async def _filter(
 async def list_skills(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*listing.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*listing.SORT_FIELDS))],
     wanted: Annotated[SkillFilter, Depends(_filter)],
 ) -> Envelope[Items[SkillAnswer]]:
     """One's own skills and those shared with the caller; public ones where they are asked for."""

@@ -22,7 +22,7 @@ from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
@@ -177,7 +177,7 @@ async def list_skill_trigger_tests(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*trigger_tests.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*trigger_tests.SORT_FIELDS))],
     version: Version = None,
 ) -> Envelope[Items[TriggerTestAnswer]]:
     """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""

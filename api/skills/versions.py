@@ -15,7 +15,7 @@ from api.skills.etag import BaseGiven
 from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDetail, versions_shown
 from api.skills.skills import CHANGING, SAVING, SkillFields
 from core.auth.permissions import Permission
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from skills import schema
 from skills.diff.semantic import SkillDifference
@@ -76,7 +76,7 @@ async def list_skill_versions(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
 ) -> Envelope[Items[VersionAnswer]]:
     """The versions of a skill, the newest first: number, author, note, time, hash.
 

@@ -10,9 +10,9 @@ from itertools import islice
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import subjects_of
+from core.auth.sharing import share_subject_ids
 from core.db.database import Database
-from core.db.now import settled_until
+from core.db.now import visible_until
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from kb_service.documents import progress as document_progress
@@ -117,7 +117,7 @@ class _Feed:
 
     async def begin(self, session: AsyncSession) -> None:
         """Take note of what is there: only what changes is told."""
-        settled = await settled_until(session)
+        settled = await visible_until(session)
         newest = await document_queries.last_change(session, self._id)
         if newest is not None:
             self._since = min(newest - _MARGIN, settled)
@@ -127,7 +127,7 @@ class _Feed:
     async def look(self) -> _Poll:
         """The knowledge base as it is, and what happened since the last look."""
         async with self._database.reading() as session:
-            settled = await settled_until(session)
+            settled = await visible_until(session)
             found = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
@@ -192,7 +192,7 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
     if base is None or base.deleted_at is not None:
         return _Poll()
     progress = await document_progress.summarise(session, EVERYTHING, base)
-    return _Poll(base, progress, await subjects_of(session, base))
+    return _Poll(base, progress, await share_subject_ids(session, base))
 
 
 def _tell(follower: ProgressSubscriber, found: _Poll) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from core.auth.authentication import living_principals
+from core.auth.authentication import active_principals
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -104,7 +104,7 @@ class OpenStreams:
         for start in range(0, len(credentials), _MOST_AT_ONCE):
             some = credentials[start : start + _MOST_AT_ONCE]
             async with self._database.reading() as session:
-                living = await living_principals(
+                living = await active_principals(
                     session,
                     family_ids=[family_id for family_id, _ in some if family_id],
                     key_ids=[key_id for _, key_id in some if key_id],

@@ -8,7 +8,7 @@ from types import NoneType
 
 from pydantic import JsonValue
 
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from kb_service.text.tokenizer import is_cjk_dominant
 from skills.lint.rules.portability import (
     FIELDS,
@@ -268,4 +268,4 @@ def fitted(text: str, most: int) -> str:
     if ends and ends[-1] >= _LEAST_KEPT * most:
         return text[: ends[-1]].rstrip(";； ")
     blank = text.rfind(" ", 0, most - 1)
-    return shortened(text, blank + 1 if blank >= _LEAST_KEPT * most else most)
+    return shorten(text, blank + 1 if blank >= _LEAST_KEPT * most else most)

@@ -8,7 +8,7 @@ from typing import Self
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -183,7 +183,7 @@ async def _take_some(
     )
     if taken:
         details = {"skills": taken, "policy": policy.value}
-        note(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
+        audit(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
     return results
 
 

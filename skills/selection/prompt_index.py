@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from skills.store.summary import SkillCard, plain
 
 MOST_CHARACTERS = 8_000
@@ -124,7 +124,7 @@ def _cut(text: str, width: int) -> str:
         return text
     ends = list(accumulate(len(_escaped(sign)) for sign in text))
     # One character for the ellipsis.
-    return shortened(text, max(1, bisect_right(ends, width - 1) + 1))
+    return shorten(text, max(1, bisect_right(ends, width - 1) + 1))
 
 
 def _entry(card: SkillCard, text: str) -> str:

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
@@ -290,7 +290,11 @@ def report_of(row: SkillTriggerTest) -> TriggerReport:
 
 
 async def list_tests(
-    session: AsyncSession, skill_id: str, user_id: str, page: Page, version: int | None = None
+    session: AsyncSession,
+    skill_id: str,
+    user_id: str,
+    page: PageRequest,
+    version: int | None = None,
 ) -> TestListing:
     """One page of somebody's tests of a skill.
 
@@ -305,7 +309,7 @@ async def list_tests(
     if version is not None:
         condition = and_(condition, col(SkillTriggerTest.version) == version)
     count = select(func.count()).select_from(SkillTriggerTest).where(condition)
-    query = paged(
+    query = paginate(
         select(SkillTriggerTest).where(condition),
         page,
         columns={name: col(getattr(SkillTriggerTest, name)) for name in SORT_FIELDS},

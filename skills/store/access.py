@@ -12,8 +12,8 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import accesses, admit
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, authorize
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
 from kb_service.documents.quota import take_turn
@@ -103,8 +103,8 @@ async def take(session: AsyncSession, principal: Principal, skill_id: str, actio
 async def _seen(
     session: AsyncSession, principal: Principal, found: Skill | None, action: Action
 ) -> Seen:
-    skill = await admit(session, principal, action, found, SkillNotFound)
-    access = (await accesses(session, principal, [skill]))[skill.id] or Access.READ
+    skill = await authorize(session, principal, action, found, SkillNotFound)
+    access = (await access_by_id(session, principal, [skill]))[skill.id] or Access.READ
     return Seen(skill, access, is_reviewer(principal, skill))
 
 
@@ -151,7 +151,7 @@ class VersionListing:
     total: int
 
 
-async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> VersionListing:
+async def list_versions(session: AsyncSession, seen: Seen, page: PageRequest) -> VersionListing:
     """One page of the versions that the caller may read, without what they say.
 
     Args:
@@ -161,7 +161,7 @@ async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> Versio
     """
     readable = _readable(seen)
     count = select(func.count()).select_from(readable.subquery())
-    query = paged(
+    query = paginate(
         readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
         page,
         columns={name: col(getattr(SkillVersion, name)) for name in VERSION_SORT_FIELDS},

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.auth.sharing import shared_with
+from core.auth.sharing import shared_resource_ids
 from core.db.types import is_id
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.visibility import Reader
@@ -174,12 +174,12 @@ def _card(row: _Row) -> CatalogueCard:
 
 def _sees_newest(reader: Reader) -> ColumnElement[bool]:
     """Who sees a version before others are served it: the owner, and who may change it."""
-    mine = shared_with(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
+    mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
 
 def _seen(reader: Reader) -> ColumnElement[bool]:
-    shared = shared_with(reader.user_id, Skill.SHARE_KIND)
+    shared = shared_resource_ids(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
         and_(col(Skill.owner_id) == reader.user_id, skill_visibility.newest_read().is_not(None)),

@@ -11,10 +11,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Principal
-from core.auth.sharing import accesses, shared_with
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, shared_resource_ids
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from core.text.confusables import folded
+from core.text.confusables import fold
 from kb_service.text.tokenizer import runs, tokenize
 from skills.models import (
     LABEL_KEY_LENGTH,
@@ -72,11 +72,11 @@ class SkillListing:
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: Page, wanted: SkillFilter
+    session: AsyncSession, principal: Principal, page: PageRequest, wanted: SkillFilter
 ) -> SkillListing:
     """One page of what the caller sees; no content is loaded."""
     conditions = [_visible(principal, wanted), *_narrowed(wanted)]
-    query = paged(
+    query = paginate(
         select(Skill, User.username)
         .join(User, col(User.id) == col(Skill.owner_id))
         .where(*conditions),
@@ -91,7 +91,7 @@ async def list_visible(
     rows = (await session.exec(query)).all()
     counted = select(func.count()).select_from(Skill).where(*conditions)
     total = (await session.exec(counted)).one()
-    access = await accesses(session, principal, [skill for skill, _ in rows])
+    access = await access_by_id(session, principal, [skill for skill, _ in rows])
     items = [
         Listed(Seen(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner)
         for skill, owner in rows
@@ -103,7 +103,7 @@ def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
     mine = col(Skill.owner_id) == principal.user_id
     if wanted.pending:
         return _awaited(principal, mine)
-    shared = col(Skill.id).in_(shared_with(principal.user_id, Skill.SHARE_KIND))
+    shared = col(Skill.id).in_(shared_resource_ids(principal.user_id, Skill.SHARE_KIND))
     open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
 
@@ -151,7 +151,7 @@ def _found_by(text: str) -> list[ColumnElement[bool]]:
 
 def label_key(label: str) -> str:
     """A category or tag in the form that is compared."""
-    return folded(" ".join(label.split()))[:LABEL_KEY_LENGTH]
+    return fold(" ".join(label.split()))[:LABEL_KEY_LENGTH]
 
 
 async def index(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidRequest
-from core.text.confusables import folded
+from core.text.confusables import fold
 from skills.models import LABEL_LENGTH, NAME_KEY_LENGTH, NAME_LENGTH, Skill, SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity
 from skills.store import listing
@@ -86,7 +86,7 @@ async def follow(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
         skill.category = basis.category
     if "tags" not in own:
         skill.tags = list(basis.tags)
-    skill.name_key, skill.category_key = folded(skill.name), listing.label_key(skill.category)
+    skill.name_key, skill.category_key = fold(skill.name), listing.label_key(skill.category)
     skill.updated_at = utc_now()
     skill.revision += 1
     work.session.add(skill)
@@ -137,7 +137,7 @@ def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
     cleaned = _clean(value)
     longest = NAME_LENGTH if field == "name" else LABEL_LENGTH
     # One letter can become eighteen when it is folded.
-    if len(cleaned) > longest or len(folded(cleaned)) > 3 * longest:
+    if len(cleaned) > longest or len(fold(cleaned)) > 3 * longest:
         raise InvalidRequest(field, f"Use {longest} characters at most")
     return cleaned
 
@@ -153,6 +153,6 @@ def _clean(text: str) -> str:
 
 def _shortened(name: str) -> str:
     kept = name[:NAME_LENGTH]
-    while len(folded(kept)) > NAME_KEY_LENGTH:
+    while len(fold(kept)) > NAME_KEY_LENGTH:
         kept = kept[:-1]
     return kept

@@ -9,11 +9,11 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Share
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal, check_access
-from core.auth.sharing import SharingActs
+from core.auth.sharing import ShareAuditActions
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound, SkillVersionNotFound
@@ -36,7 +36,7 @@ from skills.store import visibility as skill_visibility
 from skills.store.access import Seen
 from skills.store.visibility import HELD_BACK
 
-ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
+ACTS = ShareAuditActions(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
 _SECURITY = "SEC"
 
 
@@ -216,7 +216,12 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
             await _offer(work, skill, version)
     await skill_metadata.follow(work, skill, await basis_of(session, skill))
     details = {"version": version.version, "decision": ruling.decision.value}
-    note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
+    audit(
+        session,
+        AuditAction.SKILL_REVIEWED,
+        AuditTarget(Skill.SHARE_KIND, skill.id),
+        details=details,
+    )
     return seen
 
 

@@ -7,9 +7,9 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal, check_access
-from core.auth.sharing import forget_shares, forget_subject, note_public
+from core.auth.sharing import audit_public, delete_shares, delete_user_shares
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
@@ -291,7 +291,7 @@ async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> Non
     if is_public:
         await publishing.open_up(work, skill)
     work.session.add(skill)
-    note_public(work, skill, publishing.ACTS)
+    audit_public(work, skill, publishing.ACTS)
 
 
 async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
@@ -308,8 +308,8 @@ async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
 
 async def erase(work: UnitOfWork, skill: Skill) -> None:
     """Take a skill away with all that belongs to it."""
-    await forget_shares(work, Skill.SHARE_KIND, [skill.id])
-    note(work.session, AuditAction.SKILL_DELETED, Target(Skill.SHARE_KIND, skill.id))
+    await delete_shares(work, Skill.SHARE_KIND, [skill.id])
+    audit(work.session, AuditAction.SKILL_DELETED, AuditTarget(Skill.SHARE_KIND, skill.id))
     await work.session.delete(skill)
     await work.session.flush()
 
@@ -364,7 +364,7 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     skills = await _held(session, owner_id)
     # What is one's own is not shared with one.
     ids = [skill.id for skill in skills]
-    await forget_subject(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
+    await delete_user_shares(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
     for skill in skills:
         slug = free_slug(skill.slug, taken)
         taken.add(slug)

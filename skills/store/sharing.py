@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.sharing import Shared, Wanted, list_shares, replace_list
+from core.auth.sharing import ShareEntry, ShareSpec, list_shares, replace_share_list
 from core.db.unit_of_work import UnitOfWork
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
 from skills.store import publishing
 
 
-async def shares_of(session: AsyncSession, principal: Principal, skill_id: str) -> list[Shared]:
+async def shares_of(session: AsyncSession, principal: Principal, skill_id: str) -> list[ShareEntry]:
     """Whom a skill is shared with; its owner's to know.
 
     Raises:
@@ -27,9 +27,9 @@ async def share(
     work: UnitOfWork,
     principal: Principal,
     skill_id: str,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ShareSpec],
     version: str | None = None,
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Share a skill with exactly these people and roles, from now on.
 
     Args:
@@ -50,7 +50,7 @@ async def share(
     session = work.session
     skill = (await skill_access.hold(session, principal, skill_id, Action.MANAGE)).skill
     was_open = await publishing.is_open(session, skill)
-    shares = await replace_list(work, skill, wanted, version, publishing.ACTS)
+    shares = await replace_share_list(work, skill, wanted, version, publishing.ACTS)
     is_open = skill.is_public or bool(shares)
     if is_open and not was_open:
         await publishing.open_up(work, skill)

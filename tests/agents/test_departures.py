@@ -15,8 +15,8 @@ from agents.memory.models import Memory
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent
 from agents.tool_policies.models import ChosenPolicy
 from core.audit.models import AuditEntry
-from core.auth.api_keys import create_api_key
-from core.auth.authentication import principal_of_user
+from core.auth.api_keys import ApiKeyDraft, create_api_key
+from core.auth.authentication import principal_for_user
 from core.auth.models import ApiKey, User
 from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE
 from core.auth.principal import Principal
@@ -53,7 +53,7 @@ async def add(database: Database, name: str, role: str = DEFAULT_ROLE) -> Princi
         draft = UserDraft(name, f"{name}@example.com", "unused")
         user = await create_user(work.session, draft, role=role)
     async with database.reading() as session:
-        return await principal_of_user(session, user.id)
+        return await principal_for_user(session, user.id)
 
 
 def base_of(owner_id: str, name: str = "Docs") -> KnowledgeBase:
@@ -105,7 +105,8 @@ async def fill(database: Database, owner: Principal) -> tuple[str, str]:
             work.session.add_all(rows)
             await work.session.flush()
         await add_skill(work, user_id, "mine")
-        await create_api_key(work.session, user_id, name="k")
+        principal = await principal_for_user(work.session, user_id)
+        await create_api_key(work.session, principal, ApiKeyDraft("k"))
     return busy.id, run.id
 
 
@@ -152,7 +153,7 @@ async def test_account_that_owns_things_stays_until_it_is_said_what_becomes_of_t
         with pytest.raises(InvalidRequest):
             await delete(database, root, anna, fate)
     async with database.reading() as session:
-        assert await principal_of_user(session, anna.user_id) == anna
+        assert await principal_for_user(session, anna.user_id) == anna
     assert len(await rows_of(database, ChatSession)) == 2
 
 

@@ -13,7 +13,7 @@ from agents.memory.store import MemoryDraft
 from agents.memory.text import digest_of
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict, MemoryFull
@@ -130,7 +130,9 @@ async def test_memory_is_not_there_for_anybody_else(database: Database, principa
 
     assert await memories.search(theirs, "Where is the vault?") == []
     async with database.reading() as session:
-        assert (await store.list_page(session, theirs, Page(sort_by="updated_at"))).total == 0
+        assert (
+            await store.list_page(session, theirs, PageRequest(sort_by="updated_at"))
+        ).total == 0
         assert await store.list_all(session, theirs) == []
         with pytest.raises(MemoryNotFound):
             await store.get(session, theirs, mine)

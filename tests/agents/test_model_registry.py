@@ -11,7 +11,7 @@ from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.service import ModelDraft, ModelRegistry, list_all
 from core.db.database import Database
 from core.errors.conflicts import ModelNameTaken
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from tests.agents.run_parts import register
 from tests.fixtures.client import unique
@@ -26,7 +26,7 @@ async def registry(database: Database) -> ModelRegistry:
     # With an account there are roles.
     await register(database)
     adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
-    return ModelRegistry(database, adapters, OutgoingGuard([]))
+    return ModelRegistry(database, adapters, OutboundGuard([]))
 
 
 async def defaults(database: Database) -> list[str]:

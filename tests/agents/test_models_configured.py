@@ -13,7 +13,7 @@ from agents.llm.base import Message
 from agents.llm.config import Endpoint, Traits
 from agents.llm.providers import PROVIDERS
 from core.errors.server import UnusableSetting
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.settings import Settings
 from core.settings.llm import LlmOptions
 from tests.agents.model_calls import TOOL, events_of, text_of, thoughts_of
@@ -43,7 +43,7 @@ def chosen(**values: object) -> Endpoint:
 
 
 async def test_connections_to_models_are_kept_for_a_while():
-    async with open_client() as own, open_client(OutgoingGuard([])) as guarded:
+    async with open_client() as own, open_client(OutboundGuard([])) as guarded:
         for client in (own, guarded):
             assert client._transport._pool._keepalive_expiry >= 60
 

@@ -11,8 +11,8 @@ from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from agents.mcp.transports.streams import Streams
 from core.errors.requests import UrlNotAllowed
-from core.outbound.guard import OutgoingGuard
-from core.outbound.transports import GuardedTransport
+from core.outbound.guard import OutboundGuard
+from core.outbound.transports import GuardedHttpx2Transport
 
 _MEDIA_TYPES = ("application/json", "text/event-stream")
 _ERROR, _REDIRECT, _OK = 400, 300, 200
@@ -24,12 +24,12 @@ _NOT_OFFERED = 405
 
 @asynccontextmanager
 async def http_streams(
-    target: McpTarget, guard: OutgoingGuard, limits: McpLimits
+    target: McpTarget, guard: OutboundGuard, limits: McpLimits
 ) -> AsyncGenerator[Streams]:
     """The messages of a server over streamable HTTP (MCP specification, Transports)."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
-    transport = _Bounded(GuardedTransport(guard), limits)
+    transport = _Bounded(GuardedHttpx2Transport(guard), limits)
     async with (
         httpx2.AsyncClient(
             headers=headers, timeout=timeout, transport=transport, max_redirects=0

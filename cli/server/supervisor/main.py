@@ -25,7 +25,7 @@ from cli.server.supervisor.status_file import Board
 from cli.server.supervisor.supervisor import supervise
 from cli.ui.i18n import supervisor as messages
 from core.errors.server import UnusableSetting
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import served
 
@@ -47,7 +47,7 @@ def main() -> None:
     except CannotStart as error:
         screen.say(str(error), "bold red")
         sys.exit(error.code)
-    spare_what_is_loaded()
+    freeze_loaded_objects()
     sys.exit(asyncio.run(_run(settings, parts, screen)))
 
 
