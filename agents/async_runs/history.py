@@ -100,7 +100,7 @@ async def read_day(
     older = shown.where(col(ChatMessage.created_at) < begin).limit(1)
     has_more = (await session.exec(older)).first() is not None
     failures = await _failures(session, thread.id, rows)
-    images = await attachments.load(session, principal.user_id, set(_image_ids(rows)))
+    images = await attachments.get_many(session, principal.user_id, set(_image_ids(rows)))
     messages = await asyncio.to_thread(_messages, rows, failures, images)
     return HistoryDay(thread.thread_id, day, has_more, messages)
 

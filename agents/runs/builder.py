@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.attachments.service import Attachments
-from agents.calendar.run_calendar import CalendarBook
+from agents.attachments.service import AttachmentService
+from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import PersonTime
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage
-from agents.llm_registry.selection import ChosenModel, Models
-from agents.mcp.connections import Known
+from agents.llm_registry.selection import ModelSelector, SelectedModel
+from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.service import McpService
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from agents.run_request import RunRequest
 from agents.runs import reflections
 from agents.runs.driver import Course
@@ -21,8 +21,8 @@ from agents.runs.mcp_tools import Reaching
 from agents.runs.recovery import Unfinished
 from agents.runs.resume import Nothing
 from agents.runs.store import BegunRun
-from agents.skills.active import TaskOfOwner
-from agents.skills.factory import SkillUse
+from agents.skills.active import RunTask
+from agents.skills.factory import RunSkillsFactory
 from agents.strategies import REFLECTING, settle, start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.vision import Sight
@@ -47,10 +47,10 @@ class Belongings:
         skills: those that they may use; None for none.
     """
 
-    memories: Memories | None = None
-    attachments: Attachments | None = None
+    memories: MemoryService | None = None
+    attachments: AttachmentService | None = None
     mcp: McpService | None = None
-    skills: SkillUse | None = None
+    skills: RunSkillsFactory | None = None
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Given:
     """
 
     rows: Sequence[KnowledgeBase]
-    model: ChosenModel
+    model: SelectedModel
     limits: Limits
     memory: MemoryChoices
     skills: Sequence[CatalogueCard] = ()
-    connections: Sequence[Known] | None = None
+    connections: Sequence[ConnectionWithTools] | None = None
 
 
 class Launcher:
@@ -89,7 +89,7 @@ class Launcher:
         self,
         database: Database,
         searcher: Searcher,
-        models: Models,
+        models: ModelSelector,
         limits: RunLimits,
         belongings: Belongings | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class Launcher:
         return Course(run, start(run.agent_type, inputs))
 
     def settled(
-        self, run: BegunRun, request: RunRequest, decided: Nothing, chosen: ChosenModel
+        self, run: BegunRun, request: RunRequest, decided: Nothing, chosen: SelectedModel
     ) -> Course:
         """The course of a run that has nothing to do."""
         inputs = self._inputs(run, request, (), chosen.model)
@@ -171,7 +171,7 @@ class Launcher:
             tools=request.tools,
             limits=self.limits.standing,
             time=PersonTime(request.options.client_time, request.profile_timezone),
-            calendar=CalendarBook(self._database, run.owner_id, run.task_id),
+            calendar=RunCalendar(self._database, run.owner_id, run.task_id),
         )
 
     async def _equipped(
@@ -189,7 +189,7 @@ class Launcher:
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
         if (skills := self._belongings.skills) is not None:
             shelf = await skills.shelf(
-                TaskOfOwner(run.task_id, run.owner_id),
+                RunTask(run.task_id, run.owner_id),
                 request,
                 given.skills if given else None,
                 had_skills=had_skills,

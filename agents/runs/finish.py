@@ -152,8 +152,8 @@ async def _finish(
     # What waited before the run began was dealt with when it took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
-    await usage.count_run(session, run)
-    await queue.put(session, run)
+    await usage.record_run(session, run)
+    await queue.enqueue(session, run)
     return entries
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
+from agents.llm_registry.selection import DEFAULT_MODEL_ID, ModelRef, ModelSelector, SelectedModel
 from agents.models import ChatSession
 from agents.run_request import RunRequest
 from agents.runs.resume import Continuation, Nothing
 from agents.skills import selection as skill_selection
-from agents.skills.selection import SkillOffer
+from agents.skills.selection import SkillSelection
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tool_policies import service as tool_policies
 from agents.tools import load_skill
@@ -107,7 +107,7 @@ def agent_type_of(request: RunRequest, thread: ChatSession | None) -> str:
     return require_known(named or DEFAULT_AGENT_TYPE)
 
 
-async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -> SkillOffer:
+async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -> SkillSelection:
     """The skills that the run may use, and those that the caller chose.
 
     Raises:
@@ -116,8 +116,8 @@ async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -
     """
     if asked.decided is not None:
         # A run of answers works by what its task began with.
-        return SkillOffer()
-    return await skill_selection.offer(
+        return SkillSelection()
+    return await skill_selection.select_skills(
         session, principal, asked.request, asked.config.get("skill_ids")
     )
 
@@ -167,8 +167,8 @@ async def knowledge_bases_of(
 
 
 async def model_of(
-    session: AsyncSession, models: Models, principal: Principal, asked: Asked
-) -> ChosenModel:
+    session: AsyncSession, models: ModelSelector, principal: Principal, asked: Asked
+) -> SelectedModel:
     """The model that the request names, else its session, else the caller's default.
 
     A run of answers has that of its task, whatever became of it.
@@ -203,7 +203,7 @@ async def with_policies(
     session: AsyncSession, principal: Principal, request: RunRequest, server: ServerPolicies
 ) -> RunRequest:
     """The request with the policies in force for the tools of the server itself."""
-    policies = await tool_policies.in_force(session, principal.user_id, server)
+    policies = await tool_policies.effective_policies(session, principal.user_id, server)
     return replace(request, tool_policies=policies)
 
 

@@ -8,7 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
 from agents.agui.message_reducer import MessageReducer
-from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
+from agents.mcp.service import FIRST_LOOK_SECONDS, ProbeResult
 from agents.run_request import RunRequest
 from agents.runs import plan as runs_plan
 from agents.runs import recovery, resume, threads
@@ -45,7 +45,7 @@ class Planned:
     request: RunRequest
     given: Given
     decided: Continuation | Nothing | None
-    looks: set[asyncio.Task[Contact]]
+    looks: set[asyncio.Task[ProbeResult]]
     state: JsonValue = None
 
 

@@ -10,13 +10,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments import service as attachments
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.models import AgentRun, ChatMessage, RunStatus
 from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
 from agents.runs.plan import RunPlan, SeenThread
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
-from agents.sessions.service import add_messages, check_room
+from agents.sessions.service import add_messages, check_quota
 from core.auth.principal import Principal
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
@@ -56,7 +56,7 @@ class BegunRun:
     thread_id: str
     agent_type: str
     driver: str
-    history: tuple[Message, ...]
+    history: tuple[ModelMessage, ...]
 
 
 async def begin(
@@ -121,7 +121,7 @@ async def _begin_thread(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
 ) -> BegunRun:
     """The run with which a thread begins: nobody else knows it, so nothing has to be read."""
-    await check_room(work.session, principal.user_id, most=plan.most_sessions)
+    await check_quota(work.session, principal.user_id, most=plan.most_sessions)
     new = request.messages
     thread = draft_thread(principal, request)
     run = _draft_run(principal, thread.id, request, plan)
@@ -132,7 +132,7 @@ async def _begin_thread(
     await _add_run(work, run, plan)
     await _use_images(work.session, run, new)
     work.session.add_all([_row(each, run, place) for place, each in enumerate(new, start=1)])
-    before = tuple(Message("user", message.text) for message in new[:-1])
+    before = tuple(ModelMessage("user", message.text) for message in new[:-1])
     return _begun(run, request.thread_id, before)
 
 
@@ -179,7 +179,7 @@ async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> Be
     return _begun(run, request.thread_id, history.before)
 
 
-def _begun(run: AgentRun, thread_id: str, history: tuple[Message, ...]) -> BegunRun:
+def _begun(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> BegunRun:
     return BegunRun(
         key=run.id,
         task_id=run.task_id or run.id,
@@ -219,17 +219,17 @@ async def _use_images(
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
-    found = await attachments.load(session, run.owner_id, ids)
+    found = await attachments.get_many(session, run.owner_id, ids)
     if len(found) < len(ids):
         raise InvalidLink(reason="forged")
-    await attachments.use(session, list(found.values()), run.session_id)
+    await attachments.assign_to_session(session, list(found.values()), run.session_id)
 
 
 @dataclass(frozen=True)
 class _History:
     """What stands before the question, and which of the caller's messages are new."""
 
-    before: tuple[Message, ...]
+    before: tuple[ModelMessage, ...]
     new: tuple[UserMessage, ...]
 
 
@@ -256,11 +256,11 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     known = await _known_ids(session, session_key, earlier)
     added = [message for message in earlier if message.id not in known]
     before = [
-        Message("user" if row.role == "user" else "assistant", row.content)
+        ModelMessage("user" if row.role == "user" else "assistant", row.content)
         for row in rows
         if row.role in {"user", "assistant"}
     ]
-    before += [Message("user", message.text) for message in added]
+    before += [ModelMessage("user", message.text) for message in added]
     new = added if asked_before is not None else [*added, question]
     return _History(tuple(before), tuple(new))
 

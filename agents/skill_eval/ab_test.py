@@ -14,8 +14,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from agents.llm.base import ChatModel, Message, ModelUsage
-from agents.llm_registry.selection import ChosenModel
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage
+from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.runner import count_tokens, side_by_side
 from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
@@ -109,8 +109,8 @@ class Contest:
 
     skill: OpenedSkill
     against: OpenedSkill | None
-    model: ChosenModel
-    judge: ChosenModel
+    model: SelectedModel
+    judge: SelectedModel
     user_id: str
 
 
@@ -174,7 +174,7 @@ class SkillComparison:
         self._pairs[place].append(ComparedPair(query, answer, baseline, outcome, reasons))
 
     async def _answer(self, query: str, skill: OpenedSkill | None) -> str:
-        messages = [Message("system", _ANSWER), Message("user", query)]
+        messages = [ModelMessage("system", _ANSWER), ModelMessage("user", query)]
         if skill is not None:
             messages += _loaded(skill)
         return await self._said(self._contest.model, messages)
@@ -193,27 +193,29 @@ class SkillComparison:
     async def _verdict(self, query: str, one: str, other: str) -> _Verdict | None:
         """What the judge says of two answers in this order; None where that can't be read."""
         shown = json.dumps({"request": query, "A": one, "B": other}, ensure_ascii=False)
-        messages = [Message("system", _JUDGE), Message("user", shown)]
+        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", shown)]
         for _ in range(2):
             text = await self._said(self._contest.judge, messages)
             try:
                 return read_object(text, _Verdict)
             except Unreadable as fault:
                 messages += [
-                    Message("assistant", text),
-                    Message("user", REPAIR.format(fault=fault)),
+                    ModelMessage("assistant", text),
+                    ModelMessage("user", REPAIR.format(fault=fault)),
                 ]
         return None
 
-    async def _said(self, chosen: ChosenModel, messages: Sequence[Message]) -> str:
-        spent: list[ModelUsage] = []
+    async def _said(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
+        spent: list[TokenUsage] = []
         try:
             return await _text_of(chosen.model, messages, spent)
         finally:
             await count_tokens(self._database, self._contest.user_id, chosen, spent)
 
 
-async def _text_of(model: ChatModel, messages: Sequence[Message], spent: list[ModelUsage]) -> str:
+async def _text_of(
+    model: ChatModel, messages: Sequence[ModelMessage], spent: list[TokenUsage]
+) -> str:
     events = model.events(list(messages), ())
     try:
         turn = await stream_turn(
@@ -224,12 +226,12 @@ async def _text_of(model: ChatModel, messages: Sequence[Message], spent: list[Mo
             most_tokens=_MOST_TOKENS,
         )
     except TurnTooLong as endless:
-        spent.append(ModelUsage(0, endless.tokens, is_estimated=True))
+        spent.append(TokenUsage(0, endless.tokens, is_estimated=True))
         return _ENDLESS
     return turn.text.strip() or "(nothing)"
 
 
-def _loaded(skill: OpenedSkill) -> list[Message]:
+def _loaded(skill: OpenedSkill) -> list[ModelMessage]:
     """A skill as a run is given it, whole also where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
@@ -239,6 +241,6 @@ def _loaded(skill: OpenedSkill) -> list[Message]:
     call = load_call(card.slug, new_id())
     inputs = gather(parsed.input_schema, {}, {}).values
     return [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", told_skill(active, skill, inputs), tool_call_id=call.id),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", told_skill(active, skill, inputs), tool_call_id=call.id),
     ]

@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 
 from agents.evidence import Evidence
-from agents.llm.base import ChatModel, Message, ModelUsage, ToolCall
-from agents.llm_registry.selection import ChosenModel
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
+from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.runner import count_tokens, side_by_side
-from agents.skills.factory import SkillUse
-from agents.skills.run_skills import FIND, LOAD, SkillShelf
+from agents.skills.factory import RunSkillsFactory
+from agents.skills.run_skills import FIND, LOAD, RunSkills
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
 from agents.strategies.tool_loop import equipped
@@ -25,11 +25,11 @@ _MOST_TURNS = 3
 _MOST_TOKENS = 4_000
 _TRIGGERED_FROM = 0.5
 
-Spend = Callable[[ModelUsage], None]
+Spend = Callable[[TokenUsage], None]
 
 
 async def loaded_by(
-    model: ChatModel, shelf: SkillShelf, request: str, spend: Spend
+    model: ChatModel, shelf: RunSkills, request: str, spend: Spend
 ) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
@@ -51,7 +51,7 @@ async def loaded_by(
         ModelFailed: the model broke off.
     """
     tools = toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
-    asked = [Message("system", REACT), Message("user", request)]
+    asked = [ModelMessage("system", REACT), ModelMessage("user", request)]
     messages = equipped(shelf, asked, tools)
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
@@ -63,12 +63,12 @@ async def loaded_by(
         messages.append(turn.message)
         for call in calls:
             output = await tools.call(call.name, call.arguments, call_id=call.id)
-            messages.append(Message("tool", output.content, tool_call_id=call.id))
+            messages.append(ModelMessage("tool", output.content, tool_call_id=call.id))
     return ()
 
 
 async def _turn(
-    model: ChatModel, messages: list[Message], tools: Toolbox, spend: Spend
+    model: ChatModel, messages: list[ModelMessage], tools: Toolbox, spend: Spend
 ) -> Turn | None:
     events = model.events(messages, tools.specs)
     try:
@@ -76,7 +76,7 @@ async def _turn(
             events, takes_calls=True, emit=_unheard, spend=spend, most_tokens=_MOST_TOKENS
         )
     except TurnTooLong as endless:
-        spend(ModelUsage(0, endless.tokens, is_estimated=True))
+        spend(TokenUsage(0, endless.tokens, is_estimated=True))
         return None
 
 
@@ -102,7 +102,7 @@ class Trials:
     """
 
     def __init__(
-        self, database: Database, use: SkillUse, chosen: ChosenModel, field: Field
+        self, database: Database, use: RunSkillsFactory, chosen: SelectedModel, field: Field
     ) -> None:
         self._database = database
         self._use = use
@@ -127,7 +127,7 @@ class Trials:
 
     async def _try(self, place: int, query: Query) -> None:
         field, model = self._field, self._chosen.model
-        spent: list[ModelUsage] = []
+        spent: list[TokenUsage] = []
         shelf = await self._use.trial_shelf(
             field.reader_id,
             [*field.beside, field.tested],

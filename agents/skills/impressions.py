@@ -16,7 +16,7 @@ log = get_logger(__name__)
 _PAUSE_SECONDS = 1.0
 
 
-class OfferCounter:
+class ImpressionCounter:
     """Keeps beginning runs from waiting for counters that all of them add to.
 
     What a killed process had not written down is lost: these are statistics.

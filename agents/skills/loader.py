@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import RunSkill
-from agents.skills.active import SkillVersionRef, TaskOfOwner
-from agents.skills.impressions import OfferCounter
+from agents.skills.active import RunTask, SkillVersionRef
+from agents.skills.impressions import ImpressionCounter
 from core.audit.context import Actor
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.authentication import principal_for_user
@@ -29,7 +29,7 @@ _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 log = get_logger(__name__)
 
 
-class SkillLibrary(Protocol):
+class SkillLoader(Protocol):
     """What a run may read of skills, and where its use of them is counted."""
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
@@ -67,7 +67,7 @@ class SkillLibrary(Protocol):
         ...
 
 
-class OwnersSkills:
+class OwnerSkillLoader:
     """The library of a run's owner in the database.
 
     Args:
@@ -77,7 +77,7 @@ class OwnersSkills:
     """
 
     def __init__(
-        self, database: Database, task: TaskOfOwner, offers: OfferCounter | None = None
+        self, database: Database, task: RunTask, offers: ImpressionCounter | None = None
     ) -> None:
         self._database = database
         self._owner_id = task.owner_id
@@ -85,13 +85,13 @@ class OwnersSkills:
         self._offers = offers
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
             return await catalog.open(session, Person(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
             reader = Person(self._owner_id)

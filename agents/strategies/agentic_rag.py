@@ -9,7 +9,7 @@ from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import read_passages
-from agents.llm.base import Message, ToolCall, ToolsRefused
+from agents.llm.base import ModelMessage, ToolCall, ToolsRefused
 from agents.llm.extractive.model import ENOUGH_COVERAGE, is_command, quote_passages
 from agents.llm.extractive.terms import content_terms, surface_text
 from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
@@ -99,8 +99,8 @@ class AgenticRag(CheckedAnswer):
         self._calls: tuple[ToolCall, ...] = ()
         self._is_cut = False
         self._is_wide = False
-        self._exchange: list[Message] = []
-        self._skill_rounds: list[Message] = []
+        self._exchange: list[ModelMessage] = []
+        self._skill_rounds: list[ModelMessage] = []
         self._queries: list[str] = []
         self._next_query = ""
         self._kept: int | None = None
@@ -239,17 +239,17 @@ class AgenticRag(CheckedAnswer):
         self.answer_turn = await self.answer_now(messages)
         return CheckCitations()
 
-    async def _ask(self, messages: list[Message]) -> str:
+    async def _ask(self, messages: list[ModelMessage]) -> str:
         """A turn nobody sees."""
         turn = await self.timed_turn(messages, (), voice="unheard")
         return "" if turn is None else turn.text
 
-    def _findings(self) -> list[Message]:
+    def _findings(self) -> list[ModelMessage]:
         """What the tools gave, for the answer: a tool's message, or the user's if refused."""
         if not self._queries:
             return self._exchange
         if not self.uses_tools:
-            return [Message("user", delimited("passages", self.passages(relevant_only=True)))]
+            return [ModelMessage("user", delimited("passages", self.passages(relevant_only=True)))]
         limit = self.inputs.limits.evidence_characters // len(self._queries)
         messages = list(self._exchange)
         for query in self._queries:
@@ -264,7 +264,7 @@ class AgenticRag(CheckedAnswer):
         question = f"{self._queries[0]}\n({self.inputs.question})"
         passages = delimited("passages", self.passages())
         verdict = await self._ask(
-            [Message("system", GRADE), Message("user", f"{question}\n\n{passages}")]
+            [ModelMessage("system", GRADE), ModelMessage("user", f"{question}\n\n{passages}")]
         )
         return read_grade(verdict, self.evidence.numbers())
 
@@ -286,10 +286,10 @@ class AgenticRag(CheckedAnswer):
                 raise output.failure
 
 
-def _exchanged(call: ToolCall, content: str) -> list[Message]:
+def _exchanged(call: ToolCall, content: str) -> list[ModelMessage]:
     return [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", content, tool_call_id=call.id),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", content, tool_call_id=call.id),
     ]
 
 

@@ -11,7 +11,7 @@ from workflows import Workflow
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.run_calendar import RunCalendar
 from agents.citations import Citation, DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.events import (
@@ -28,10 +28,10 @@ from agents.events import (
     Usage,
 )
 from agents.journal import Journal
-from agents.llm.base import ChatModel, Message, ModelUsage
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.mcp.agent_tools import RemoteTool
 from agents.run_request import ClientTool, ContextItem
-from agents.skills.run_skills import SkillShelf
+from agents.skills.run_skills import RunSkills
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.vision import Sight
 from agents.tools.base import ToolRules
@@ -120,7 +120,7 @@ class StrategyInput:
     retriever: Retriever | None
     documents: DocumentReader | None = None
     memory: LongTermMemory | None = None
-    history: tuple[Message, ...] = ()
+    history: tuple[ModelMessage, ...] = ()
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()
     tools: tuple[ClientTool, ...] = ()
@@ -128,12 +128,12 @@ class StrategyInput:
     journal: Journal = field(default_factory=Journal)
     reopens: bool = False
     time: PersonTime = field(default_factory=PersonTime)
-    calendar: CalendarBook | None = None
+    calendar: RunCalendar | None = None
     reflections: tuple[str, ...] = ()
     sight: Sight = field(default_factory=Sight)
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
-    skills: SkillShelf | None = None
+    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class Strategy(Workflow):
         if changes:
             self.emit(ActivityChanged(shown.message_id, shown.kind, changes))
 
-    def spend(self, usage: ModelUsage) -> None:
+    def spend(self, usage: TokenUsage) -> None:
         """Add a model call's tokens."""
         self.usage = replace(
             self.usage,

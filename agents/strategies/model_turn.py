@@ -24,14 +24,14 @@ from agents.events import (
 from agents.journal import Effect
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
     ToolsRefused,
@@ -93,9 +93,9 @@ class Turn:
         return _TURNS.validate_python(data)
 
     @property
-    def message(self) -> Message:
+    def message(self) -> ModelMessage:
         """The turn as a message of the conversation."""
-        return Message(
+        return ModelMessage(
             "assistant",
             self.text,
             self.calls,
@@ -128,7 +128,7 @@ async def stream_turn(
     *,
     takes_calls: bool,
     emit: Callable[[RunEvent], None],
-    spend: Callable[[ModelUsage], None],
+    spend: Callable[[TokenUsage], None],
     most_tokens: int,
 ) -> Turn:
     """Stream one turn to its end.
@@ -150,7 +150,7 @@ async def stream_turn(
     async with aclosing(events):
         async for event in events:
             match event:
-                case ModelUsage():
+                case TokenUsage():
                     spend(event)
                 case ModelEnd(reason):
                     finish_reason = reason
@@ -323,14 +323,14 @@ class TurnVoice:
         return False
 
 
-_USAGES = TypeAdapter(list[ModelUsage])
+_USAGES = TypeAdapter(list[TokenUsage])
 _ENDED_BY: TypeAdapter[EndedBy] = TypeAdapter(EndedBy)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     turn: Turn | None
-    usages: Sequence[ModelUsage]
+    usages: Sequence[TokenUsage]
     ended_by: EndedBy | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -353,7 +353,7 @@ class TurnMaker:
 
     async def make(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
         *,
         voice: Voice,
@@ -391,14 +391,14 @@ class TurnMaker:
 
     async def _ask(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
         heard: TurnVoice,
         seconds: float | None,
     ) -> "_Outcome":
-        usages: list[ModelUsage] = []
+        usages: list[TokenUsage] = []
 
-        def spend(usage: ModelUsage) -> None:
+        def spend(usage: TokenUsage) -> None:
             usages.append(usage)
             self._strategy.spend(usage)
 
@@ -414,12 +414,12 @@ class TurnMaker:
         except TimeoutError:
             return self._cut(heard, usages, "time")
         except TurnTooLong as endless:
-            spend(ModelUsage(0, endless.tokens, is_estimated=True))
+            spend(TokenUsage(0, endless.tokens, is_estimated=True))
             return self._cut(heard, usages, "tokens")
         heard.end(has_calls=bool(turn.calls))
         return _Outcome(turn, usages)
 
-    def _cut(self, heard: TurnVoice, usages: Sequence[ModelUsage], by: EndedBy) -> "_Outcome":
+    def _cut(self, heard: TurnVoice, usages: Sequence[TokenUsage], by: EndedBy) -> "_Outcome":
         self.budget.end(by)
         is_open = heard.cut()
         turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None

@@ -9,7 +9,7 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
 from agents.llm.extractive.terms import content_terms, surface_text
 from agents.strategies.base import StrategyInput
@@ -230,8 +230,8 @@ class PlanExecute(CheckedAnswer):
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         images = self.inputs.sight.images
-        task = Message("user", f"{current.task}\n\n{told}", images=images)
-        messages = [Message("system", EXECUTE), task]
+        task = ModelMessage("user", f"{current.task}\n\n{told}", images=images)
+        messages = [ModelMessage("system", EXECUTE), task]
         worked = await work_on(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
         self.muse(outcome.result)
@@ -249,7 +249,7 @@ class PlanExecute(CheckedAnswer):
             worked = Worked("", acted.messages, acted.ran, acted.failed)
         else:
             past = self.past() if len(self._plan.steps) == 1 else []
-            task = [*past, Message("user", current.task)]
+            task = [*past, ModelMessage("user", current.task)]
             worked = await work_on(self, task, voice="silent", lookup=current.task)
             self._said = worked.text
         is_told = not worked.passages or is_command(current.task)
@@ -272,7 +272,10 @@ class PlanExecute(CheckedAnswer):
         most = self.inputs.limits.max_plan_steps
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         system = REPLAN.format(most=most)
-        asked = [Message("system", system), Message("user", f"{self.inputs.question}\n\n{told}")]
+        asked = [
+            ModelMessage("system", system),
+            ModelMessage("user", f"{self.inputs.question}\n\n{told}"),
+        ]
         drafted = await ask_for(self, asked, DraftedRest)
         # A change that can't be read changes nothing.
         if drafted is not None:
@@ -305,7 +308,7 @@ class PlanExecute(CheckedAnswer):
             return CheckCitations()
         told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
         passages = delimited("passages", self.passages())
-        findings = Message("user", f"{told}\n\n{passages}")
+        findings = ModelMessage("user", f"{told}\n\n{passages}")
         self.answer_turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
         return CheckCitations()
 

@@ -4,7 +4,7 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import RunEvent
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.base import StrategyInput
 from agents.strategies.prompts import CITE
 from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
@@ -36,7 +36,7 @@ class React(CheckedAnswer):
 
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
-        self._exchange: list[Message] = []
+        self._exchange: list[ModelMessage] = []
 
     def opening(self) -> RunEvent:
         """The caller's state with room for what this run finds."""

@@ -10,7 +10,7 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.citations import UnsupportedClaim
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import Evidence, NumberedText, read_passages
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import (
     ENOUGH_COVERAGE,
     answer_from,
@@ -197,7 +197,7 @@ class Reflexion(CheckedAnswer):
             self._draft = worked.text
         return Evaluate()
 
-    def _lessons(self) -> list[Message]:
+    def _lessons(self) -> list[ModelMessage]:
         """What the next attempt is to learn from: the reflections, the best draft, the passages."""
         best = best_of(self._trials)
         lessons: dict[str, JsonValue] = {}
@@ -211,13 +211,13 @@ class Reflexion(CheckedAnswer):
             return []
         told = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
         if not self._trials:
-            return [Message("user", told)]
-        return [Message("user", f"{told}\n\n{delimited('passages', self.passages())}")]
+            return [ModelMessage("user", told)]
+        return [ModelMessage("user", f"{told}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:
         """An attempt of the offline model: its own searches first, then those it reflected on."""
         if not self._next_query:
-            asked = [*self.past(), Message("user", self.inputs.question)]
+            asked = [*self.past(), ModelMessage("user", self.inputs.question)]
             worked = await work_on(self, asked, voice="silent", lookup=self.standalone)
             # A tool that was called by its name was asked for that call, not for an answer.
             self._is_looked_up = bool(worked.passages) and not is_command(self.inputs.question)
@@ -259,7 +259,7 @@ class Reflexion(CheckedAnswer):
             return Trial("", 0.0, passed=False, problems=("The attempt came to no answer.",))
         data = json.dumps({"question": self.inputs.question, "answer": draft}, ensure_ascii=False)
         told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
-        asked = [Message("system", EVALUATE), *self.past(), Message("user", told)]
+        asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
         verdict = await ask_for(self, asked, Verdict)
         return judge(draft, self.evidence, None if verdict is None else verdict.value)
 
@@ -285,7 +285,7 @@ class Reflexion(CheckedAnswer):
                 "problems": list(trial.problems),
             }
             told = delimited("attempt", json.dumps(about, ensure_ascii=False))
-            asked = [Message("system", REFLECT), Message("user", told)]
+            asked = [ModelMessage("system", REFLECT), ModelMessage("user", told)]
             turn = await self.think_turn(asked, voice="thought", tools=False)
             reflection = (turn.text if turn else "").strip() or " ".join(trial.problems)
         self._reflections.append(reflection)
@@ -299,7 +299,7 @@ class Reflexion(CheckedAnswer):
             # No attempt came to anything: what was found is all there is.
             passages = delimited("passages", self.passages())
             self.answer_turn = await self.answer_now(
-                [*self.conversation(ATTEMPT), Message("user", passages)]
+                [*self.conversation(ATTEMPT), ModelMessage("user", passages)]
             )
             return CheckCitations()
         self.emit(StateDelta((PatchOperation("add", "/best_attempt", best + 1),)))

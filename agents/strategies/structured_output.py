@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.prompts import REPAIR
 from agents.strategies.tool_loop import ToolStrategy
 from agents.tools.base import validation_facts
@@ -42,7 +42,7 @@ def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
 
 
 async def ask_for(
-    strategy: ToolStrategy, messages: Sequence[Message], shape: type[ShapeT]
+    strategy: ToolStrategy, messages: Sequence[ModelMessage], shape: type[ShapeT]
 ) -> Structured[ShapeT] | None:
     """Ask the model for an object; its text is not shown, its reasoning is.
 
@@ -65,6 +65,6 @@ async def ask_for(
         try:
             return Structured(read_object(turn.text, shape), is_repair)
         except Unreadable as fault:
-            said = [Message("assistant", turn.text)] if turn.text else []
-            asked += [*said, Message("user", REPAIR.format(fault=fault))]
+            said = [ModelMessage("assistant", turn.text)] if turn.text else []
+            asked += [*said, ModelMessage("user", REPAIR.format(fault=fault))]
     return None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.evidence import NumberedText, read_passages
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.model_turn import Voice
 from agents.strategies.tool_loop import ToolStrategy
 
@@ -21,7 +21,7 @@ class Worked:
     """
 
     text: str
-    messages: tuple[Message, ...] = ()
+    messages: tuple[ModelMessage, ...] = ()
     ran: int = 0
     failed: int = 0
 
@@ -43,7 +43,7 @@ class Worked:
 
 
 async def work_on(
-    strategy: ToolStrategy, messages: Sequence[Message], *, voice: Voice, lookup: str
+    strategy: ToolStrategy, messages: Sequence[ModelMessage], *, voice: Voice, lookup: str
 ) -> Worked:
     """Think and act until the model says something without a call, or the budget ends it.
 
@@ -57,7 +57,7 @@ async def work_on(
         ModelFailed: the model broke off.
     """
     strategy.begin_task(lookup)
-    exchange: list[Message] = []
+    exchange: list[ModelMessage] = []
     ran = failed = 0
     while True:
         turn = await strategy.think_turn([*messages, *exchange], voice=voice)

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 from agents.events import Interrupt, ToolCallResult
 from agents.evidence import Evidence, Finding, noting_findings, read_passages
 from agents.journal import Effect
-from agents.llm.base import Message, ToolCall
+from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.run_skills import ALWAYS_ALLOWED
 from agents.strategies.base import Strategy, Suspended, Waiting
 from agents.strategies.budget import Budget
@@ -275,7 +275,7 @@ class Acted:
         failed: Calls that gave nothing.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[ModelMessage, ...]
     ran: int
     failed: int
 

@@ -23,10 +23,10 @@ from agents.events import (
     ToolCallStarted,
 )
 from agents.evidence import Evidence
-from agents.llm.base import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.llm.base import ModelMessage, TokenUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.llm.extractive.model import standalone_question
 from agents.run_request import ContextItem
-from agents.skills.run_skills import LOAD, SkillShelf
+from agents.skills.run_skills import LOAD, RunSkills
 from agents.strategies.base import NextT, Strategy, StrategyInput
 from agents.strategies.budget import Budget
 from agents.strategies.citation_check import check_citations, without_marks
@@ -145,16 +145,16 @@ class ToolStrategy(Strategy):
             **({"ended_by": ended_by} if ended_by else {}),
         }
 
-    def spend(self, usage: ModelUsage) -> None:
+    def spend(self, usage: TokenUsage) -> None:
         """Add a model call's tokens, for the budget too."""
         super().spend(usage)
         self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
 
-    def conversation(self, system: str) -> list[Message]:
+    def conversation(self, system: str) -> list[ModelMessage]:
         """The system's message, what was said before and the question."""
         question = question_with_context(self.inputs.question, self.caller_context)
-        asked = Message("user", question, images=self.inputs.sight.images)
-        return [Message("system", system), *self.past(), asked]
+        asked = ModelMessage("user", question, images=self.inputs.sight.images)
+        return [ModelMessage("system", system), *self.past(), asked]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
@@ -162,7 +162,7 @@ class ToolStrategy(Strategy):
         inputs = self.inputs
         return () if inputs.model.is_extractive else (*inputs.context, *inputs.sight.told)
 
-    def past(self) -> list[Message]:
+    def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
         inputs = self.inputs
         return [
@@ -171,7 +171,7 @@ class ToolStrategy(Strategy):
         ]
 
     async def think_turn(
-        self, messages: Sequence[Message], *, voice: Voice = "answer", tools: bool = True
+        self, messages: Sequence[ModelMessage], *, voice: Voice = "answer", tools: bool = True
     ) -> Turn | None:
         """One turn of the model, counted and in time.
 
@@ -200,7 +200,7 @@ class ToolStrategy(Strategy):
             return self.searching_turn(self._lookup)
         return await self.timed_turn(messages, (), voice=voice)
 
-    def equipped(self, messages: Sequence[Message]) -> list[Message]:
+    def equipped(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with the skills: the active ones, and while they can be loaded their index."""
         return equipped(self.inputs.skills, messages, self.tools if self.uses_tools else ())
 
@@ -219,7 +219,11 @@ class ToolStrategy(Strategy):
         return Turn(self.new_id(), "", "", (self.announced(query),), "tool_calls")
 
     async def timed_turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
+        self,
+        messages: Sequence[ModelMessage],
+        tools: Sequence[ToolSpec],
+        *,
+        voice: Voice = "answer",
     ) -> Turn | None:
         """One turn, counted and in time.
 
@@ -238,7 +242,7 @@ class ToolStrategy(Strategy):
             self.budget.spend_turn(self._tokens_since(counted, asked, turn))
         return turn
 
-    def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
+    def _as_asked(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         limit = _RESULT_SHARE * self.inputs.limits.evidence_characters
         fitted = fitted_into(limit, messages)
         gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
@@ -248,7 +252,7 @@ class ToolStrategy(Strategy):
                 self._outcomes.pop(signature_of(call), None)
         return fitted if self.uses_tools else as_data(fitted)
 
-    def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
+    def _tokens_since(self, counted: int, asked: Sequence[ModelMessage], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
         if tokens or self.inputs.model.is_extractive:
             return tokens
@@ -273,7 +277,8 @@ class ToolStrategy(Strategy):
         given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
         good = sum(is_good(output) for output in given.values())
         answers = [
-            Message("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls
+            ModelMessage("tool", given[call.id].content, tool_call_id=call.id)
+            for call in turn.calls
         ]
         self.budget.observe_round(only_repeats=repeated == len(turn.calls))
         return Acted((turn.message, *answers), good, len(given) - good)
@@ -360,7 +365,7 @@ class ToolStrategy(Strategy):
             self.emit(TextDelta(message_id, text))
         return Turn(message_id, text, "", (), "stop")
 
-    async def answer_now(self, messages: Sequence[Message]) -> Turn:
+    async def answer_now(self, messages: Sequence[ModelMessage]) -> Turn:
         """The answer, without tools; where a budget was used up, from what is there.
 
         Raises:
@@ -368,7 +373,7 @@ class ToolStrategy(Strategy):
         """
         asked = self._as_asked(equipped(self.inputs.skills, messages, ()))
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
-            asked.append(Message("user", BUDGET_ENDED))
+            asked.append(ModelMessage("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
         turn = await self.turns.make(asked, (), voice="answer", seconds=seconds)
         if turn is not None and turn.text:
@@ -426,8 +431,8 @@ class CheckedAnswer(ToolStrategy):
 
 
 def equipped(
-    skills: SkillShelf | None, messages: Sequence[Message], tools: Container[str]
-) -> list[Message]:
+    skills: RunSkills | None, messages: Sequence[ModelMessage], tools: Container[str]
+) -> list[ModelMessage]:
     """The messages with the active skills in them.
 
     Args:

@@ -10,14 +10,14 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.run_calendar import RunCalendar
 from agents.citations import DocumentReader, Retriever
 from agents.client_time import PersonTime
 from agents.evidence import Evidence
 from agents.llm.base import ToolSpec
 from agents.mcp.agent_tools import RemoteTool
 from agents.run_request import ClientTool
-from agents.skills.run_skills import ALWAYS_ALLOWED, SkillShelf
+from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
 from agents.tools.json_schema import schema_fault
 from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
@@ -146,11 +146,11 @@ class ToolScope:
     documents: DocumentReader | None = None
     client_tools: tuple[ClientTool, ...] = ()
     time: PersonTime = field(default_factory=PersonTime)
-    calendar: CalendarBook | None = None
+    calendar: RunCalendar | None = None
     memory: LongTermMemory | None = None
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
-    skills: SkillShelf | None = None
+    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Toolbox:
         self,
         tools: Sequence[Tool],
         rules: ToolRules | None = None,
-        skills: SkillShelf | None = None,
+        skills: RunSkills | None = None,
     ) -> None:
         rules, self._skills = rules or ToolRules(), skills
         named: dict[str, Tool] = {}

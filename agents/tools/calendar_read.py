@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.calendar.local_time import BadTime, day_of, day_start, read_bound
+from agents.calendar.local_time import BadTime, day_start, local_day, read_bound
 from agents.calendar.models import CalendarEvent
-from agents.calendar.run_calendar import CalendarBook
-from agents.calendar.service import Range
-from agents.calendar.time_span import zone_of
+from agents.calendar.run_calendar import RunCalendar
+from agents.calendar.service import TimeRange
+from agents.calendar.time_span import event_zone
 from agents.client_time import PersonTime
 from agents.tools.base import Tool, ToolScope, argument_fault, arguments_schema, validated
 from core.auth.permissions import Permission
@@ -78,7 +78,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _read(arguments: ReadArguments, book: CalendarBook, time: PersonTime) -> str:
+async def _read(arguments: ReadArguments, book: RunCalendar, time: PersonTime) -> str:
     choice = time.zone(arguments.event_timezone)
     between = _range(arguments, choice.zone)
     found = await book.read(between, limit=arguments.limit)
@@ -93,8 +93,8 @@ async def _read(arguments: ReadArguments, book: CalendarBook, time: PersonTime) 
     return json.dumps(told, ensure_ascii=False)
 
 
-def _range(arguments: ReadArguments, zone: ZoneInfo) -> Range:
-    start = day_start(day_of(utc_now(), zone), zone)
+def _range(arguments: ReadArguments, zone: ZoneInfo) -> TimeRange:
+    start = day_start(local_day(utc_now(), zone), zone)
     if arguments.start:
         start = _bound("start", arguments.start, zone)
     end = start + timedelta(days=_USUAL_DAYS)
@@ -102,7 +102,7 @@ def _range(arguments: ReadArguments, zone: ZoneInfo) -> Range:
         end = _bound("end", arguments.end, zone)
     if not timedelta() < end - start <= timedelta(days=_LONGEST_DAYS):
         raise InvalidRequest("end", f"It must be after start, {_LONGEST_DAYS} days at most")
-    return Range(start, end)
+    return TimeRange(start, end)
 
 
 def _bound(field: str, text: str, zone: ZoneInfo) -> datetime:
@@ -113,9 +113,12 @@ def _bound(field: str, text: str, zone: ZoneInfo) -> datetime:
 
 
 def _event(row: CalendarEvent, zone: ZoneInfo) -> dict[str, JsonValue]:
-    own = zone_of(row)
+    own = event_zone(row)
     if row.all_day:
-        start, end = day_of(row.starts_at, own).isoformat(), day_of(row.ends_at, own).isoformat()
+        start, end = (
+            local_day(row.starts_at, own).isoformat(),
+            local_day(row.ends_at, own).isoformat(),
+        )
     else:
         start, end = (
             moment.astimezone(zone).isoformat(timespec="minutes")

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.calendar.run_calendar import CalendarBook, Done, Order
-from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details
-from agents.calendar.time_span import SaidTimes
+from agents.calendar.run_calendar import CalendarCommand, CommandResult, RunCalendar
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, EventDetails
+from agents.calendar.time_span import TimeInput
 from agents.client_time import PersonTime
 from agents.tools.base import (
     Tool,
@@ -94,22 +94,22 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _write(arguments: WriteArguments, book: CalendarBook, time: PersonTime) -> str:
+async def _write(arguments: WriteArguments, book: RunCalendar, time: PersonTime) -> str:
     if arguments.action != "create" and not arguments.event_id:
         raise InvalidRequest("event_id", "Say which event; calendar_read gives the ids")
     zone = time.zone(arguments.event_timezone).zone
-    order = Order(
+    order = CalendarCommand(
         arguments.action,
         arguments.event_id,
-        Details(arguments.title, arguments.location, arguments.notes),
-        SaidTimes(zone, arguments.start, arguments.end, arguments.all_day),
+        EventDetails(arguments.title, arguments.location, arguments.notes),
+        TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
     said = arguments.model_dump_json()
     done = await book.write(order, call_id=current_call_id(), arguments=said)
     return json.dumps(_told(arguments.action, done), ensure_ascii=False)
 
 
-def _told(action: str, done: Done) -> dict[str, JsonValue]:
+def _told(action: str, done: CommandResult) -> dict[str, JsonValue]:
     """What came of it: ids, status, the times in UTC; nothing of what was said."""
     told: dict[str, JsonValue] = {
         "status": _STATUS[action],

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skills import run_skills as shelves
 from agents.skills.active import ActiveSkill
-from agents.skills.run_skills import SkillShelf
-from agents.skills.strict_steps import told_stage
+from agents.skills.run_skills import RunSkills
+from agents.skills.strict_steps import render_step
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
 from agents.tools.load_skill import no_result
 from core.auth.permissions import Permission
@@ -58,7 +58,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _complete(skills: SkillShelf, arguments: CompleteArguments) -> str:
+async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     skill = _named(skills, arguments.name)
     if skill is None:
         keys = [one.key for one in skills.active]
@@ -78,12 +78,12 @@ async def _complete(skills: SkillShelf, arguments: CompleteArguments) -> str:
         return json.dumps({"done": sorted(done), "all_done": True})
     if skill.stages:
         said = f"Step {arguments.index} of {len(skill.steps)} is done."
-        return f"{said}\n\n{told_stage(skill.stages, left[0])}"
+        return f"{said}\n\n{render_step(skill.stages, left[0])}"
     following = {"index": left[0], "title": skill.steps[left[0] - 1]}
     return json.dumps({"done": sorted(done), "next": following}, ensure_ascii=False)
 
 
-def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
+def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
     """Why a strict skill does not take a report, for the model; None if it does."""
     index, current = arguments.index, skills.current_step(skill.ref.id)
     if current is None:
@@ -97,7 +97,7 @@ def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments)
     return None
 
 
-def _named(skills: SkillShelf, name: str) -> ActiveSkill | None:
+def _named(skills: RunSkills, name: str) -> ActiveSkill | None:
     """The loaded skill of a name; without one the only one, or the last one that has steps."""
     if name:
         offered = skills.find(name)

@@ -8,9 +8,15 @@ from xml.sax.saxutils import quoteattr
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill, OfferedSkill, dumped, held_skill
-from agents.skills.run_skills import SkillShelf
-from agents.skills.strict_steps import is_enforceable, stages_of, title_of, told_stage, untagged
+from agents.skills.active import ActiveSkill, OfferedSkill, dump_skill, pending_skill
+from agents.skills.run_skills import RunSkills
+from agents.skills.strict_steps import (
+    escape_tags,
+    is_enforceable,
+    render_step,
+    step_title,
+    strict_steps,
+)
 from agents.tools.base import (
     NoResult,
     Prospect,
@@ -96,7 +102,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-def _parameters(skills: SkillShelf) -> dict[str, JsonValue]:
+def _parameters(skills: RunSkills) -> dict[str, JsonValue]:
     """The arguments' schema, with the names where all of them are listed."""
     schema = arguments_schema(LoadArguments)
     if skills.index.omitted:
@@ -109,12 +115,12 @@ def _parameters(skills: SkillShelf) -> dict[str, JsonValue]:
     return {**schema, "properties": {**properties, "name": name}}
 
 
-def _foreseeing(skills: SkillShelf) -> Callable[[str], Awaitable[Prospect]]:
+def _foreseeing(skills: RunSkills) -> Callable[[str], Awaitable[Prospect]]:
     async def foresees(text: str) -> Prospect:
         found = await _find(skills, LoadArguments.model_validate_json(text or "{}"))
         if skills.is_active(found.active.ref.id):
             return Prospect()
-        skill = dumped(held_skill(found.active))
+        skill = dump_skill(pending_skill(found.active))
         if not found.gathered.missing:
             return Prospect(skill=skill)
         schema = schema_of_missing(found.opened.parsed.input_schema, found.gathered.missing)
@@ -125,7 +131,7 @@ def _foreseeing(skills: SkillShelf) -> Callable[[str], Awaitable[Prospect]]:
     return foresees
 
 
-async def _find(skills: SkillShelf, arguments: LoadArguments) -> _Found:
+async def _find(skills: RunSkills, arguments: LoadArguments) -> _Found:
     """What is to be loaded.
 
     Raises:
@@ -155,12 +161,12 @@ async def _find(skills: SkillShelf, arguments: LoadArguments) -> _Found:
     return found
 
 
-def no_skill(skills: SkillShelf, name: str) -> NoResult:
+def no_skill(skills: RunSkills, name: str) -> NoResult:
     """What is told of a name that is no skill's, or of one that the run's owner may not use."""
     return no_result(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
 
 
-def gone(skills: SkillShelf, offered: OfferedSkill, name: str) -> NoResult:
+def gone(skills: RunSkills, offered: OfferedSkill, name: str) -> NoResult:
     """The same of one that the run's owner may not use any more: it is not suggested again.
 
     Raises:
@@ -179,14 +185,14 @@ def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> Acti
         offered.ref,
         plain(parsed.name),
         parsed.tools,
-        tuple(map(title_of, parsed.steps)),
+        tuple(map(step_title, parsed.steps)),
         parsed.token_estimate,
         chosen,
-        stages_of(parsed),
+        strict_steps(parsed),
     )
 
 
-async def _load(skills: SkillShelf, arguments: LoadArguments) -> str:
+async def _load(skills: RunSkills, arguments: LoadArguments) -> str:
     found = await _find(skills, arguments)
     gathered, active = found.gathered, found.active
     if skills.is_active(active.ref.id):
@@ -227,7 +233,7 @@ def told_skill(skill: ActiveSkill, opened: OpenedSkill, inputs: Mapping[str, Jso
         f"sha={quoteattr(ref.sha)}>"
     )
     body = body_without_steps(opened.parsed) if skill.stages else opened.body
-    parts = [f"{head}\n{untagged(body)}\n</skill_content>", _STANDING]
+    parts = [f"{head}\n{escape_tags(body)}\n</skill_content>", _STANDING]
     parts.append(_told_tools(skill))
     if skill.steps and not skill.stages:
         numbered: list[JsonValue] = [
@@ -249,7 +255,7 @@ def told_skill(skill: ActiveSkill, opened: OpenedSkill, inputs: Mapping[str, Jso
     if (more := len(opened.files) - MOST_FILES) > 0:
         parts.append(f"{more} more files are not listed.")
     if skill.stages:
-        parts.append(told_stage(skill.stages, 1))
+        parts.append(render_step(skill.stages, 1))
     return "\n\n".join(filter(None, parts))
 
 
@@ -266,7 +272,7 @@ def _told_tools(skill: ActiveSkill) -> str:
     text = f"Allowed tools: {', '.join(allowed) or 'none'}; calls of others are refused."
     if refused:
         text += f" Refused, because no pattern can be enforced: {', '.join(map(plain, refused))}."
-    return untagged(text)
+    return escape_tags(text)
 
 
 def _data(tag: str, value: JsonValue) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.skills import run_skills as shelves
-from agents.skills.run_skills import SkillShelf
+from agents.skills.run_skills import RunSkills
 from agents.tools.base import NoResult, Tool, ToolScope, arguments_schema, validated
 from agents.tools.load_skill import GONE, gone, no_result, no_skill
 from core.auth.permissions import Permission
@@ -58,7 +58,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _read(skills: SkillShelf, arguments: ReadFileArguments) -> str:
+async def _read(skills: RunSkills, arguments: ReadFileArguments) -> str:
     offered = skills.find(arguments.name)
     if offered is None:
         raise no_skill(skills, arguments.name)
@@ -78,13 +78,15 @@ async def _read(skills: SkillShelf, arguments: ReadFileArguments) -> str:
     return _page(content, arguments)
 
 
-async def _no_file(skills: SkillShelf, arguments: ReadFileArguments) -> NoResult:
+async def _no_file(skills: RunSkills, arguments: ReadFileArguments) -> NoResult:
     offered = skills.find(arguments.name)
     if offered is None:
         return no_skill(skills, arguments.name)
     opened = await skills.library.open(offered.ref.id, offered.ref.version)
     paths = [one.path for one in opened.files]
-    return no_result("The skill has no such file.", alike=shelves.alike_of(arguments.path, paths))
+    return no_result(
+        "The skill has no such file.", alike=shelves.close_names(arguments.path, paths)
+    )
 
 
 def _page(content: bytes, arguments: ReadFileArguments) -> str:

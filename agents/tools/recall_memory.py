@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from agents.tools.memory_port import Recollection
+from agents.tools.memory_port import MemoryHit
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
@@ -55,7 +55,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-def _told(found: tuple[Recollection, ...]) -> str:
+def _told(found: tuple[MemoryHit, ...]) -> str:
     """The memories as JSON, as many as fit: nothing in a text can end its own string."""
     entries: list[str] = []
     left = _OUTPUT_CHARACTERS - len('{"memories": []}')

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.tools.base import Tool, ToolScope, arguments_schema, validated
-from agents.tools.memory_port import NamesASecret, NotTheUsersWords
+from agents.tools.memory_port import NotStatedByUser, SecretInMemory
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
@@ -43,9 +43,9 @@ def tools(scope: ToolScope) -> list[Tool]:
     async def save(arguments: SaveArguments) -> str:
         try:
             kept = await memory.save(arguments.text)
-        except NotTheUsersWords:
+        except NotStatedByUser:
             return NOT_SAID
-        except NamesASecret:
+        except SecretInMemory:
             return CONFIDENTIAL
         status = "saved" if kept.is_new else "known already"
         return json.dumps({"status": status, "memory_id": kept.memory_id})

@@ -8,7 +8,7 @@ from fastapi import Depends, Query
 from pydantic import Field
 
 from agents.accounts import deletion
-from agents.accounts.deletion import Departure, Fate
+from agents.accounts.deletion import DeletionMode, DeletionResult
 from api.http.dependencies import (
     CurrentPrincipal,
     CurrentServices,
@@ -170,7 +170,7 @@ class DeletedUser(ResponseModel):
     erased: ErasedThings
 
     @classmethod
-    def of(cls, departure: Departure) -> Self:
+    def of(cls, departure: DeletionResult) -> Self:
         """The same in the answer's terms."""
         counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
@@ -224,9 +224,9 @@ async def _fate(
         Query(max_length=200, description="Id of the account that takes over knowledge bases"),
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
-) -> Fate:
+) -> DeletionMode:
     """What becomes of what a deleted account owns."""
-    return Fate(transfer_to, erase)
+    return DeletionMode(transfer_to, erase)
 
 
 @router.get(
@@ -298,7 +298,10 @@ async def change_user(
     ),
 )
 async def delete_user(
-    user_id: Text, fate: Annotated[Fate, Depends(_fate)], principal: CurrentPrincipal, work: Writing
+    user_id: Text,
+    fate: Annotated[DeletionMode, Depends(_fate)],
+    principal: CurrentPrincipal,
+    work: Writing,
 ) -> Envelope[DeletedUser]:
     """Delete an account; the answer says what became of what it owned.
 

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.exc import IntegrityError
 
-from agents.accounts.revocation import close_back_doors
+from agents.accounts.revocation import revoke_access
 from api.accounts.auth import LoginAnswer, login_answer
 from api.accounts.sso_page import sign_in_page, wants_page
 from api.container import Services
@@ -239,7 +239,7 @@ class _Arrival:
     ) -> str:
         async with unit_of_work(self._services.database) as work:
             policy = sign_in_policy(self._settings)
-            user = await get_or_create_account(work.session, identity, policy, close_back_doors)
+            user = await get_or_create_account(work.session, identity, policy, revoke_access)
             return issue_ticket(work.session, user, destination, browser=browser)
 
 

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.attachments.service import AttachmentLimits
-from agents.attachments.signed_links import Claim
+from agents.attachments.signed_links import LinkClaim
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.files import RangeFileResponse, file_responses
@@ -133,7 +133,7 @@ async def read_attachment(
     signature: Annotated[Text, Query(max_length=64)],
 ) -> FileResponse:
     """The image of a signed link; needs no other credential."""
-    row = await services.attachments.follow(Claim(attachment_id, expires, signature))
+    row = await services.attachments.follow(LinkClaim(attachment_id, expires, signature))
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(services.attachments.open(row))

@@ -13,10 +13,16 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar import feeds
 from agents.calendar import service as calendar_events
-from agents.calendar.local_time import BadTime, day_of, read_bound
+from agents.calendar.local_time import BadTime, local_day, read_bound
 from agents.calendar.models import CalendarEvent
-from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details, Range
-from agents.calendar.time_span import SaidTimes, Span, zone_of
+from agents.calendar.service import (
+    LONGEST_LOCATION,
+    LONGEST_NOTES,
+    LONGEST_TITLE,
+    EventDetails,
+    TimeRange,
+)
+from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
 from agents.client_time import PersonTime
 from api.http.dependencies import (
     CurrentPrincipal,
@@ -129,8 +135,8 @@ class NewFeed(ResponseModel):
     created_at: datetime
 
 
-def _answer(row: CalendarEvent, span: Span | None = None) -> EventAnswer:
-    zone = zone_of(row)
+def _answer(row: CalendarEvent, span: TimeSpan | None = None) -> EventAnswer:
+    zone = event_zone(row)
     return EventAnswer(
         id=row.id,
         title=row.title,
@@ -152,7 +158,7 @@ def _answer(row: CalendarEvent, span: Span | None = None) -> EventAnswer:
 
 def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
     if all_day:
-        return day_of(moment, zone).isoformat()
+        return local_day(moment, zone).isoformat()
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
@@ -170,9 +176,9 @@ async def _range(
     event_timezone: Annotated[
         Text | None, Query(max_length=LONGEST_NAME, description=_ZONE)
     ] = None,
-) -> Range:
+) -> TimeRange:
     zone = await _zone(session, principal, event_timezone)
-    return Range(_bound("start", start, zone), _bound("end", end, zone))
+    return TimeRange(_bound("start", start, zone), _bound("end", end, zone))
 
 
 def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
@@ -193,7 +199,7 @@ async def list_events(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
-    between: Annotated[Range, Depends(_range)],
+    between: Annotated[TimeRange, Depends(_range)],
 ) -> Envelope[Items[EventAnswer]]:
     """One's own events, or those that take place in a range."""
     listing = await calendar_events.list_events(session, principal.user_id, between, page)
@@ -206,8 +212,8 @@ async def create_event(
 ) -> Envelope[EventAnswer]:
     """Put an event into one's calendar."""
     zone = await _zone(work.session, principal, body.event_timezone)
-    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
-    details = Details(body.title, body.location, body.notes)
+    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    details = EventDetails(body.title, body.location, body.notes)
     row, span = await calendar_events.create(work, principal.user_id, details, said)
     return Envelope(data=_answer(row, span))
 
@@ -234,10 +240,10 @@ async def change_event(
 ) -> Envelope[EventAnswer]:
     """Change an event."""
     row = await calendar_events.get(work.session, principal.user_id, event_id)
-    zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else zone_of(row)
-    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
-    span = await calendar_events.change(
-        work, row, Details(body.title, body.location, body.notes), said
+    zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
+    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    span = await calendar_events.update(
+        work, row, EventDetails(body.title, body.location, body.notes), said
     )
     return Envelope(data=_answer(row, span))
 

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from agents.async_runs.history import HistoryMessage, read_day
 from agents.async_runs.ui_schema import UiSchemaRenderer
-from agents.attachments.service import Attachments
+from agents.attachments.service import AttachmentService
 from agents.client_time import PersonTime
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.http.errors import error_responses
@@ -67,7 +67,7 @@ class HistorySnapshotResponse(_Camel):
     messages: list[HistoryMessageUser | HistoryMessageAssistant]
 
 
-def _message(message: HistoryMessage, attachments: Attachments) -> dict[str, JsonValue]:
+def _message(message: HistoryMessage, attachments: AttachmentService) -> dict[str, JsonValue]:
     row = message.row
     told: dict[str, JsonValue] = {
         "id": row.message_id,

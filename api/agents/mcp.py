@@ -8,10 +8,10 @@ from fastapi import Depends
 from pydantic import Field, JsonValue
 
 from agents.mcp import connections
-from agents.mcp.agent_tools import default_policy, policies_with
-from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
+from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
-from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
@@ -159,7 +159,9 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
-def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+def _tools(
+    known: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
+) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
@@ -198,7 +200,7 @@ async def create_mcp_connection(
     body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    said = Said(
+    said = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
     row = await create(services.database, services.mcp, principal.user_id, said)
@@ -227,7 +229,7 @@ async def change_mcp_connection(
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
-    said = Said(**body.model_dump(exclude={"config"}), config=config)
+    said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
     row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
     return Envelope(data=_answer(row))
 
@@ -314,7 +316,7 @@ async def call_mcp_tool(
     if tool is None:
         raise McpToolNotFound
     name = callable_name(known.row.name, tool.name)
-    if name in policies_with(services.tool_policies, [known]).forbidden:
+    if name in add_tool_policies(services.tool_policies, [known]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
@@ -327,10 +329,12 @@ async def call_mcp_tool(
     return Envelope(data=McpCalled(result=result.value, duration=duration))
 
 
-async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
+async def _known(
+    services: Services, principal: Principal, connection_id: str
+) -> ConnectionWithTools:
     """A connection that the caller may use."""
     async with services.database.reading() as session:
-        (found,) = await connections.known(
+        (found,) = await connections.list_with_tools(
             session, services.mcp.parsed, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)

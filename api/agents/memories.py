@@ -116,7 +116,7 @@ async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Put another text in place of a memory's."""
-    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    row = await store.update(work, principal.user_id, memory_id, text=body.text)
     return Envelope(data=_answer(row))
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from agents.models import ChatMessage, ChatSession
-from agents.sessions.search import Match
+from agents.sessions.search import MessageMatch
 from api.http.responses import ResponseModel
 
 
@@ -62,7 +62,7 @@ def session_answer(row: ChatSession) -> SessionAnswer:
     return SessionAnswer.model_validate(row.model_dump())
 
 
-def listed_session(row: ChatSession, match: Match | None) -> ListedSession:
+def listed_session(row: ChatSession, match: MessageMatch | None) -> ListedSession:
     """A session of a list, with the place where what was searched for stands."""
     found = None if match is None else MatchAnswer.model_validate(asdict(match))
     return ListedSession(**session_answer(row).model_dump(), match=found)

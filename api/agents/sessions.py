@@ -10,7 +10,7 @@ from agents import session_config
 from agents.run_request import MOST_SKILLS
 from agents.runs import session_deletion
 from agents.sessions import service as sessions
-from agents.sessions.service import check_room
+from agents.sessions.service import check_quota
 from agents.strategies import STRATEGIES
 from api.agents.session_schemas import (
     ListedSession,
@@ -82,7 +82,7 @@ async def _config(
     services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
     given = config.model_dump(exclude_none=True)
-    await session_config.require_usable(session, principal, given)
+    await session_config.check_config(session, principal, given)
     if config.model_id:
         await services.models.choose(session, principal, config.model_id)
     return given
@@ -132,7 +132,7 @@ async def create_session(
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
     config = await _config(services, work.session, principal, body.config)
-    await check_room(work.session, principal.user_id, most=settings.max_sessions_per_user)
+    await check_quota(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
     return Envelope(data=session_answer(row))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 
 from agents.llm.base import ChatModel
-from agents.llm.probe import probe
+from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
@@ -166,7 +166,7 @@ async def test_model(
     for space in services.spaces.values():
         if embedding_id(space.model.name) == model_id:
             return Envelope(data=await _try_encoder(space))
-    came = await probe(await _find(services, principal, model_id))
+    came = await probe_model(await _find(services, principal, model_id))
     return Envelope(
         data=TestAnswer(
             success=not came.fault,

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import ChosenModel
+from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.ab_test import ComparisonReport, Contest, SkillComparison
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
@@ -140,7 +140,7 @@ async def _model(
     principal: Principal,
     model_id: str | None,
     field: str,
-) -> ChosenModel:
+) -> SelectedModel:
     chosen = await services.models.choose(session, principal, model_id)
     if chosen.model.is_extractive:
         raise InvalidRequest(field, "no language model is set up: an administrator adds one")

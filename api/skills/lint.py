@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.agent_tools import with_own_tools
+from agents.mcp.agent_tools import load_tool_policies
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices
 from core.auth.permissions import Permission
@@ -88,7 +88,7 @@ class SkillReporter:
         services, principal = self._services, self._principal
         policies = services.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
-            policies = await with_own_tools(session, services.mcp, principal.user_id, policies)
+            policies = await load_tool_policies(session, services.mcp, principal.user_id, policies)
         return frozenset(policies.defaults)
 
     async def _neighbours(self, session: AsyncSession, skill_id: str | None) -> list[Neighbour]:

@@ -10,7 +10,7 @@ from fastapi import Depends, Query, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import ChosenModel
+from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.trigger_test import Trials
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
@@ -122,7 +122,7 @@ async def try_skill_triggers(
 
 async def _judge(
     session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
-) -> ChosenModel | None:
+) -> SelectedModel | None:
     """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
         raise InvalidRequest("model_id", "the offline selector asks no model")
@@ -148,7 +148,7 @@ class _Test:
     field: trigger_tests.Field
     queries: tuple[trigger_tests.Query, ...]
     runs: int
-    chosen: ChosenModel | None
+    chosen: SelectedModel | None
 
 
 async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from agents.citations import DocumentSpan, Passage, Retrieved
-from agents.tools.memory_port import Kept, NotTheUsersWords, Recollection
+from agents.tools.memory_port import MemoryHit, NotStatedByUser, SaveResult
 from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from kb_service.text.tokenizer import tokenize
@@ -104,15 +104,15 @@ class InMemoryMemory:
         self.texts = list(texts)
         self._foreign = foreign
 
-    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+    async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         wanted = set(tokenize(about))
         found = [text for text in self.texts if wanted & set(tokenize(text))]
         day = datetime(2026, 2, 3, tzinfo=UTC)
-        return tuple(Recollection(text, "user", day) for text in found[:most])
+        return tuple(MemoryHit(text, "user", day) for text in found[:most])
 
-    async def save(self, text: str) -> Kept:
+    async def save(self, text: str) -> SaveResult:
         if text == self._foreign:
-            raise NotTheUsersWords
+            raise NotStatedByUser
         is_new = text not in self.texts
         self.texts += [text] if is_new else []
-        return Kept(f"memory-{self.texts.index(text)}", is_new)
+        return SaveResult(f"memory-{self.texts.index(text)}", is_new)

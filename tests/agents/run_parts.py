@@ -18,15 +18,15 @@ from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.llm.base import (
     ChatModel,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
     ToolSpec,
 )
-from agents.llm_registry.client_cache import PURPOSE, Adapters
-from agents.llm_registry.selection import Models
+from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
+from agents.llm_registry.selection import ModelSelector
 from agents.models import AgentRun, ChatMessage, ChatSession
 from agents.run_request import RunRequest
 from agents.runs.builder import Launcher
@@ -102,7 +102,7 @@ class HeldModel:
             self._pieces.put_nowait(None)
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         self.asked.set()
         while (piece := await self._pieces.get()) is not None:
@@ -114,7 +114,7 @@ class StubbornModel(HeldModel):
     """Does not let itself be cancelled, as work in a thread does not."""
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         self.asked.set()
         yield ModelText("The port")
@@ -139,7 +139,7 @@ class AskingModel:
         self._is_silent = is_silent
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         if messages[-1].role != "tool":
             yield ModelToolCall("c", "request_input", '{"prompt": "Which address?"}', opens=True)
@@ -180,10 +180,12 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
     return searcher_of(database, space), encoder
 
 
-def models_of(configured: ChatModel) -> Models:
+def models_of(configured: ChatModel) -> ModelSelector:
     """The models of an installation that has registered none."""
-    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES))
-    return Models(configured, adapters)
+    adapters = ModelClientCache(
+        Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES)
+    )
+    return ModelSelector(configured, adapters)
 
 
 def service_of(

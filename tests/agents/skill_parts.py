@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agents.skills.active import OfferedSkill, SkillVersionRef
-from agents.skills.run_skills import Means, SkillShelf
+from agents.skills.run_skills import RunSkills, SkillResources
 from core.errors.auth import SkillFileNotFound, SkillNotFound
 from skills.parser import parse
 from skills.schema import ParsedSkill
@@ -70,7 +70,7 @@ def shelf_of(
     chosen: Sequence[str] = (),
     most: int | None = None,
     inputs: dict | None = None,
-) -> SkillShelf:
+) -> RunSkills:
     """The skills of a run of the library's owner."""
     offered = {
         slug: OfferedSkill(
@@ -87,5 +87,5 @@ def shelf_of(
         selector = ready.value
     else:
         raise AssertionError("it waits for something")
-    means = Means(library, selector, write_index(cards, MOST_CHARACTERS, most=most))
-    return SkillShelf(means, list(offered.values()), [offered[one] for one in chosen], inputs)
+    means = SkillResources(library, selector, write_index(cards, MOST_CHARACTERS, most=most))
+    return RunSkills(means, list(offered.values()), [offered[one] for one in chosen], inputs)

@@ -18,9 +18,9 @@ from agents.events import (
     ToolCallStarted,
     WireEvent,
 )
-from agents.llm.config import Endpoint
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import OpenAICompatible
+from agents.llm.config import ModelEndpoint
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import OpenAIModel
 from agents.strategies import start
 from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage
@@ -36,15 +36,15 @@ def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
 ) -> StrategyInput:
     """A question to the scripted server; the relay's passage can be found."""
-    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
+    endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     """A question to the offline model; the passages of the relay and the vault can be found."""
     given = {"question": question, "retriever": InMemoryRetriever((RELAY, VAULT)), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:

@@ -15,7 +15,7 @@ from agents.agui.decoder import read_run_request
 from agents.agui.verifier import verify
 from agents.async_runs.history import read_day
 from agents.async_runs.thread_stream import find_position, follow_thread
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import store
@@ -77,7 +77,7 @@ class Talk:
 
     def __init__(self, database: Database, principal: Principal, agent_type: str = "react") -> None:
         self.database = database
-        self.runs = service_of(database, Extractive())
+        self.runs = service_of(database, ExtractiveModel())
         self.principal = principal
         self.thread_id = str(uuid4())
         self.log: list[dict[str, Any]] = []
@@ -226,7 +226,7 @@ async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(
 ):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    later = service_of(database, Extractive(), tools={"send_mail": "never"})
+    later = service_of(database, ExtractiveModel(), tools={"send_mail": "never"})
     events = await talk.run(later, resume=[resolved(interrupt, {"approved": True})])
 
     assert "send_mail is switched off" in results_of(events)[0]
@@ -403,7 +403,7 @@ async def test_late_answers_are_looked_up_at_once(database, principal, postbox):
 async def test_of_two_answers_at_once_one_counts(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    elsewhere = service_of(database, Extractive())
+    elsewhere = service_of(database, ExtractiveModel())
     answers = [resolved(interrupt, {"approved": True})]
     begun = await asyncio.gather(
         talk.begin(resume=answers),
@@ -422,7 +422,7 @@ async def test_waiting_survives_the_process(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.runs.drain(0)
-    talk.runs = service_of(database, Extractive())
+    talk.runs = service_of(database, ExtractiveModel())
     await talk.answer(interrupt, {"approved": True})
 
     assert postbox.sent == ["a@example.com"]
@@ -440,7 +440,7 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(
         run = await session.get_one(AgentRun, key)
         run.lease_until = run.created_at
         session.add(run)
-    successor = service_of(database, Extractive())
+    successor = service_of(database, ExtractiveModel())
     assert await successor.take_up_lost() >= 1
     talk.log += await follow(successor, key)
 
@@ -471,7 +471,7 @@ async def test_call_that_may_have_happened_is_not_made_again(
         run = await session.get_one(AgentRun, key)
         run.lease_until = run.created_at
         session.add(run)
-    successor = service_of(database, Extractive())
+    successor = service_of(database, ExtractiveModel())
     assert await successor.take_up_lost() >= 1
     events = await follow(successor, key)
 
@@ -511,7 +511,7 @@ async def test_answered_run_whose_process_dies_can_be_stopped(database, principa
         began = iter([talk.runs._conduct, lambda run, prepare: None])
         monkeypatch.setattr(talk.runs, "_conduct", lambda run, prepare: next(began)(run, prepare))
     key = await answered_and_died(talk, at=at)
-    successor = service_of(database, Extractive())
+    successor = service_of(database, ExtractiveModel())
     async with database.reading() as session:
         run_id = (await session.get_one(AgentRun, key)).run_id
     assert await successor.stop(principal, run_id)

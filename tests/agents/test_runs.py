@@ -11,7 +11,7 @@ from sqlmodel import select
 
 from agents.agui.verifier import verify
 from agents.llm.base import ChatModel
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.models import AgentRun, RunStatus
 from agents.runs import heartbeat, service
 from agents.runs.live import subscribers
@@ -59,7 +59,7 @@ async def services(database: Database) -> AsyncIterator[MakeService]:
     made: list[RunService] = []
 
     def make(model: ChatModel | None = None, searcher: Searcher | None = None) -> RunService:
-        made.append(service_of(database, model or Extractive(), searcher))
+        made.append(service_of(database, model or ExtractiveModel(), searcher))
         return made[-1]
 
     yield make
@@ -127,7 +127,7 @@ async def test_stop_is_quick_when_a_search_hangs(
 ):
     kb_id = await add_knowledge_base(database, principal)
     searcher, encoder = hanging_searcher(database, tmp_path)
-    runs = services(Extractive(), searcher)
+    runs = services(ExtractiveModel(), searcher)
     request = asking("Which port is it?", forwardedProps={"knowledge_base_ids": [kb_id]})
     key = await runs.begin(principal, request)
     await asyncio.wait_for(encoder.asked.wait(), 10)

@@ -35,7 +35,7 @@ from agents.events import (
     WireEvent,
 )
 from agents.journal import Effect
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.models import ModelUsage
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, LoggedEvent, RunStatus
@@ -132,7 +132,7 @@ async def appended(
 
 async def test_lost_run_is_closed_with_what_it_had_said(database: Database, principal: Principal):
     lost = await begin(database, principal)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     assert await runs.take_up_lost() == 1
 
     events = await follow(runs, lost.key)
@@ -196,7 +196,7 @@ async def test_lost_run_counts_what_its_turns_spent(
         unit.session.add(row)
         await journal_store.write(unit.session, lost.task_id, turns, stored=0)
         assert not is_stopped or await store.request_stop(unit, lost.key)
-    await service_of(database, Extractive()).take_up_lost()
+    await service_of(database, ExtractiveModel()).take_up_lost()
 
     run, _, messages = await rows_of(database, lost.key)
     assert (run.prompt_tokens, run.completion_tokens) == (201, 42)
@@ -221,7 +221,7 @@ async def test_lost_run_that_was_to_stop_ends_as_stopped(
     lost = await begin(database, principal, WORK[:place])
     async with unit_of_work(database) as unit:
         assert await store.request_stop(unit, lost.key)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     await runs.take_up_lost()
 
     events = await follow(runs, lost.key)
@@ -236,7 +236,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
     database: Database, principal: Principal
 ):
     silent = await begin(database, principal, lease=60)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     started = time.monotonic()
     assert await runs.stop(principal, silent.run_id)
     # Its lease lasts a minute.
@@ -252,7 +252,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
 async def test_run_is_left_alone_while_its_lease_holds(database: Database, principal: Principal):
     living = await begin(database, principal, lease=60)
 
-    assert await service_of(database, Extractive()).take_up_lost() == 0
+    assert await service_of(database, ExtractiveModel()).take_up_lost() == 0
     assert (await rows_of(database, living.key))[0].status == RunStatus.RUNNING
 
 
@@ -286,7 +286,7 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     request, prepared = asking(), asyncio.Event()
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     fresh, is_prepared = runs._launcher.fresh, asyncio.Event()
 
     async def slowly(*given: Any) -> Any:
@@ -336,7 +336,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
 
 async def test_lost_run_is_closed_once_when_many_sweep(database: Database, principal: Principal):
     lost = [await begin(database, principal) for _ in range(3)]
-    sweepers = [service_of(database, Extractive()) for _ in range(4)]
+    sweepers = [service_of(database, ExtractiveModel()) for _ in range(4)]
     closed = await asyncio.gather(*(runs.take_up_lost() for runs in sweepers))
 
     assert sum(closed) == 3
@@ -353,7 +353,7 @@ async def test_other_lost_runs_are_closed_when_one_can_not_be(
         broken = await session.get_one(LoggedEvent, (lost[1].key, 1))
         broken.payload = "not JSON"
 
-    assert await service_of(database, Extractive()).take_up_lost() == 2
+    assert await service_of(database, ExtractiveModel()).take_up_lost() == 2
     statuses = [(await rows_of(database, run.key))[0].status for run in lost]
     assert statuses == [RunStatus.FAILED, RunStatus.RUNNING, RunStatus.FAILED]
 
@@ -361,7 +361,7 @@ async def test_other_lost_runs_are_closed_when_one_can_not_be(
 async def test_who_joins_while_a_run_ends_is_told_its_end(database: Database, principal: Principal):
     # The row as it was read before the end was written.
     ending = await begin(database, principal, (Finished(Usage()),), lease=60)
-    joined = await service_of(database, Extractive()).join(principal, ending.thread_id)
+    joined = await service_of(database, ExtractiveModel()).join(principal, ending.thread_id)
 
     assert joined.prelude[-1]["type"] == "RUN_FINISHED"
 
@@ -370,14 +370,14 @@ async def test_loss_is_told_in_the_language_of_the_question(
     database: Database, principal: Principal
 ):
     lost = await begin(database, principal, question="端口是多少？")
-    await service_of(database, Extractive()).take_up_lost()
+    await service_of(database, ExtractiveModel()).take_up_lost()
 
     assert (await logged(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
 
 
 async def test_thread_is_used_again_after_a_loss(database: Database, principal: Principal):
     lost = await begin(database, principal)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     request = asking("And now?", threadId=lost.thread_id)
     with pytest.raises(ThreadBusy):
         await runs.begin(principal, request)
@@ -413,7 +413,7 @@ async def test_log_is_refused_to_other_drivers(database: Database, principal: Pr
 async def test_long_log_is_read_in_parts(database: Database, principal: Principal):
     deltas = [TextDelta("m", f"{number} ") for number in range(1200)]
     run = await begin(database, principal, [TextStarted("m"), *deltas])
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     await runs.take_up_lost()
 
     assert len(await follow(runs, run.key)) == 1203

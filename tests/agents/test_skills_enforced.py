@@ -11,8 +11,8 @@ from agents.events import Failed
 from agents.llm.base import ToolCall
 from agents.models import RunSkill
 from agents.run_request import ClientTool
-from agents.skills.active import SkillVersionRef, TaskOfOwner
-from agents.skills.loader import OwnersSkills
+from agents.skills.active import RunTask, SkillVersionRef
+from agents.skills.loader import OwnerSkillLoader
 from agents.strategies import start
 from agents.strategies.base import Limits
 from agents.strategies.tool_calls import LATE_CALL, bears_out
@@ -215,7 +215,7 @@ async def test_skill_of_the_longest_owners_name_is_written_down(database: Databa
     key = f"{'u' * 64}/{'s' * 64}"
     async with unit_of_work(database) as work:
         written = await put_skill(work, principal.user_id, REVIEW)
-    library = OwnersSkills(database, TaskOfOwner(run.id, principal.user_id))
+    library = OwnerSkillLoader(database, RunTask(run.id, principal.user_id))
     await library.loaded(SkillVersionRef(written.id, 1, "0" * 64), key, chosen=False)
     async with database.reading() as session:
         (row,) = (await session.exec(select(RunSkill))).all()

@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStarted, ToolCallArgs
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.llm.errors import ModelFault
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import Endpoint, OpenAICompatible
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import ModelEndpoint, OpenAIModel
 from agents.run_request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start
 from agents.strategies.base import Limits, StrategyInput
@@ -35,14 +35,14 @@ QUESTION = "Which port does it listen on?"
 def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
 ) -> StrategyInput:
-    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
+    endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     given = {"question": question, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_answer_has_verified_citations_when_a_model_is_configured(server, client):
@@ -190,7 +190,10 @@ async def test_cited_number_without_a_passage_is_marked_invalid(server, client):
 
 async def test_model_that_refuses_tools_is_given_the_passages_directly(server, client):
     retriever = InMemoryRetriever()
-    history = (Message("user", "Tell me of ports"), Message("assistant", "Which one? [3]"))
+    history = (
+        ModelMessage("user", "Tell me of ports"),
+        ModelMessage("assistant", "Which one? [3]"),
+    )
     events = await run(inputs(server, client, "no-tools", retriever=retriever, history=history))
 
     assert text_of(events) == "The port is 8000 [1]."
@@ -201,7 +204,7 @@ async def test_model_that_refuses_tools_is_given_the_passages_directly(server, c
 
 
 async def test_earlier_citation_marks_are_not_shown_to_the_model(server, client):
-    history = (Message("user", "And ports?"), Message("assistant", "They are open [3]."))
+    history = (ModelMessage("user", "And ports?"), ModelMessage("assistant", "They are open [3]."))
     await run(inputs(server, client, "rag", history=history))
 
     assert server.requests[0].messages[2] == {"role": "assistant", "content": "They are open ."}

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events import Failed, Finished
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.strategies.base import Limits, StrategyInput
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     given = {"question": question, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_thinks_acts_and_observes_until_it_answers(server, client):

@@ -6,8 +6,8 @@ import pytest
 
 from agents.citations import Retrieved
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import Endpoint, OpenAICompatible
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import ModelEndpoint, OpenAIModel
 from agents.strategies import start
 from agents.strategies.base import Limits, StrategyInput
 from agents.strategies.event_channel import EventChannel
@@ -46,7 +46,7 @@ class BrokenRetriever:
 
 def offline(**changes: object) -> StrategyRun:
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return start("agentic_rag", StrategyInput(model=Extractive(), **given))  # type: ignore[arg-type]
+    return start("agentic_rag", StrategyInput(model=ExtractiveModel(), **given))  # type: ignore[arg-type]
 
 
 def checked(events: list[RunEvent]) -> list[RunEvent]:
@@ -55,7 +55,7 @@ def checked(events: list[RunEvent]) -> list[RunEvent]:
 
 
 async def test_stop_cuts_the_models_stream_and_closes_the_message(server, client):
-    model = OpenAICompatible(Endpoint(server.base_url, "rag-slow"), client)
+    model = OpenAIModel(ModelEndpoint(server.base_url, "rag-slow"), client)
     run = start("agentic_rag", StrategyInput(QUESTION, model, InMemoryRetriever()))
     events: list[RunEvent] = []
     async for event in run.events():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import BaseModel
 
-from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import PersonTime
 from agents.evidence import Evidence, read_passages
 from agents.run_request import ClientTool
@@ -106,7 +106,7 @@ def test_only_clock_and_people_are_offered_when_nothing_is_selected():
 
 
 def test_every_tool_has_a_described_schema_and_a_unique_name():
-    book = CalendarBook(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
+    book = RunCalendar(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
     scope = ToolScope(
         InMemoryRetriever(),
