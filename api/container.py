@@ -23,10 +23,10 @@ from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
 from agents.memory.service import MemoryService
-from agents.runs.builder import Belongings, Launcher
-from agents.runs.limits import RunLimits, limits_of
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.limits import LimitsProvider, limits_from_settings
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
 from agents.skills.factory import RunSkillsFactory
 from agents.tool_policies.service import server_policies
@@ -178,7 +178,7 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
     memories = MemoryService(database, spaces.default.encoder, most=settings.memories_per_user)
     skills = RunSkillsFactory(database, spaces.default.encoder)
-    belongings = Belongings(memories, attachments, mcp, skills)
+    belongings = RunServices(memories, attachments, mcp, skills)
     return Services(
         settings=settings,
         live=live,
@@ -197,9 +197,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, models, limits, belongings),
+            RunBuilder(database, searcher, models, limits, belongings),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
-            Followers(database, FanOut(redis) if settings.redis_url else None),
+            Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
         ),
         tool_policies=limits.standing.policies,
@@ -216,9 +216,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     )
 
 
-def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
+def _run_limits(settings: Settings, live: LiveSettings) -> LimitsProvider:
     policies = server_policies(settings.tool_policies)
-    return RunLimits(replace(limits_of(settings), policies=policies), live)
+    return LimitsProvider(replace(limits_from_settings(settings), policies=policies), live)
 
 
 def _mcp(settings: Settings, database: Database) -> McpService:
@@ -273,7 +273,7 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
 async def _take_up_lost_runs(runs: RunService) -> None:
     while True:
         try:
-            await runs.take_up_lost()
+            await runs.recover_lost()
         except AgentexError as error:
             log.warning("runs.not_swept", code=int(error.code))
         except Exception:

@@ -14,9 +14,9 @@ from pydantic import JsonValue, ValidationError
 from agents.client_time import read_client_time
 from agents.run_request import (
     MOST_SKILLS,
-    Answer,
     ClientTool,
     ContextItem,
+    InterruptAnswer,
     RunOptions,
     RunRequest,
     SkillChoice,
@@ -73,7 +73,8 @@ def read_run_request(
     resume = agui.resume or []
     _check_length("resume", resume, MOST_IDS)
     answers = tuple(
-        Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
+        InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload))
+        for entry in resume
     )
     results = _tool_messages(agui)
     return RunRequest(

@@ -22,7 +22,7 @@ from core.json_access import as_object, as_text
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinPoint:
     """Where a client stands that has read the prelude.
 
     Args:
@@ -38,7 +38,7 @@ class Joined:
     prelude: list[WireEvent]
 
 
-async def join(session: AsyncSession, principal: Principal, thread_id: str) -> Joined:
+async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
     """The thread's messages and state, and what of its newest run is open.
 
     Raises:
@@ -60,7 +60,7 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
     else:
         waits_for = await _open_outcome(session, thread)
         prelude = finished_prelude(fold, logged, mapper, waits_for)
-    return Joined(run.id, run.run_id, len(logged), prelude)
+    return JoinPoint(run.id, run.run_id, len(logged), prelude)
 
 
 async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
@@ -99,7 +99,7 @@ _CLOSED_BY = {
 _OPENED_BY = {closer: (opener, field) for opener, (closer, field) in _CLOSED_BY.items()}
 
 
-def open_starts(logged: Sequence[WireEvent]) -> list[WireEvent]:
+def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
     """The events of a log that opened what is still open, in their order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
@@ -126,7 +126,7 @@ def live_prelude(
         logged[0],
         mapper.state(fold.state),
         mapper.messages(fold.all_messages),
-        *open_starts(logged),
+        *open_events(logged),
     ]
 
 

@@ -20,10 +20,10 @@ from agents.skill_eval.runner import count_tokens, side_by_side
 from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
 from agents.strategies.prompts import REPAIR
-from agents.strategies.structured_output import Unreadable, read_object
+from agents.strategies.structured_output import InvalidStructuredOutput, read_object
 from agents.strategies.tool_calls import load_call
-from agents.tools.load_skill import told_skill
-from agents.tools.skill_inputs import gather
+from agents.tools.load_skill import render_skill
+from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
 from core.db.types import new_id
 from skills.store.catalog import OpenedSkill
@@ -198,7 +198,7 @@ class SkillComparison:
             text = await self._said(self._contest.judge, messages)
             try:
                 return read_object(text, _Verdict)
-            except Unreadable as fault:
+            except InvalidStructuredOutput as fault:
                 messages += [
                     ModelMessage("assistant", text),
                     ModelMessage("user", REPAIR.format(fault=fault)),
@@ -239,8 +239,8 @@ def _loaded(skill: OpenedSkill) -> list[ModelMessage]:
         card.slug, ref, plain(parsed.name), None, (), parsed.token_estimate, chosen=True
     )
     call = load_call(card.slug, new_id())
-    inputs = gather(parsed.input_schema, {}, {}).values
+    inputs = resolve_inputs(parsed.input_schema, {}, {}).values
     return [
         ModelMessage("assistant", tool_calls=(call,)),
-        ModelMessage("tool", told_skill(active, skill, inputs), tool_call_id=call.id),
+        ModelMessage("tool", render_skill(active, skill, inputs), tool_call_id=call.id),
     ]

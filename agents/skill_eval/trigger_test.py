@@ -12,8 +12,8 @@ from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
-from agents.strategies.tool_loop import equipped
-from agents.tools import toolbox
+from agents.strategies.tool_loop import with_skills
+from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database
 from core.json_access import as_object, as_text, parse
@@ -50,9 +50,9 @@ async def loaded_by(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
+    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
     asked = [ModelMessage("system", REACT), ModelMessage("user", request)]
-    messages = equipped(shelf, asked, tools)
+    messages = with_skills(shelf, asked, tools)
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
         calls = () if turn is None else turn.calls

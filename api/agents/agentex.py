@@ -84,7 +84,7 @@ async def run_agent(
     The run goes on when the connection breaks; ``stop`` ends it.
     """
     request = read_run_request(body)
-    run_key = await services.runs.begin(principal, request)
+    run_key = await services.runs.start(principal, request)
     spell = to_snake_case if request.spelling == "snake" else None
     framing = choose_framing(media_type, spell)
     return stream_run(services.runs, RunPosition(run_key, request.run_id), framing)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agents.agui.decoder import read_run_request, read_thread_id
 from agents.async_runs.event_mapper import read_outcome
 from agents.events import WireEvent
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.http.errors import error_responses
@@ -93,7 +93,7 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
+    run_key = await services.runs.start(principal, request, refusal=RejectPolicy.RUN)
     place = RunPosition(run_key, request.run_id)
     return stream_run(services.runs, place, _framing(media_type, request.declared_version))
 

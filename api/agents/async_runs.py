@@ -199,7 +199,7 @@ async def accept_run(
     asked = read_run_input(await _read_body(request))
     hosts = {request.headers.get("host", "")}
     images = [await _resolved(image, principal, services, hosts) for image in asked.images]
-    run_key = await services.runs.begin(principal, with_images(asked.request, images))
+    run_key = await services.runs.start(principal, with_images(asked.request, images))
     async with services.database.reading() as session:
         created = await is_new_thread(session, run_key)
     return TaskAcceptedResponse(

@@ -23,7 +23,7 @@ from agents.calendar.service import (
     TimeRange,
 )
 from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from api.http.dependencies import (
     CurrentPrincipal,
     CurrentServices,
@@ -165,7 +165,7 @@ def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
 async def _zone(session: AsyncSession, principal: Principal, named: str | None) -> ZoneInfo:
     """The zone that was named, else that of the account, else UTC (seed 000's order)."""
     account = await get_user(session, principal.user_id)
-    return PersonTime(None, account.time_zone).zone(named).zone
+    return UserClock(None, account.time_zone).zone(named).zone
 
 
 async def _range(
@@ -240,7 +240,7 @@ async def change_event(
 ) -> Envelope[EventAnswer]:
     """Change an event."""
     row = await calendar_events.get(work.session, principal.user_id, event_id)
-    zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
+    zone = UserClock().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
     said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
     span = await calendar_events.update(
         work, row, EventDetails(body.title, body.location, body.notes), said

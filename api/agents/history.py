@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from agents.async_runs.history import HistoryMessage, read_day
 from agents.async_runs.ui_schema import UiSchemaRenderer
 from agents.attachments.service import AttachmentService
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import ResponseModel, Text
@@ -124,7 +124,7 @@ async def read_history(
     are not shown.
     """
     account = await get_user(session, principal.user_id)
-    zone = PersonTime(profile_timezone=account.time_zone).zone().zone
+    zone = UserClock(profile_timezone=account.time_zone).zone().zone
     day = await read_day(session, principal, thread_id, before=_day(before), zone=zone)
     return HistorySnapshotResponse.model_validate(
         {

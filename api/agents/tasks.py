@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue
 from agents.memory.store import MemoryDraft
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import session_deletion
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.tasks import service as tasks
 from agents.tasks.service import TaskStatus, TaskView
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
@@ -184,7 +184,7 @@ async def invoke(
         context = (ContextItem("How the caller wants the task to be done", body.system_message),)
     question = UserMessage(str(uuid4()), body.query)
     request = RunRequest(body.session_id, body.task_id, (question,), context=context)
-    await services.runs.begin(owner, request)
+    await services.runs.start(owner, request)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
@@ -199,7 +199,7 @@ async def resume(
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await services.runs.begin(owner, request, refusal=Refusal.ERROR)
+    await services.runs.start(owner, request, refusal=RejectPolicy.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 

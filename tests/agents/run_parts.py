@@ -29,12 +29,12 @@ from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
 from agents.llm_registry.selection import ModelSelector
 from agents.models import AgentRun, ChatMessage, ChatSession
 from agents.run_request import RunRequest
-from agents.runs.builder import Launcher
-from agents.runs.limits import RunLimits
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.runs.builder import RunBuilder
+from agents.runs.limits import LimitsProvider
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
-from agents.strategies.base import limits_within
+from agents.strategies.base import limits_for_timeout
 from agents.tools import DEFAULT_POLICIES
 from core.auth.models import User
 from core.auth.permissions import Permission
@@ -192,18 +192,18 @@ def service_of(
     database: Database,
     model: ChatModel,
     searcher: Searcher | None = None,
-    fan_out: FanOut | None = None,
+    broadcaster: EventBroadcaster | None = None,
     *,
     tools: Mapping[str, ToolPolicy] | None = None,
     checks: bool = False,
 ) -> RunService:
     """A run engine, as one process has it; ``tools`` are its operator's bounds."""
     policies = ServerPolicies(DEFAULT_POLICIES, tools or {})
-    limits = replace(limits_within(60), policies=policies)
-    limits_now = RunLimits(limits)
+    limits = replace(limits_for_timeout(60), policies=policies)
+    limits_now = LimitsProvider(limits)
     models = models_of(model)
-    launcher = Launcher(database, searcher or searcher_of(database), models, limits_now)
-    return RunService(database, launcher, Followers(database, fan_out), checks=checks)
+    builder = RunBuilder(database, searcher or searcher_of(database), models, limits_now)
+    return RunService(database, builder, Subscribers(database, broadcaster), checks=checks)
 
 
 async def add_knowledge_base(database: Database, principal: Principal) -> str:

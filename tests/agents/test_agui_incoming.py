@@ -8,9 +8,9 @@ from agents.agui.decoder import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_re
 from agents.agui.encoder import AguiEncoder
 from agents.events import StateSnapshot
 from agents.run_request import (
-    Answer,
     ClientTool,
     ContextItem,
+    InterruptAnswer,
     RunOptions,
     RunRequest,
     SkillChoice,
@@ -172,7 +172,10 @@ def test_answers_to_interrupts_are_read_with_and_without_a_question():
         {"interruptId": "i", "status": "cancelled"},
         {"interruptId": "j", "status": "resolved", "payload": {"approved": True}},
     ]
-    expected = (Answer("i", "cancelled"), Answer("j", "resolved", {"approved": True}))
+    expected = (
+        InterruptAnswer("i", "cancelled"),
+        InterruptAnswer("j", "resolved", {"approved": True}),
+    )
     assert read_run_request(body(resume=resume)).answers == expected
     bare = read_run_request(body(resume=resume, messages=[]))
     assert (bare.answers, bare.question) == (expected, "")

@@ -19,6 +19,7 @@ from agents.events import (
     Finished,
     PatchOperation,
     RunEvent,
+    RunUsage,
     StateDelta,
     StateSnapshot,
     StepFinished,
@@ -33,7 +34,6 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 from agents.strategies.event_channel import EventChannel
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
@@ -54,7 +54,7 @@ citations = st.builds(
     char_end=counts,
     quote=texts,
 )
-usages = st.builds(Usage, counts, counts, counts, counts, texts, texts)
+usages = st.builds(RunUsage, counts, counts, counts, counts, texts, texts)
 
 
 @st.composite
@@ -135,7 +135,7 @@ def test_log_cut_anywhere_can_be_closed_from_outside(events, data):
     closing += end_activities(logged, "stopped", now=lambda: next(clock))
     mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
 
-    verify([*logged, *closing, *mapper.translate(Finished(Usage(), outcome="cancelled"))])
+    verify([*logged, *closing, *mapper.translate(Finished(RunUsage(), outcome="cancelled"))])
     assert closing_events([*logged, *closing], now=lambda: 0) == []
     assert end_activities([*logged, *closing], "stopped", now=lambda: 0) == []
 

@@ -17,6 +17,7 @@ from agents.events import (
     Finished,
     PatchOperation,
     RunEvent,
+    RunUsage,
     StateDelta,
     StateSnapshot,
     StepFinished,
@@ -31,10 +32,9 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 
-USAGE = Usage(100, 50, reasoning_tokens=20, provider="openai-compatible", model="m")
+USAGE = RunUsage(100, 50, reasoning_tokens=20, provider="openai-compatible", model="m")
 CITATION = Citation(
     number=1,
     chunk_id="c",
@@ -211,7 +211,7 @@ def mapper() -> AguiEncoder:
             ],
         ),
         (
-            Finished(Usage(), outcome="cancelled"),
+            Finished(RunUsage(), outcome="cancelled"),
             [
                 {
                     "type": "RUN_FINISHED",
@@ -227,7 +227,7 @@ def mapper() -> AguiEncoder:
             ],
         ),
         (
-            Failed("LLM_ERROR", "The language model failed", 50201, Usage()),
+            Failed("LLM_ERROR", "The language model failed", 50201, RunUsage()),
             [
                 {
                     "type": "RUN_ERROR",

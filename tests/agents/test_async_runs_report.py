@@ -12,14 +12,7 @@ from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.markdown_blocks import read_blocks
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.citations import Citation
-from agents.events import (
-    Failed,
-    Finished,
-    ToolCallEnded,
-    ToolCallResult,
-    ToolCallStarted,
-    Usage,
-)
+from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallResult, ToolCallStarted
 from agents.evidence import Evidence
 from agents.llm.extractive.wording import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
@@ -27,7 +20,7 @@ from agents.strategies.event_channel import EventChannel
 from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
-from agents.tools.base import Tool, Toolbox, ToolScope, validated
+from agents.tools.base import Tool, Toolbox, ToolScope, with_validation
 from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
 from core.errors.auth import KnowledgeBaseNotFound
 from tests.agents.fakes import InMemoryRetriever, passage
@@ -185,7 +178,7 @@ class Nothing(BaseModel):
 
 
 def tool(run: object, **fields: object) -> Toolbox:
-    return Toolbox([Tool("f", "", {}, validated(Nothing, run), **fields)])  # type: ignore[arg-type]
+    return Toolbox([Tool("f", "", {}, with_validation(Nothing, run), **fields)])  # type: ignore[arg-type]
 
 
 async def hang(_: Nothing) -> str:
@@ -231,7 +224,8 @@ async def test_every_failure_of_a_tool_is_told_as_one():
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    "terminal", [Finished(Usage(), outcome="cancelled"), Failed("LLM_ERROR", "x", 50201, Usage())]
+    "terminal",
+    [Finished(RunUsage(), outcome="cancelled"), Failed("LLM_ERROR", "x", 50201, RunUsage())],
 )
 async def test_calls_that_nobody_answered_are_told_as_failures(terminal: Finished | Failed):
     begun = [ToolCallStarted("c", "f", "m"), ToolCallEnded("c")]

@@ -26,7 +26,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = service_of(database, model), asking()
-    await runs.begin(principal, request)
+    await runs.start(principal, request)
     async with database.reading() as session:
         place = await find_position(session, principal, request.thread_id, None)
     assert place is not None

@@ -10,6 +10,7 @@ from agents.events import (
     Failed,
     Finished,
     RunEvent,
+    RunUsage,
     TextDelta,
     TextEnded,
     TextStarted,
@@ -20,12 +21,11 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
 
-DONE = Finished(Usage(10, 20))
-BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, Usage())
+DONE = Finished(RunUsage(10, 20))
+BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, RunUsage())
 TORN = [TextStarted("m1"), TextDelta("m1", "The po"), TextEnded("m1", stopped=True)]
 SAID = [TextStarted("m2"), TextDelta("m2", "The port is 7070."), TextEnded("m2")]
 
@@ -51,7 +51,7 @@ def test_text_before_a_call_is_no_answer():
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ((*TORN, Finished(Usage(), outcome="cancelled")), [("partial_success", "The po")]),
+        ((*TORN, Finished(RunUsage(), outcome="cancelled")), [("partial_success", "The po")]),
         ((*TORN, BROKEN), [("failed", "The po")]),
         ((*TORN, *SAID, DONE), [("success", "The port is 7070.")]),
         ((*SAID, BROKEN), [("success", "The port is 7070.")]),
@@ -68,8 +68,8 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
     [
         ([], DONE, []),
         ([], BROKEN, [("failed", "")]),
-        ([], Finished(Usage(), outcome="cancelled"), []),
-        (["m1"], Finished(Usage(), outcome="cancelled"), [("partial_success", "The po")]),
+        ([], Finished(RunUsage(), outcome="cancelled"), []),
+        (["m1"], Finished(RunUsage(), outcome="cancelled"), [("partial_success", "The po")]),
     ],
 )
 def test_what_a_dead_process_had_begun_to_say_is_no_answer(
@@ -90,7 +90,7 @@ def test_thoughts_and_deltas_are_not_told():
 
 
 def test_figures_of_the_operator_are_not_told():
-    events = told(*SAID, Finished(Usage(123456, 654321, model="secret-model", provider="acme")))
+    events = told(*SAID, Finished(RunUsage(123456, 654321, model="secret-model", provider="acme")))
 
     assert not any(word in str(events) for word in ("123456", "654321", "secret-model", "acme"))
 
