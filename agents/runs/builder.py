@@ -33,7 +33,7 @@ from core.db.database import Database
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from skills.store.catalog import CatalogueCard
+from skills.store.catalog import CatalogCard
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Given:
     model: SelectedModel
     limits: RunLimits
     memory: MemoryChoices
-    skills: Sequence[CatalogueCard] = ()
+    skills: Sequence[CatalogCard] = ()
     connections: Sequence[ConnectionWithTools] | None = None
 
 

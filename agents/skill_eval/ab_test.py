@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.llm_registry.selection import SelectedModel
-from agents.skill_eval.runner import count_tokens, side_by_side
+from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
 from agents.strategies.prompts import REPAIR
@@ -27,7 +27,7 @@ from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
 from core.db.types import new_id
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"
@@ -96,7 +96,7 @@ class ComparisonReport:
 
 
 @dataclass(frozen=True)
-class Contest:
+class ComparisonSetup:
     """What is compared, by whom.
 
     Args:
@@ -127,13 +127,13 @@ class SkillComparison:
         contest: what is compared.
     """
 
-    def __init__(self, database: Database, contest: Contest) -> None:
+    def __init__(self, database: Database, contest: ComparisonSetup) -> None:
         self._database = database
         self._contest = contest
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times and judge the answers; see ``side_by_side``.
+        """Ask each request so many times and judge the answers; see ``run_concurrently``.
 
         Yields:
             How many pairs are judged.
@@ -147,7 +147,7 @@ class SkillComparison:
             for place, query in enumerate(queries)
             for _ in range(runs)
         ]
-        return side_by_side(trials)
+        return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
         """What came of it; to be asked once :meth:`run` has ended."""
@@ -176,7 +176,7 @@ class SkillComparison:
     async def _answer(self, query: str, skill: OpenedSkill | None) -> str:
         messages = [ModelMessage("system", _ANSWER), ModelMessage("user", query)]
         if skill is not None:
-            messages += _loaded(skill)
+            messages += _loaded_skill_messages(skill)
         return await self._said(self._contest.model, messages)
 
     async def _judged(
@@ -210,7 +210,7 @@ class SkillComparison:
         try:
             return await _text_of(chosen.model, messages, spent)
         finally:
-            await count_tokens(self._database, self._contest.user_id, chosen, spent)
+            await record_usage(self._database, self._contest.user_id, chosen, spent)
 
 
 async def _text_of(
@@ -231,12 +231,12 @@ async def _text_of(
     return turn.text.strip() or "(nothing)"
 
 
-def _loaded(skill: OpenedSkill) -> list[ModelMessage]:
+def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
     """A skill as a run is given it, whole also where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
     active = ActiveSkill(
-        card.slug, ref, plain(parsed.name), None, (), parsed.token_estimate, chosen=True
+        card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True
     )
     call = load_call(card.slug, new_id())
     inputs = resolve_inputs(parsed.input_schema, {}, {}).values

@@ -13,7 +13,7 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id
 from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -71,7 +71,7 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
         await skills.library.completed(skill.ref)
-    evidence = plain(arguments.evidence)
+    evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
     if not left:

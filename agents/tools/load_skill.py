@@ -43,7 +43,7 @@ from core.errors.auth import (
 from core.json_access import as_object
 from core.settings.tool_policies import ToolPolicy
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 from skills.strict_mode import body_without_steps
 
 NAME = shelves.LOAD
@@ -168,7 +168,7 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
 
 def unknown_skill(skills: RunSkills, name: str) -> ToolError:
     """What is told of a name that is no skill's, or of one that the run's owner may not use."""
-    return tool_error(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+    return tool_error(f"There is no skill {plain_line(name)!r}.", alike=skills.alike(name))
 
 
 def removed_skill(skills: RunSkills, offered: OfferedSkill, name: str) -> ToolError:
@@ -188,7 +188,7 @@ def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> Acti
     return ActiveSkill(
         offered.key,
         offered.ref,
-        plain(parsed.name),
+        plain_line(parsed.name),
         parsed.tools,
         tuple(map(step_title, parsed.steps)),
         parsed.token_estimate,
@@ -272,11 +272,13 @@ def render_inputs(inputs: Mapping[str, JsonValue]) -> str:
 def _told_tools(skill: ActiveSkill) -> str:
     if skill.tools is None:
         return ""
-    allowed = [plain(tool) for tool in skill.tools if is_enforceable(tool)]
+    allowed = [plain_line(tool) for tool in skill.tools if is_enforceable(tool)]
     refused = [tool for tool in skill.tools if not is_enforceable(tool)]
     text = f"Allowed tools: {', '.join(allowed) or 'none'}; calls of others are refused."
     if refused:
-        text += f" Refused, because no pattern can be enforced: {', '.join(map(plain, refused))}."
+        text += (
+            f" Refused, because no pattern can be enforced: {', '.join(map(plain_line, refused))}."
+        )
     return escape_tags(text)
 
 

@@ -17,7 +17,7 @@ from core.auth.permissions import Permission
 from core.errors.codes import ErrorCode
 from skills.editor.fields import edit_fields
 from skills.editor.render import render
-from skills.lint.autofix import Reporter
+from skills.lint.autofix import Linter
 from skills.schema import ParsedSkill
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
@@ -60,7 +60,7 @@ async def render_skill(
     return Envelope(data=await asyncio.to_thread(_rendered, body.parsed.model(), judge))
 
 
-def _rendered(model: ParsedSkill, judge: Reporter) -> WrittenSkill:
+def _rendered(model: ParsedSkill, judge: Linter) -> WrittenSkill:
     # It can take seconds, in which no connection to the database is held: there are few.
     text = render(model)
     return WrittenSkill.of_content(judge(text.encode()), text)
@@ -81,6 +81,6 @@ async def edit_skill(
     return Envelope(data=await asyncio.to_thread(_edited, body, judge))
 
 
-def _edited(body: EditBody, judge: Reporter) -> WrittenSkill:
+def _edited(body: EditBody, judge: Linter) -> WrittenSkill:
     content = edit_fields(body.content.encode(), body.changes.given())
     return WrittenSkill.of_content(judge(content), content.decode())

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from api.http.responses import RequestModel, Text
 from skills.editor.fields import FIELDS
-from skills.editor.fields import Field as SkillField
+from skills.editor.fields import EditableField as SkillField
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _DERIVED = "Follows from the rest: not looked at"

@@ -11,7 +11,7 @@ from api.http.errors import error_body, error_responses
 from api.http.multipart import SentFile, each_file, no_file
 from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
-from api.skills.schemas import limits_of
+from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
@@ -22,9 +22,9 @@ from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
 from skills.packages.import_service import (
     ConflictPolicy,
-    Imported,
     ImportedSkill,
-    Incoming,
+    ImportResult,
+    IncomingSkill,
     SkillImportOutcome,
 )
 from skills.packages.reader import PackagedSkill, read_package
@@ -70,7 +70,7 @@ class SkillImportAnswer(ResponseModel):
     ignored: list[str]
 
 
-class _Received:
+class _UploadedSkills:
     """What the files of a request hold, unpacked, in memory.
 
     Args:
@@ -78,7 +78,7 @@ class _Received:
     """
 
     def __init__(self, most_skills: int) -> None:
-        self.incoming: list[Incoming] = []
+        self.incoming: list[IncomingSkill] = []
         self.ignored: list[str] = []
         self._most_skills = most_skills
         self._skills = 0
@@ -121,7 +121,7 @@ class _Received:
         error: AgentexError | None = None,
     ) -> None:
         nothing = PackagedSkill("", b"", problems=tuple(problems))
-        self.incoming.append(Incoming(name, nothing, error=error))
+        self.incoming.append(IncomingSkill(name, nothing, error=error))
 
 
 @router.post(
@@ -146,8 +146,8 @@ async def import_skills(
     private, and agents are not offered them until their owner has reviewed them. What is too much
     for one request is refused: bytes, which count as they are unpacked, and skills.
     """
-    limits = limits_of(settings)
-    received = _Received(limits.skills)
+    limits = skill_limits(settings)
+    received = _UploadedSkills(limits.skills)
     await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
         raise no_file(many=True)
@@ -155,14 +155,18 @@ async def import_skills(
     incoming, database = received.incoming, services.database
     if dry_run:
         async with database.reading() as session:
-            results = await import_service.plan(session, principal, limits, incoming, on_conflict)
+            results = await import_service.plan_import(
+                session, principal, limits, incoming, on_conflict
+            )
     else:
-        results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
+        results = await import_service.import_all(
+            database, principal, limits, incoming, on_conflict
+        )
     items = [_item(one, language) for one in results]
     return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
-def _item(one: Imported, language: str) -> ImportItem:
+def _item(one: ImportResult, language: str) -> ImportItem:
     report = None if one.incoming.judged is None else one.incoming.judged.report
     error = one.error
     return ImportItem(

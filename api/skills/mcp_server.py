@@ -45,7 +45,7 @@ class RpcFailure(ResponseModel):
     error: RpcError
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
+def _response_descriptions() -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {
         **error_responses(
             ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.ORIGIN_NOT_ALLOWED
@@ -59,7 +59,7 @@ def _answers() -> dict[int | str, dict[str, Any]]:
     return described
 
 
-async def _admitted(request: Request, services: CurrentServices) -> None:
+async def _check_request(request: Request, services: CurrentServices) -> None:
     """Pass requests that this endpoint is for.
 
     Raises:
@@ -82,9 +82,9 @@ async def _admitted(request: Request, services: CurrentServices) -> None:
 
 @router.post(
     "",
-    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_admitted)],
+    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_check_request)],
     response_class=Response,
-    responses=_answers(),
+    responses=_response_descriptions(),
     openapi_extra={
         "requestBody": {
             "required": True,

@@ -13,16 +13,16 @@ from skills.packages import import_service
 from skills.packages.import_service import (
     ConflictPolicy,
     ImportedSkill,
-    Incoming,
+    IncomingSkill,
     SkillImportOutcome,
 )
 from skills.packages.reader import PackagedSkill
-from skills.store.versions import Limits
+from skills.store.versions import SkillLimits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_texts import REPORT
 
 pytestmark = pytest.mark.anyio
-ROOM = Limits(skills=5, bytes=20_000)
+ROOM = SkillLimits(skills=5, bytes=20_000)
 NEW_VERSION = ConflictPolicy.NEW_VERSION
 
 
@@ -33,7 +33,7 @@ async def anna(database: Database) -> Principal:
     return Principal(user.id, user.username, DEFAULT_ROLE, frozenset())
 
 
-async def incoming(*texts: str) -> list[Incoming]:
+async def incoming(*texts: str) -> list[IncomingSkill]:
     return [
         await import_service.prepare("report.md", PackagedSkill("", text.encode(), files=()))
         for text in texts
@@ -48,8 +48,8 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     texts = (REPORT, f"{REPORT}3. Send it\n", f"{REPORT}3. {'Send it. ' * 2000}\n", REPORT)
     brought = await incoming(*texts)
     async with database.reading() as session:
-        plan = await import_service.plan(session, anna, ROOM, brought, NEW_VERSION)
-    done = await import_service.take_all(database, anna, ROOM, brought, NEW_VERSION)
+        plan = await import_service.plan_import(session, anna, ROOM, brought, NEW_VERSION)
+    done = await import_service.import_all(database, anna, ROOM, brought, NEW_VERSION)
     wanted = [
         SkillImportOutcome.CREATED,
         SkillImportOutcome.NEW_VERSION,
@@ -68,12 +68,12 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     database: Database, anna: Principal
 ):
     other = REPORT.replace("Daily report", "Other report")
-    (there,) = await import_service.take_all(
+    (there,) = await import_service.import_all(
         database, anna, ROOM, await incoming(REPORT), NEW_VERSION
     )
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
-        plan = await import_service.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
+        plan = await import_service.plan_import(session, anna, ROOM, brought, ConflictPolicy.SKIP)
     assert [one.outcome for one in plan] == [
         SkillImportOutcome.SKIPPED,
         SkillImportOutcome.CREATED,
@@ -88,7 +88,7 @@ async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
 ):
     texts = (REPORT, f"{REPORT}3. Send it\n")
     both = [
-        import_service.take_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
+        import_service.import_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
         for text in texts
     ]
     done = [one for (one,) in await asyncio.gather(*both)]
