@@ -38,7 +38,7 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True)
-class Fate:
+class DeletionMode:
     """What is to become of an account's belongings; at most one of both.
 
     Args:
@@ -51,7 +51,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Belongings:
+class OwnedCounts:
     """How many things of each kind an account owns."""
 
     knowledge_bases: int
@@ -64,7 +64,7 @@ class Belongings:
 
 
 @dataclass(frozen=True)
-class Departure:
+class DeletionResult:
     """An account that was deleted, and what became of its belongings.
 
     Args:
@@ -78,13 +78,13 @@ class Departure:
     user_id: str
     username: str
     heir_id: str | None
-    belongings: Belongings
+    belongings: OwnedCounts
     api_keys: int
 
 
 async def delete_account(
-    work: UnitOfWork, principal: Principal, user_id: str, fate: Fate
-) -> Departure:
+    work: UnitOfWork, principal: Principal, user_id: str, fate: DeletionMode
+) -> DeletionResult:
     """Delete an account in one transaction.
 
     From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
@@ -101,11 +101,11 @@ async def delete_account(
     session = work.session
     user, role = await user_admin.get_account_for_update(session, principal, user_id)
     heir = await _heir(session, user, fate)
-    belongings = await count(session, user.id)
+    belongings = await count_owned(session, user.id)
     if heir is None and not fate.erase and any(asdict(belongings).values()):
         raise UserOwnsThings(**asdict(belongings))
     keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
-    departure = Departure(
+    departure = DeletionResult(
         user.id,
         user.username,
         None if heir is None else heir.id,
@@ -126,11 +126,11 @@ async def delete_account(
     return departure
 
 
-async def count(session: AsyncSession, user_id: str) -> Belongings:
+async def count_owned(session: AsyncSession, user_id: str) -> OwnedCounts:
     """What an account owns."""
     holdings = await ownership.count(session, user_id)
     images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
-    return Belongings(
+    return OwnedCounts(
         holdings.knowledge_bases,
         holdings.documents,
         await service.count(session, user_id),
@@ -147,7 +147,7 @@ async def _count(
     return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
 
 
-async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
+async def _heir(session: AsyncSession, user: User, fate: DeletionMode) -> User | None:
     if fate.transfer_to is None:
         return None
     if fate.erase:
@@ -161,7 +161,7 @@ async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
     return heir
 
 
-async def finish(database: Database) -> int:
+async def purge(database: Database) -> int:
     """Erase what deleted accounts left behind, a little at a time, and then their rows.
 
     What is in use waits for the next round, and so does what is left when this one breaks off.

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import AgentRun, ChatMessage, ChatSession
-from agents.sessions.search import Match, find_sessions
+from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
@@ -41,7 +41,7 @@ class SessionListing:
 
     items: Sequence[ChatSession]
     total: int
-    matches: Mapping[str, Match] = field(default_factory=dict[str, Match])
+    matches: Mapping[str, MessageMatch] = field(default_factory=dict[str, MessageMatch])
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,13 @@ async def list_sessions(
 async def _found(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
-    found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
+    found = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
     total = found.total
     if not found.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
         total = (
-            await find_sessions(session, conditions, words, lambda query: _paged(query, first))
+            await search_sessions(session, conditions, words, lambda query: _paged(query, first))
         ).total
     return SessionListing(found.rows, total, found.matches)
 
@@ -240,7 +240,7 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
     return (await session.exec(query)).first() or ""
 
 
-def title_of(question: str) -> str:
+def make_title(question: str) -> str:
     """A title made of the first words of a question; empty where it has none that can be seen."""
     seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
     return shorten(" ".join(seen.split()), TITLE_LENGTH)
@@ -251,7 +251,7 @@ def _is_unseen(sign: str) -> bool:
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
 
 
-async def check_room(session: AsyncSession, owner_id: str, *, most: int) -> None:
+async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
     """Pass where one more session fits; who asks at the same moment waits for this transaction.
 
     Args:

@@ -8,7 +8,7 @@ from fastapi import Depends, Query
 from pydantic import Field
 
 from agents.accounts import deletion
-from agents.accounts.deletion import Departure, Fate
+from agents.accounts.deletion import DeletionMode, DeletionResult
 from api.http.dependencies import (
     CurrentPrincipal,
     CurrentServices,
@@ -18,7 +18,16 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth import user_admin
 from core.auth.models import Role, User, UserStatus
@@ -47,7 +56,7 @@ _CHANGE_REFUSALS = (
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
-class UserRoleAnswer(Shape):
+class UserRoleAnswer(ResponseModel):
     """A role as an account shows it."""
 
     id: str
@@ -55,7 +64,7 @@ class UserRoleAnswer(Shape):
     display_name: str
 
 
-class UserAnswer(Shape):
+class UserAnswer(ResponseModel):
     """An account as lists show it."""
 
     id: str
@@ -68,7 +77,7 @@ class UserAnswer(Shape):
     created_at: datetime
 
 
-class CustomPermissions(Shape):
+class CustomPermissions(ResponseModel):
     """What an account may do beside its role, or may not do in spite of it."""
 
     grants: list[str]
@@ -84,7 +93,7 @@ class WholeUserAnswer(UserAnswer):
     mcp_access: list[str] | None
 
 
-class NewUserBody(Body):
+class NewUserBody(RequestModel):
     """An account for somebody; without a role it gets that of those who register."""
 
     username: Text = Field(max_length=200, examples=["lisi"])
@@ -93,14 +102,14 @@ class NewUserBody(Body):
     role_id: _Id | None = None
 
 
-class CustomPermissionsBody(Body):
+class CustomPermissionsBody(RequestModel):
     """Names of permissions; each list that is given replaces the one before."""
 
     grants: _Ids | None = Field(default=None, examples=[["mcp:create"]])
     revokes: _Ids | None = Field(default=None, examples=[["kb:write"]])
 
 
-class UserChangeBody(Body):
+class UserChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     role_id: _Id | None = None
@@ -126,7 +135,7 @@ class UserChangeBody(Body):
         )
 
 
-class PasswordResetBody(Body):
+class PasswordResetBody(RequestModel):
     """A new password for somebody else's account."""
 
     new_password: Secret = Field(max_length=1000)
@@ -135,7 +144,7 @@ class PasswordResetBody(Body):
     )
 
 
-class TransferredThings(Shape):
+class TransferredThings(ResponseModel):
     """How many things the heir owns now."""
 
     knowledge_bases: int
@@ -153,7 +162,7 @@ class ErasedThings(TransferredThings):
     api_keys: int
 
 
-class DeletedUser(Shape):
+class DeletedUser(ResponseModel):
     """An account that is deleted, and what became of what it owned."""
 
     id: str
@@ -163,7 +172,7 @@ class DeletedUser(Shape):
     erased: ErasedThings
 
     @classmethod
-    def of(cls, departure: Departure) -> Self:
+    def of(cls, departure: DeletionResult) -> Self:
         """The same in the answer's terms."""
         counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
@@ -217,9 +226,9 @@ async def _fate(
         Query(max_length=200, description="Id of the account that takes over knowledge bases"),
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
-) -> Fate:
+) -> DeletionMode:
     """What becomes of what a deleted account owns."""
-    return Fate(transfer_to, erase)
+    return DeletionMode(transfer_to, erase)
 
 
 @router.get(
@@ -287,7 +296,10 @@ async def change_user(
     responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings),
 )
 async def delete_user(
-    user_id: Text, fate: Annotated[Fate, Depends(_fate)], principal: CurrentPrincipal, work: Writing
+    user_id: Text,
+    fate: Annotated[DeletionMode, Depends(_fate)],
+    principal: CurrentPrincipal,
+    work: Writing,
 ) -> Envelope[DeletedUser]:
     """Delete an account; the answer says what became of what it owned.
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from api.http.dependencies import CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.audit.log import AuditAction, audit
@@ -41,7 +41,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class AuditAnswer(Shape):
+class AuditAnswer(ResponseModel):
     """An act: who did what to what, when, from where, in which request."""
 
     id: str

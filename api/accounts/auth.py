@@ -8,8 +8,8 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.audit.context import Actor
 from core.audit.log import AuditAction, AuditTarget, audit
@@ -38,7 +38,7 @@ from core.errors.requests import InvalidRequest, TooManyLogins, TooManyRequests,
 router = Router(prefix="/api/v1/auth", tags=["auth"])
 
 
-class RegisterBody(Body):
+class RegisterBody(RequestModel):
     """A new account."""
 
     username: Text = Field(max_length=200, examples=["zhangsan"])
@@ -46,20 +46,20 @@ class RegisterBody(Body):
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class LoginBody(Body):
+class LoginBody(RequestModel):
     """User name or e-mail address, and password."""
 
     username: Text = Field(max_length=300, examples=["zhangsan"])
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class RefreshBody(Body):
+class RefreshBody(RequestModel):
     """The refresh token of the last login or refresh."""
 
     refresh_token: Secret = Field(max_length=10_000)
 
 
-class RegisteredUser(Shape):
+class RegisteredUser(ResponseModel):
     """An account that was just made."""
 
     id: str
@@ -69,7 +69,7 @@ class RegisteredUser(Shape):
     created_at: datetime
 
 
-class LoggedInUser(Shape):
+class LoggedInUser(ResponseModel):
     """Whose tokens these are."""
 
     id: str
@@ -79,7 +79,7 @@ class LoggedInUser(Shape):
     avatar_url: str | None
 
 
-class TokenPair(Shape):
+class TokenPair(ResponseModel):
     """Tokens; ``expires_in`` is the access token's life in seconds."""
 
     access_token: str
@@ -110,7 +110,7 @@ async def register(
     """Make an account with the default role."""
     if not settings.registration_enabled:
         raise RegistrationDisabled
-    await services.login_throttle.register(address_of(request.scope))
+    await services.login_throttle.register(client_address(request.scope))
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(services.database) as work:
         user = await create_user(work.session, draft, role=DEFAULT_ROLE)
@@ -141,7 +141,7 @@ async def login(
     body: LoginBody, request: Request, services: CurrentServices
 ) -> Envelope[LoginAnswer]:
     """Exchange a password for tokens; after many wrong ones, 42902 says when to come again."""
-    throttle, address = services.login_throttle, address_of(request.scope)
+    throttle, address = services.login_throttle, client_address(request.scope)
     try:
         async with throttle.attempt(body.username, address):
             checked = await check_password(

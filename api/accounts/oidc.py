@@ -9,14 +9,14 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.exc import IntegrityError
 
-from agents.accounts.revocation import close_back_doors
+from agents.accounts.revocation import revoke_access
 from api.accounts.auth import LoginAnswer, login_answer
 from api.accounts.sso_page import sign_in_page, wants_page
 from api.container import Services
 from api.http.dependencies import CurrentServices, CurrentSettings
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Envelope, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.auth.authentication import audit_refused_sso_login
 from core.auth.external_identities import get_or_create_account, sign_in_policy
@@ -58,14 +58,14 @@ router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 _FROM_PROVIDER = Query(max_length=10_000)
 
 
-class SignOn(Shape):
+class SignOn(ResponseModel):
     """Whether people may log in through a provider, and where that begins."""
 
     enabled: bool
     login_path: str = "/api/v1/auth/oidc/login"
 
 
-class CodeBody(Body):
+class CodeBody(RequestModel):
     """The one-time code; a program that waited on its own machine adds its ``verifier``."""
 
     code: Secret = Field(min_length=1, max_length=200)
@@ -119,14 +119,14 @@ async def begin_single_sign_on(
     if (port is None) != (challenge is None):
         raise InvalidRequest("challenge", "Give both port and challenge, or neither")
     destination = ReturnDestination(check_return_path(return_to), port, challenge)
-    await services.login_throttle.begin_sign_in(address_of(request.scope))
+    await services.login_throttle.begin_sign_in(client_address(request.scope))
     async with unit_of_work(services.database) as work:
         questions, browser = await begin_attempt(work.session, destination)
     try:
         there = await provider.authorization_url(questions)
     except OidcUnavailable:
         # Not the doing of whoever wants to log in.
-        await services.login_throttle.end_sign_in(address_of(request.scope))
+        await services.login_throttle.end_sign_in(client_address(request.scope))
         raise
     answer = RedirectResponse(there, 302)
     answer.set_cookie(
@@ -198,7 +198,7 @@ async def exchange_sign_on_code(
     body: CodeBody, request: Request, response: Response, services: CurrentServices
 ) -> Envelope[LoginAnswer]:
     """Exchange the code of a sign-in for tokens: once, within a minute, where it was begun."""
-    provider, address = _provider(services), address_of(request.scope)
+    provider, address = _provider(services), client_address(request.scope)
     proof = body.verifier or request.cookies.get(_cookie(provider), "")
     async with unit_of_work(services.database) as work:
         user_id = await redeem_ticket(work.session, code=body.code, proof=proof)
@@ -250,7 +250,7 @@ class _Arrival:
     ) -> str:
         async with unit_of_work(self._services.database) as work:
             policy = sign_in_policy(self._settings)
-            user = await get_or_create_account(work.session, identity, policy, close_back_doors)
+            user = await get_or_create_account(work.session, identity, policy, revoke_access)
             return issue_ticket(work.session, user, destination, browser=browser)
 
 

@@ -19,7 +19,7 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
@@ -33,7 +33,7 @@ Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000
 
 
-class MemoryBody(Body):
+class MemoryBody(RequestModel):
     """Something to remember."""
 
     text: Text = Field(
@@ -41,7 +41,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(Shape):
+class MemoryAnswer(ResponseModel):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -53,7 +53,7 @@ class MemoryAnswer(Shape):
     score: float | None = None
 
 
-class Forgotten(Shape):
+class Forgotten(ResponseModel):
     """How many memories were deleted."""
 
     deleted: int
@@ -114,7 +114,7 @@ async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Put another text in place of a memory's."""
-    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    row = await store.update(work, principal.user_id, memory_id, text=body.text)
     return Envelope(data=_answer(row))
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.http.responses import ErrorBody
-from api.http.validation_errors import told_of
+from api.http.validation_errors import error_details
 from core.errors.auth import NotAuthenticated, NotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import Conflict
@@ -113,7 +113,7 @@ def _answer_invalid(request: Request, error: Exception) -> JSONResponse:
     if problems[0]["type"] == "json_invalid":
         return error_response(MalformedJson, language=language)
     (place, *_) = cast(tuple[str | int, ...], problems[0]["loc"])
-    details = told_of(problems, invalid.body)
+    details = error_details(problems, invalid.body)
     code = InvalidRequest
     if place == "query" and details["field"] in {"page", "page_size", "sort_by", "sort_order"}:
         code = InvalidPagination

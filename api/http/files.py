@@ -32,7 +32,7 @@ def file_responses(description: str, *media_types: str) -> dict[int | str, dict[
     }
 
 
-class HeldFileResponse(FileResponse):
+class RangeFileResponse(FileResponse):
     """A file of which parts can be asked for (``Range``).
 
     Attributes:

@@ -8,7 +8,7 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.multipart import one_file
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
@@ -46,7 +46,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _ABOUT_THE_MEMBER = frozenset({400, 409, 413})
 
 
-class MemberRefusal(Shape):
+class MemberRefusal(ResponseModel):
     """Why a member of an archive did not become a document."""
 
     code: int
@@ -55,7 +55,7 @@ class MemberRefusal(Shape):
     details: dict[str, object]
 
 
-class MemberAnswer(Shape):
+class MemberAnswer(ResponseModel):
     """What became of one member: a document, or a refusal."""
 
     path: str
@@ -64,7 +64,7 @@ class MemberAnswer(Shape):
     error: MemberRefusal | None = None
 
 
-class ArchiveAnswer(Shape):
+class ArchiveAnswer(ResponseModel):
     """What became of each member, in the order of the archive."""
 
     items: list[MemberAnswer]

@@ -8,7 +8,7 @@ from pydantic import Field
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
@@ -35,7 +35,7 @@ _CHANGES = error_responses(
 )
 
 
-class ChunkAnswer(Shape):
+class ChunkAnswer(ResponseModel):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
@@ -59,7 +59,7 @@ class ChunkAnswer(Shape):
     edited: bool
 
 
-class ChangeBody(Body):
+class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
@@ -114,7 +114,7 @@ async def read_chunk(
 async def change_chunk(
     kb_id: Text,
     chunk_id: Text,
-    body: ChangeBody,
+    body: ChunkChangeBody,
     principal: CurrentPrincipal,
     services: CurrentServices,
 ) -> Envelope[ChunkAnswer]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
@@ -33,7 +33,7 @@ _MISSING = (
 )
 
 
-class ReaderAnswer(Shape):
+class ReaderAnswer(ResponseModel):
     """A person or a role whose bearers read a restricted document."""
 
     user: SharedUser | None
@@ -41,7 +41,7 @@ class ReaderAnswer(Shape):
     created_at: datetime
 
 
-class AccessAnswer(Shape):
+class AccessAnswer(ResponseModel):
     """Whether a document is restricted and, where it is, to whom beside the owner."""
 
     restricted: bool
@@ -58,7 +58,7 @@ class ReaderBody(SubjectBody):
         return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
-class AccessBody(Body):
+class AccessBody(RequestModel):
     """Everyone who is to read it beside the owner; nobody: the owner alone."""
 
     readers: list[ReaderBody] = Field(max_length=MAX_SHARES)

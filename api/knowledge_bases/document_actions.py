@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from api.http.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, answer
 from core.auth.permissions import Permission
@@ -35,7 +35,7 @@ _SUMMARIES = {
 }
 
 
-class BulkBody(Body):
+class BulkBody(RequestModel):
     """An action on many documents: those named, or all of a status (at most 1,000 at a time)."""
 
     action: ActionName
@@ -53,7 +53,7 @@ class BulkBody(Body):
         return self
 
 
-class BulkItem(Shape):
+class BulkItem(ResponseModel):
     """What happened to one document."""
 
     document_id: str
@@ -62,7 +62,7 @@ class BulkItem(Shape):
     error_zh: str | None
 
 
-class BulkAnswer(Shape):
+class BulkAnswer(ResponseModel):
     """What happened, by document and in numbers; ``more`` says that a status has further ones."""
 
     items: list[BulkItem]
@@ -70,7 +70,7 @@ class BulkAnswer(Shape):
     more: bool
 
 
-class PausedAnswer(Shape):
+class PausedAnswer(ResponseModel):
     """Whether the processing of a knowledge base is paused."""
 
     id: str

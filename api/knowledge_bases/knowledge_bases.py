@@ -9,7 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
@@ -31,14 +31,14 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 
-class Notice(Shape):
+class Notice(ResponseModel):
     """Something the caller should know about an answer that succeeded."""
 
     code: str
     message: str
 
 
-class KnowledgeBaseAnswer(Shape):
+class KnowledgeBaseAnswer(ResponseModel):
     """A knowledge base; chunk sizes are in tokens."""
 
     id: str
@@ -67,7 +67,7 @@ class NewKnowledgeBaseAnswer(KnowledgeBaseAnswer):
     notices: list[Notice] = Field(default=[])
 
 
-class ChangeBody(Body):
+class KnowledgeBaseChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, max_length=200)
@@ -91,7 +91,7 @@ class ChangeBody(Body):
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 
 
-class CreateBody(ChangeBody):
+class CreateBody(KnowledgeBaseChangeBody):
     """A new knowledge base."""
 
     name: Text = Field(max_length=200, examples=["技术文档知识库"])  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] # required here, optional there
@@ -188,7 +188,7 @@ async def read_knowledge_base(
     ),
 )
 async def change_knowledge_base(
-    kb_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text, body: KnowledgeBaseChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[KnowledgeBaseAnswer]:
     """Change a knowledge base.
 

@@ -7,10 +7,10 @@ from pydantic import Field, model_validator
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search import SearchBody
-from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason
+from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
@@ -42,14 +42,14 @@ class WhyBody(SearchBody):
         return self
 
 
-class LegAnswer(Shape):
+class LegAnswer(ResponseModel):
     """A passage in one leg; the rank is null where it lies behind the first 10,000."""
 
     rank: int | None
     score: float
 
 
-class PassageInQuestion(Shape):
+class PassageInQuestion(ResponseModel):
     """The passage that was meant."""
 
     chunk_id: str
@@ -61,7 +61,7 @@ class PassageInQuestion(Shape):
     enabled: bool
 
 
-class WhyAnswer(Shape):
+class WhyAnswer(ResponseModel):
     """What became of the passage: the first reason, and how far it came.
 
     ``dense`` and ``sparse`` are its exact places by meaning and by words, however deep;
@@ -112,7 +112,7 @@ async def explain_absence(
 def _answer(why: Why) -> WhyAnswer:
     shown = [passage.hit.score for passage in why.result.passages]
     return WhyAnswer(
-        reason=reason(why.reason),
+        reason=reason_answer(why.reason),
         document_name=why.document_name,
         passage=None if why.chunk is None else _passage(why.chunk),
         dense=_leg(why.dense),

@@ -22,7 +22,7 @@ from api.http.dependencies import (
 from api.http.errors import error_responses
 from api.http.files import content_disposition
 from api.http.multipart import one_file, read_blocks
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
@@ -81,13 +81,13 @@ _FILE_BODY = {
 }
 
 
-class CopyBody(Body):
+class CopyBody(RequestModel):
     """What the copy is called; without a name the old one with ``(copy)`` behind it."""
 
     name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
-class TransferFailure(Shape):
+class TransferFailure(ResponseModel):
     """Why a transfer waits or ended, and what to do about it."""
 
     reason: str
@@ -97,7 +97,7 @@ class TransferFailure(Shape):
     next_action_zh: str = ""
 
 
-class TransferFacts(Shape):
+class TransferFacts(ResponseModel):
     """What is transferred; ``embeds_anew``: its model is not served here."""
 
     name: str
@@ -106,7 +106,7 @@ class TransferFacts(Shape):
     embedding_model: str
 
 
-class TransferAnswer(Shape):
+class TransferAnswer(ResponseModel):
     """An import or a copy and how far it is, in percent."""
 
     id: str

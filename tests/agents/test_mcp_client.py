@@ -232,8 +232,8 @@ def test_names_for_models_are_valid_stable_and_never_collide():
 
 
 def test_every_fault_has_its_words_in_both_languages():
-    from agents.mcp.errors import failure_of
+    from agents.mcp.errors import mcp_error
 
     for fault in McpFault:
-        details = failure_of(fault).details
+        details = mcp_error(fault).details
         assert details["reason"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from agents.llm_registry.client_cache import PURPOSE, Adapters
+from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
 from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.service import ModelDraft, ModelRegistry, list_all
 from core.db.database import Database
@@ -25,7 +25,7 @@ PAIRS = 8
 async def registry(database: Database) -> ModelRegistry:
     # With an account there are roles.
     await register(database)
-    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
+    adapters = ModelClientCache(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
     return ModelRegistry(database, adapters, OutboundGuard([]))
 
 

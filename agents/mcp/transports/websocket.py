@@ -12,7 +12,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from agents.mcp.errors import McpFault, Note, failure_of
+from agents.mcp.errors import FaultNote, McpFault, mcp_error
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
 from agents.mcp.transports.streams import Streams
@@ -27,7 +27,7 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 
 @asynccontextmanager
 async def websocket_streams(
-    target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: Note
+    target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
 ) -> AsyncGenerator[Streams]:
     """The messages of a server over a WebSocket.
 
@@ -70,9 +70,9 @@ async def _connected(
         )
     except aiohttp.WSServerHandshakeError as error:
         is_known = error.status in _UNAUTHORISED
-        raise failure_of(McpFault.UNAUTHORISED if is_known else McpFault.NOT_MCP) from error
+        raise mcp_error(McpFault.UNAUTHORISED if is_known else McpFault.NOT_MCP) from error
     except (aiohttp.ClientError, OSError) as error:
-        raise failure_of(McpFault.UNREACHABLE) from error
+        raise mcp_error(McpFault.UNREACHABLE) from error
     try:
         yield connection
     finally:
@@ -84,7 +84,7 @@ async def _receive(
     connection: aiohttp.ClientWebSocketResponse,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     limits: McpLimits,
-    note: Note,
+    note: FaultNote,
 ) -> None:
     """Read messages until the connection ends; the session ends with the stream."""
     unasked = 0
@@ -126,7 +126,7 @@ async def _connector(target: McpTarget, guard: OutboundGuard) -> aiohttp.TCPConn
     try:
         addresses = await guard.resolve(where.host, where.port)
     except NameNotResolved as error:
-        raise failure_of(McpFault.UNREACHABLE) from error
+        raise mcp_error(McpFault.UNREACHABLE) from error
     return aiohttp.TCPConnector(
         resolver=_Pinned(addresses),
         socket_factory=_only(addresses, where.port),

@@ -56,7 +56,7 @@ def _check_models(settings: Settings) -> None:
         served(settings)
         if settings.llm_provider or settings.llm_base_url or settings.llm_model:
             # By name: what asks models takes a third of this process's start to load.
-            import_module("agents.llm").configured_endpoint(settings)
+            import_module("agents.llm.factory").configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"
         raise CannotStart(EXIT_CANNOT_START, message) from None
