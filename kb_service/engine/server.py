@@ -12,7 +12,7 @@ from typing import Literal
 from core.errors.base import AgentexError
 from core.errors.server import ShuttingDown
 from core.logging import get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest
@@ -91,7 +91,7 @@ class Engine:
                 encoder.backend if encoder else _ENDPOINT,
             )
         self._holdings = holdings
-        spare_what_is_loaded()
+        freeze_loaded_objects()
         self._ready.set()
         _log.info("engine.ready", encoders=len(holdings.encoders), points=self.health().points)
         tasks = [
@@ -269,7 +269,7 @@ def _flush(holdings: Holdings, shard: Shard) -> Steps:
         try:
             shard.flush()
         except AgentexError as error:
-            _log.warning("engine.not_flushed", error=type(error).__name__, code=int(error.code))
+            _log.warning("engine.not_flushed", error=type(error).__name__, code=error.code)
 
 
 def _bare_health(model: str, shard: Shard) -> IndexHealth:

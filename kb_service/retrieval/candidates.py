@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse, settled
@@ -197,7 +197,7 @@ class Gatherer:
 
     def __init__(
         self,
-        reads: Reads,
+        reads: ReadContext,
         probe: Probe,
         scope: Scope,
         enough: int,

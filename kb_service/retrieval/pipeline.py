@@ -9,7 +9,7 @@ from heapq import merge
 from sqlalchemy import ColumnElement
 
 from core.db.database import Database
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from core.errors.server import RerankerUnavailable
 from core.logging import get_logger
@@ -160,10 +160,10 @@ class Execution:
         asked = await self._ask()
         database, reranker = self._means.database, self._second_reranker()
 
-        def all_of_it(reads: Reads) -> SearchResult:
+        def all_of_it(reads: ReadContext) -> SearchResult:
             return self._answer(reads, self._find(reads, asked, explain=explain), explain=explain)
 
-        def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
+        def first_half(reranker: Reranker, reads: ReadContext) -> tuple[_Found, dict[str, str]]:
             found = self._find(reads, asked, explain=explain)
             found.ranked = ranked = list(found.ranked)
             return found, load_texts(reads, ranked[: reranker.depth])
@@ -255,7 +255,7 @@ class Execution:
             self._warnings.append(Warned.RERANKER_MISSING)
         return reranker
 
-    def _find(self, reads: Reads, asked: Sequence[_Asked], *, explain: bool) -> _Found:
+    def _find(self, reads: ReadContext, asked: Sequence[_Asked], *, explain: bool) -> _Found:
         found, rankings, gatherers = _Found(), list[Iterable[RankedHit]](), list[Gatherer]()
         for part, first in asked:
             try:
@@ -279,7 +279,7 @@ class Execution:
         return found
 
     def _gather(
-        self, reads: Reads, part: _Part, first: Answer | None, *, explain: bool
+        self, reads: ReadContext, part: _Part, first: Answer | None, *, explain: bool
     ) -> tuple[Gatherer, Candidates]:
         documents = None
         if self._condition is not None:
@@ -291,7 +291,7 @@ class Execution:
             gatherer.look_behind_filter()
         return gatherer, candidates
 
-    def _ranked(self, reads: Reads, candidates: Candidates) -> Iterator[RankedHit]:
+    def _ranked(self, reads: ReadContext, candidates: Candidates) -> Iterator[RankedHit]:
         front, behind = candidates.front, candidates.behind
         if not self._request.rerank:
             return unreranked(front, behind)
@@ -316,7 +316,7 @@ class Execution:
             self._warnings.append(Warned.RERANKER_FAILED)
         self._watch.add("rerank", started)
 
-    def _answer(self, reads: Reads, found: _Found, *, explain: bool) -> SearchResult:
+    def _answer(self, reads: ReadContext, found: _Found, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
         selection = Selection(reads, self._request)
         selection.choose(found.ranked)

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.results import Reason
 
@@ -75,7 +75,7 @@ class Vouched:
 _NOTHING = Vouched()
 
 
-def vouch(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+def vouch(reads: ReadContext, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
     Args:
@@ -135,9 +135,9 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
 
 
 @cache
-def _facts_of_all(*, is_shadow: bool) -> Prepared:
+def _facts_of_all(*, is_shadow: bool) -> PreparedQuery:
     # Built once: building it takes as long as asking it, and most searches ask it.
-    return Prepared(_facts(true(), is_shadow=is_shadow))
+    return PreparedQuery(_facts(true(), is_shadow=is_shadow))
 
 
 def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
@@ -159,7 +159,7 @@ def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any
         _number(col(KnowledgeBase.narrowed)),
         _number(passes),
     )
-    asked = listed("ids")
+    asked = id_array("ids")
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
         .join(asked, asked.c.value == col(Chunk.id))

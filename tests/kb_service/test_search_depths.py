@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from sqlmodel import col, update
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk
 from kb_service.retrieval import candidates
@@ -124,7 +124,7 @@ async def test_sql_is_asked_about_those_in_front_alone(
 ):
     asked: list[int] = []
 
-    def counted(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+    def counted(reads: ReadContext, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
         found = vouch(reads, chunk_ids, scope)
         asked.append(len(found.alive))
         return found
@@ -145,7 +145,7 @@ async def test_search_starts_again_when_what_stands_behind_has_moved(
     """SQL is asked a second time, and not where a database gives all of a search one moment."""
     calls: list[int] = []
 
-    def moved_at_second(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+    def moved_at_second(reads: ReadContext, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
         calls.append(1)
         return Vouched(is_moved=True) if len(calls) == 2 else vouch(reads, chunk_ids, scope)
 

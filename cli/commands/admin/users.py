@@ -17,7 +17,6 @@ from cli.ui.i18n.common import Message
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, ask_password, confirm, read_secret
 from core.errors.auth import UserNotFound
-from core.errors.codes import ErrorCode
 
 UserArgument = Annotated[
     str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")
@@ -83,7 +82,7 @@ async def _get(client: ApiClient, user_id: str) -> UserRecord | None:
     try:
         return client.read(UserRecord, await client.call("GET", f"{_PATH}/{user_id}"))
     except ServerRefused as refusal:
-        if refusal.code != int(ErrorCode.USER_NOT_FOUND):
+        if refusal.code != UserNotFound.code:
             raise
         return None
 
