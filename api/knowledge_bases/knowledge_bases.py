@@ -85,7 +85,7 @@ class ChangeBody(Body):
 
     def draft(self) -> KnowledgeBaseDraft:
         """The same in the domain's terms."""
-        retrieval = None if self.retrieval is None else self.retrieval.said()
+        retrieval = None if self.retrieval is None else self.retrieval.changes()
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 
 
