@@ -141,7 +141,7 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
     return forward
 
 
-_Item = TypeVar("_Thing")
+_Item = TypeVar("_Item")
 
 
 class PerThreadPool(Generic[_Item]):
