@@ -22,11 +22,11 @@ def is_brief(question: str, depth: int) -> bool:
         sparse_indices=b"",
         sparse_values=b"",
     )
-    return parse(EngineRequest(id=1, op="search", body=body.model_dump())).brief
+    return parse(EngineRequest(id=1, op="search", body=body.model_dump())).inline_ok
 
 
 @pytest.mark.parametrize(
-    ("characters", "depth", "brief"),
+    ("characters", "depth", "inline_ok"),
     [(1, 1, True), (500, 200, True), (501, 200, False), (500, 201, False), (10_000, 1600, False)],
 )
 def test_long_or_deep_questions_do_not_keep_the_loop(characters: int, depth: int, inline_ok: bool):
