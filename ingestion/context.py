@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from core.clock_skew import ClockWatch
+from core.clock_skew import ClockSkewMonitor
 from core.db.database import Database
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
@@ -31,7 +31,7 @@ class Workbench:
     spaces: EmbeddingSpaces
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    clock: ClockWatch = field(default_factory=ClockWatch)
+    clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)
     erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @cached_property

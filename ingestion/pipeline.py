@@ -16,7 +16,7 @@ from anyio import to_thread
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion import reindex
 from ingestion.attempts.claim import Taken, take
 from ingestion.attempts.failures import LeaseLost, end_badly, fail_untried, is_outage
@@ -197,13 +197,13 @@ async def _split_each(
     space: EmbeddingSpace, parsed: Sequence[tuple[Taken, Parsed | Exception]]
 ) -> list[_Split | Exception]:
     # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    return await on_stoppable_thread(
+    return await run_stoppable(
         lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
     )
 
 
 def _split(
-    stop: Stop, space: EmbeddingSpace, taken: Taken, parsed: Parsed | Exception
+    stop: StopFlag, space: EmbeddingSpace, taken: Taken, parsed: Parsed | Exception
 ) -> _Split | Exception:
     if isinstance(parsed, Exception):
         return parsed

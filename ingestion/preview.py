@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import Recognition
 from ingestion.parsers.model import Parsed
@@ -123,13 +123,13 @@ class SplitPreviewer:
         (parsed,) = await self._parser.parse_each([asked])
         if isinstance(parsed, ParseFailure):
             raise parsed
-        preview = await on_stoppable_thread(partial(_cut, request, parsed))
+        preview = await run_stoppable(partial(_cut, request, parsed))
         if not preview.total:
             raise nothing_read(parsed.warnings, request.encoding)
         return preview
 
 
-def _cut(request: SplitRequest, parsed: Parsed, stop: Stop) -> SplitPreview:
+def _cut(request: SplitRequest, parsed: Parsed, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]

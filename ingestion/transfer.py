@@ -9,7 +9,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.principal import Action
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import AccountDisabled, KnowledgeBaseNotFound, NotFound
@@ -270,7 +270,7 @@ async def _live_source(bench: Workbench, row: Transfer) -> _Source:
     # It may have been deleted or made private since the copy was asked for.
     try:
         async with bench.database.reading() as session:
-            asking = await principal_of_user(session, row.owner_id)
+            asking = await principal_for_user(session, row.owner_id)
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error

@@ -11,7 +11,7 @@ from api.http.responses import Empty, Envelope, Items, Text
 from api.http.routing import Router
 from core.auth import api_keys, user_admin
 from core.auth.permissions import Permission
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
@@ -26,7 +26,7 @@ Manage = Depends(requires(Permission.USERS_MANAGE))
 async def list_api_keys_of_user(
     user_id: Text,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of an account's API keys, without the keys themselves."""
     user, _ = await user_admin.find_account(session, user_id)
@@ -44,5 +44,5 @@ async def revoke_api_key_of_user(
     user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Revoke an account's API key and those made with it; they stop working at once."""
-    await user_admin.revoke_key(work.session, principal, user_id, key_id)
+    await user_admin.revoke_user_api_key(work.session, principal, user_id, key_id)
     return Empty()

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth import roles
 from core.auth.models import Role
@@ -19,7 +19,7 @@ router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 
-class WholeRoleAnswer(Shape):
+class WholeRoleAnswer(ResponseModel):
     """A role and what it allows; a built-in one stays as it is."""
 
     id: str
@@ -29,7 +29,7 @@ class WholeRoleAnswer(Shape):
     built_in: bool
 
 
-class RoleList(Shape):
+class RoleList(ResponseModel):
     """All roles, the built-in ones first, and every permission that there is."""
 
     items: list[WholeRoleAnswer]
@@ -37,7 +37,7 @@ class RoleList(Shape):
     permissions: list[str]
 
 
-class RoleChangeBody(Body):
+class RoleChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, max_length=50, examples=["auditor"])

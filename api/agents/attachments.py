@@ -12,12 +12,12 @@ from pydantic.alias_generators import to_camel
 
 from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.attachments.service import AttachmentLimits
-from agents.attachments.signed_links import Claim
+from agents.attachments.signed_links import LinkClaim
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.files import HeldFileResponse, file_responses
+from api.http.files import RangeFileResponse, file_responses
 from api.http.multipart import one_file
-from api.http.responses import Shape, Text
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import InvalidLink
@@ -43,7 +43,7 @@ _FORM: dict[str, Any] = {
 }
 
 
-class AttachmentAnswer(Shape):
+class AttachmentAnswer(ResponseModel):
     """An image that was taken in; ``url`` is relative to this server."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
@@ -57,7 +57,7 @@ class AttachmentAnswer(Shape):
     height: int
 
 
-class ImageResponse(HeldFileResponse):
+class ImageResponse(RangeFileResponse):
     """An image as a file, which no browser takes for anything else.
 
     Args:
@@ -133,7 +133,7 @@ async def read_attachment(
     signature: Annotated[Text, Query(max_length=64)],
 ) -> FileResponse:
     """The image of a signed link; needs no other credential."""
-    row = await services.attachments.follow(Claim(attachment_id, expires, signature))
+    row = await services.attachments.follow(LinkClaim(attachment_id, expires, signature))
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(services.attachments.open(row))

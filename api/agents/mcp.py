@@ -8,10 +8,10 @@ from fastapi import Depends
 from pydantic import Field, JsonValue
 
 from agents.mcp import connections
-from agents.mcp.agent_tools import default_policy, policies_with
-from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
+from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
-from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
@@ -19,11 +19,20 @@ from agents.tools.json_schema import schema_fault
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import McpToolNotFound, ToolPolicyFixed
 from core.errors.codes import ErrorCode
@@ -41,7 +50,7 @@ _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
 
-class McpConfig(Body):
+class McpConfig(RequestModel):
     """How a connection is kept up; milliseconds."""
 
     heartbeat_interval: int | None = Field(
@@ -58,7 +67,7 @@ class McpConfig(Body):
     )
 
 
-class McpConnectionBody(Body):
+class McpConnectionBody(RequestModel):
     """A new connection; without `auth_type`, `bearer` if there is a token."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
@@ -70,7 +79,7 @@ class McpConnectionBody(Body):
     enabled: bool = True
 
 
-class McpConnectionChangeBody(Body):
+class McpConnectionChangeBody(RequestModel):
     """What may be changed; what is left out stays, the token too, unless the host is another."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
@@ -82,7 +91,7 @@ class McpConnectionChangeBody(Body):
     enabled: bool | None = None
 
 
-class McpConnectionAnswer(Shape):
+class McpConnectionAnswer(ResponseModel):
     """A connection; its token is never shown. ``fault`` is why the last contact failed."""
 
     id: str
@@ -101,7 +110,7 @@ class McpConnectionAnswer(Shape):
     updated_at: datetime
 
 
-class McpTested(Shape):
+class McpTested(ResponseModel):
     """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
 
     success: bool
@@ -110,7 +119,7 @@ class McpTested(Shape):
     tool_count: int
 
 
-class McpToolAnswer(Shape):
+class McpToolAnswer(ResponseModel):
     """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
 
     name: str
@@ -122,7 +131,7 @@ class McpToolAnswer(Shape):
     default_policy: ToolPolicy
 
 
-class McpToolList(Shape):
+class McpToolList(ResponseModel):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -131,13 +140,13 @@ class McpToolList(Shape):
     listed_at: datetime | None
 
 
-class McpCallBody(Body):
+class McpCallBody(RequestModel):
     """Arguments for a tool."""
 
     params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
 
 
-class McpCalled(Shape):
+class McpCalled(ResponseModel):
     """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
 
     result: dict[str, JsonValue]
@@ -150,7 +159,9 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
-def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+def _tools(
+    known: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
+) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
@@ -170,7 +181,7 @@ def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpTo
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)
@@ -189,7 +200,7 @@ async def create_mcp_connection(
     body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    said = Said(
+    said = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
     row = await create(services.database, services.mcp, principal.user_id, said)
@@ -218,7 +229,7 @@ async def change_mcp_connection(
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
-    said = Said(**body.model_dump(exclude={"config"}), config=config)
+    said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
     row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
     return Envelope(data=_answer(row))
 
@@ -305,7 +316,7 @@ async def call_mcp_tool(
     if tool is None:
         raise McpToolNotFound
     name = callable_name(known.row.name, tool.name)
-    if name in policies_with(services.tool_policies, [known]).forbidden:
+    if name in add_tool_policies(services.tool_policies, [known]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
@@ -318,10 +329,12 @@ async def call_mcp_tool(
     return Envelope(data=McpCalled(result=result.value, duration=duration))
 
 
-async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
+async def _known(
+    services: Services, principal: Principal, connection_id: str
+) -> ConnectionWithTools:
     """A connection that the caller may use."""
     async with services.database.reading() as session:
-        (found,) = await connections.known(
+        (found,) = await connections.list_with_tools(
             session, services.mcp.parsed, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)

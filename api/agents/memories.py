@@ -19,10 +19,10 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
@@ -31,7 +31,7 @@ Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000
 
 
-class MemoryBody(Body):
+class MemoryBody(RequestModel):
     """Something to remember."""
 
     text: Text = Field(
@@ -39,7 +39,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(Shape):
+class MemoryAnswer(ResponseModel):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -51,7 +51,7 @@ class MemoryAnswer(Shape):
     score: float | None = None
 
 
-class Forgotten(Shape):
+class Forgotten(ResponseModel):
     """How many memories were deleted."""
 
     deleted: int
@@ -66,7 +66,7 @@ def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
 async def list_memories(
     principal: CurrentPrincipal,
     services: CurrentServices,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     q: Annotated[
         Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
     ] = "",
@@ -116,7 +116,7 @@ async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Put another text in place of a memory's."""
-    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    row = await store.update(work, principal.user_id, memory_id, text=body.text)
     return Envelope(data=_answer(row))
 
 

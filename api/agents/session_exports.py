@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 
 from agents.models import ChatMessage, ChatSession
 from agents.sessions import service as sessions
-from agents.sessions.export import SessionMarkdown, message_batches
+from agents.sessions.export import MarkdownExporter, message_batches
 from api.agents.session_schemas import message_answer, session_answer
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
@@ -70,7 +70,7 @@ async def export_session(
 
 
 async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
-    writer = SessionMarkdown(row, now=utc_now())
+    writer = MarkdownExporter(row, now=utc_now())
     yield writer.head()
     async with aclosing(batches):
         async for messages in batches:

@@ -10,7 +10,7 @@ from agents import session_config
 from agents.run_request import MOST_SKILLS
 from agents.runs import session_deletion
 from agents.sessions import service as sessions
-from agents.sessions.service import check_room
+from agents.sessions.service import check_quota
 from agents.strategies import STRATEGIES
 from api.agents.session_schemas import (
     ListedSession,
@@ -31,11 +31,11 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
@@ -46,14 +46,14 @@ _MAX_MESSAGES = 200
 Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
-class SkillPin(Body):
+class SkillPin(RequestModel):
     """A skill in one version, whichever is the newest."""
 
     id: Text = Field(max_length=200)
     version: int | None = Field(default=None, ge=1)
 
 
-class SessionConfig(Body):
+class SessionConfig(RequestModel):
     """How questions of a session are answered when a run does not say otherwise."""
 
     agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
@@ -63,14 +63,14 @@ class SessionConfig(Body):
     skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
 
 
-class SessionBody(Body):
+class SessionBody(RequestModel):
     """A new session."""
 
     title: Title = Field(default="", examples=["新对话"])
     config: SessionConfig = SessionConfig()
 
 
-class SessionChangeBody(Body):
+class SessionChangeBody(RequestModel):
     """What may be changed; what is left out stays."""
 
     title: Title | None = None
@@ -82,7 +82,7 @@ async def _config(
     services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
     given = config.model_dump(exclude_none=True)
-    await session_config.require_usable(session, principal, given)
+    await session_config.check_config(session, principal, given)
     if config.model_id:
         await services.models.choose(session, principal, config.model_id)
     return given
@@ -96,7 +96,7 @@ async def _config(
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     is_archived: bool | None = None,
     search: Annotated[
         Text,
@@ -132,7 +132,7 @@ async def create_session(
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
     config = await _config(services, work.session, principal, body.config)
-    await check_room(work.session, principal.user_id, most=settings.max_sessions_per_user)
+    await check_quota(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
     return Envelope(data=session_answer(row))
 

@@ -10,14 +10,14 @@ from pydantic import BaseModel, Field, JsonValue
 from agents.memory.store import MemoryDraft
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import session_deletion
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.tasks import service as tasks
 from agents.tasks.service import TaskStatus, TaskView
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Shape, Text
+from api.http.responses import RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -35,7 +35,7 @@ Remember = Depends(requires(Permission.MEMORY_WRITE))
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class AgentRequest(Body):
+class AgentRequest(RequestModel):
     """A question to an agent; all ids are the caller's own strings."""
 
     user_id: Id
@@ -45,7 +45,7 @@ class AgentRequest(Body):
     system_message: Annotated[Text, Field(max_length=20_000)] | None = None
 
 
-class InterruptResponse(Body):
+class InterruptResponse(RequestModel):
     """The answer to what a task waits for."""
 
     user_id: Id
@@ -55,7 +55,7 @@ class InterruptResponse(Body):
     args: dict[str, JsonValue] | None = None
 
 
-class LongMemRequest(Body):
+class LongMemRequest(RequestModel):
     """Something to remember about a person."""
 
     user_id: Id
@@ -70,7 +70,7 @@ class TaskIds(BaseModel):
     task_id: Text
 
 
-class AgentResponse(Shape):
+class AgentResponse(ResponseModel):
     """What came of a task; ``timestamp`` in seconds since the epoch."""
 
     session_id: str
@@ -82,7 +82,7 @@ class AgentResponse(Shape):
     interrupt_data: dict[str, Any] | None = None
 
 
-class SessionStatusResponse(Shape):
+class SessionStatusResponse(ResponseModel):
     """Where a task is."""
 
     user_id: str
@@ -95,32 +95,32 @@ class SessionStatusResponse(Shape):
     last_response: AgentResponse | None = None
 
 
-class SystemInfoResponse(Shape):
+class SystemInfoResponse(ResponseModel):
     """How many sessions there are, and who has a run under way."""
 
     sessions_count: int
     active_users: list[str]
 
 
-class SessionInfoResponse(Shape):
+class SessionInfoResponse(ResponseModel):
     """All sessions of a user."""
 
     session_ids: list[str]
 
 
-class TaskInfoResponse(Shape):
+class TaskInfoResponse(ResponseModel):
     """All tasks of a session."""
 
     task_ids: list[str]
 
 
-class ActiveSessionInfoResponse(Shape):
+class ActiveSessionInfoResponse(ResponseModel):
     """The session that changed last; empty where there is none."""
 
     active_session_id: str
 
 
-class Remembered(Shape):
+class Remembered(ResponseModel):
     """What was noted."""
 
     status: str = "success"
@@ -128,7 +128,7 @@ class Remembered(Shape):
     message: str = "记忆存储成功"
 
 
-class Deleted(Shape):
+class Deleted(ResponseModel):
     """What was deleted."""
 
     status: str = "success"
@@ -152,7 +152,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
         if known is None:
             raise UserNotFound
         try:
-            return await principal_of_user(session, known.id)
+            return await principal_for_user(session, known.id)
         except (AccountDisabled, InvalidToken) as error:
             # It is not the caller whose credentials are of no use.
             raise UserNotFound from error
@@ -184,7 +184,7 @@ async def invoke(
         context = (ContextItem("How the caller wants the task to be done", body.system_message),)
     question = UserMessage(str(uuid4()), body.query)
     request = RunRequest(body.session_id, body.task_id, (question,), context=context)
-    await services.runs.begin(owner, request)
+    await services.runs.start(owner, request)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
@@ -199,7 +199,7 @@ async def resume(
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await services.runs.begin(owner, request, refusal=Refusal.ERROR)
+    await services.runs.start(owner, request, refusal=RejectPolicy.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.http.responses import ErrorBody
-from api.http.validation_errors import told_of
+from api.http.validation_errors import error_details
 from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.requests import RejectedRunInput
@@ -104,7 +104,7 @@ def _answer_invalid(request: Request, error: Exception) -> JSONResponse:
     if problems[0]["type"] == "json_invalid":
         return error_response(ErrorCode.MALFORMED_JSON, language=language)
     (place, *_) = cast(tuple[str | int, ...], problems[0]["loc"])
-    details = told_of(problems, invalid.body)
+    details = error_details(problems, invalid.body)
     code = ErrorCode.INVALID_REQUEST
     if place == "query" and details["field"] in {"page", "page_size", "sort_by", "sort_order"}:
         code = ErrorCode.INVALID_PAGINATION

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from api.http.errors import error_response, error_responses
 from core.errors.codes import ErrorCode
-from core.text.graphemes import boundary
+from core.text.graphemes import grapheme_boundary
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _CODES = {code.status: code for code in (ErrorCode.INVALID_REQUEST, ErrorCode.NO_SUCH_PART)}
@@ -31,7 +31,7 @@ def file_responses(description: str, *media_types: str) -> dict[int | str, dict[
     }
 
 
-class HeldFileResponse(FileResponse):
+class RangeFileResponse(FileResponse):
     """A file of which parts can be asked for (``Range``).
 
     Attributes:
@@ -93,5 +93,5 @@ def safe_name(title: str) -> str:
     """A title as a file name without its extension; empty where nothing of it can be used."""
     seen = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
     name = " ".join(_FORBIDDEN.sub(" ", seen).split()).strip(". ")
-    name = name[: boundary(name, _LONGEST)].rstrip(". ")
+    name = name[: grapheme_boundary(name, _LONGEST)].rstrip(". ")
     return "" if _RESERVED.match(name) else name

@@ -14,12 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.container import Services
 from api.http.errors import error_response
 from api.http.multipart import MULTIPART, STREAMS_BODY
-from api.http.rate_limit import address_of
-from api.metrics import scraper
+from api.http.rate_limit import client_address
+from api.metrics import scrape_principal
 from api.streaming.registry import OPEN_STREAMS
-from core.audit.context import Actor, Origin, acting, coming_from
+from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
 from core.auth.api_keys import PREFIX
-from core.auth.authentication import principal_of_api_key, touch_api_key
+from core.auth.authentication import principal_for_api_key, touch_api_key
 from core.auth.principal import Principal
 from core.db.types import new_id
 from core.errors.auth import NotAuthenticated
@@ -79,7 +79,7 @@ def is_open(path: str) -> bool:
     return _SIGNED_PATH.fullmatch(path) is not None
 
 
-class RequestContext:
+class RequestContextMiddleware:
     """Gives each request an id, a log line and safe headers; turns a crash into an answer.
 
     Args:
@@ -94,11 +94,11 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(_request_id(scope), scope, send)
+        answer = _HeaderWriter(_request_id(scope), scope, send)
         started = time.perf_counter()
         with (
             structlog.contextvars.bound_contextvars(request_id=answer.request_id),
-            coming_from(Origin(answer.request_id, address_of(scope))),
+            use_origin(AuditOrigin(answer.request_id, client_address(scope))),
         ):
             try:
                 await self._app(scope, receive, answer.send)
@@ -125,7 +125,7 @@ def _request_id(scope: Scope) -> str:
     return given if _REQUEST_ID.fullmatch(given) else new_id()
 
 
-class _Answer:
+class _HeaderWriter:
     """Puts the headers on one answer and remembers its status (0: none was sent)."""
 
     __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
@@ -157,7 +157,7 @@ class _Answer:
         await self._send(message)
 
 
-class Authentication:
+class AuthenticationMiddleware:
     """Denies by default: a route is open only by being listed, and no body is read before.
 
     Args:
@@ -189,7 +189,7 @@ class Authentication:
         state["principal"], state[OPEN_STREAMS] = principal, self._services().open_streams
         with (
             structlog.contextvars.bound_contextvars(user_id=principal.user_id),
-            acting(Actor(principal.user_id, principal.username)),
+            acting_as(Actor(principal.user_id, principal.username)),
         ):
             await self._app(scope, receive, send)
 
@@ -200,7 +200,7 @@ class Authentication:
             await services.limits.admit_stranger(scope)
             return None
         try:
-            principal = scraper(scope, headers, services.settings)
+            principal = scrape_principal(scope, headers, services.settings)
             principal = principal or await authenticate(services, headers)
         except DatabaseUnavailable:
             raise
@@ -228,7 +228,7 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
         async with services.database.reading() as session:
             return await services.authenticator.principal_of_token(session, credential)
     async with services.database.reading() as session:
-        principal, is_noted = await principal_of_api_key(session, credential)
+        principal, is_noted = await principal_for_api_key(session, credential)
     if not is_noted:
         # A note, not a condition: a database that is full or locked can still be read, and whoever
         # reads does not wait for who writes. The next request notes it then.
@@ -238,7 +238,7 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
     return principal
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Stops a body over the limit; a route that streams its body has a limit of its own.
 
     Args:

@@ -23,6 +23,26 @@ _SCHEMES = {
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
+# Clients have generated code for these names: (component, title) by what the class is called now.
+_PUBLISHED_NAMES = {
+    "ChunkChangeBody": ("api__routers__chunks__ChangeBody", "ChangeBody"),
+    "ComparisonOutcome": ("agents__skill_comparisons__Outcome", "Outcome"),
+    "DocumentChangeBody": ("api__routers__documents__ChangeBody", "ChangeBody"),
+    "Envelope_QuestionImportAnswer_": (
+        "api__envelope__Envelope_ImportAnswer___1",
+        "Envelope[ImportAnswer]",
+    ),
+    "Envelope_SkillImportAnswer_": (
+        "api__envelope__Envelope_ImportAnswer___2",
+        "Envelope[ImportAnswer]",
+    ),
+    "KnowledgeBaseChangeBody": ("api__routers__knowledge_bases__ChangeBody", "ChangeBody"),
+    "QuestionImportAnswer": ("api__routers__questions__ImportAnswer", "ImportAnswer"),
+    "ReindexOutcome": ("kb_service__reindexing__commands__Outcome", "Outcome"),
+    "SkillImportAnswer": ("api__routers__skill_imports__ImportAnswer", "ImportAnswer"),
+    "SkillImportOutcome": ("skills__imports__Outcome", "Outcome"),
+}
+_REFERENCE = "#/components/schemas/"
 
 
 def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
@@ -67,7 +87,32 @@ def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
             has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
             more = (ErrorCode.MALFORMED_JSON,) if has_json else ()
             _add_errors(operation["responses"], (*everywhere, *more))
+    components["schemas"] = _published(components.get("schemas", {}))
+    _repoint(document)
     return document
+
+
+def _published(schemas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    renamed: dict[str, dict[str, Any]] = {}
+    for name, schema in schemas.items():
+        component, title = _PUBLISHED_NAMES.get(name, (name, schema.get("title")))
+        renamed[component] = {**schema, "title": title} if title is not None else schema
+    return dict(sorted(renamed.items()))
+
+
+def _repoint(node: object) -> None:
+    """Make references point at published names."""
+    if isinstance(node, list):
+        for item in cast(list[object], node):
+            _repoint(item)
+    elif isinstance(node, dict):
+        fields = cast(dict[str, object], node)
+        reference = fields.get("$ref")
+        if isinstance(reference, str):
+            name = reference.removeprefix(_REFERENCE)
+            fields["$ref"] = _REFERENCE + _PUBLISHED_NAMES.get(name, (name,))[0]
+        for value in fields.values():
+            _repoint(value)
 
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:

@@ -8,7 +8,7 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.multipart import one_file
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
@@ -35,7 +35,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _ABOUT_THE_MEMBER = frozenset({400, 409, 413})
 
 
-class MemberRefusal(Shape):
+class MemberRefusal(ResponseModel):
     """Why a member of an archive did not become a document."""
 
     code: int
@@ -44,7 +44,7 @@ class MemberRefusal(Shape):
     details: dict[str, object]
 
 
-class MemberAnswer(Shape):
+class MemberAnswer(ResponseModel):
     """What became of one member: a document, or a refusal."""
 
     path: str
@@ -53,7 +53,7 @@ class MemberAnswer(Shape):
     error: MemberRefusal | None = None
 
 
-class ArchiveAnswer(Shape):
+class ArchiveAnswer(ResponseModel):
     """What became of each member, in the order of the archive."""
 
     items: list[MemberAnswer]

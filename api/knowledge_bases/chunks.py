@@ -8,11 +8,11 @@ from pydantic import Field
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.codes import ErrorCode
 from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service.documents import chunks
@@ -33,7 +33,7 @@ _CHANGES = error_responses(
 )
 
 
-class ChunkAnswer(Shape):
+class ChunkAnswer(ResponseModel):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
@@ -57,7 +57,7 @@ class ChunkAnswer(Shape):
     edited: bool
 
 
-class ChangeBody(Body):
+class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
@@ -88,7 +88,7 @@ async def _document(
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],
     session: Reading,
-    page: Annotated[Page, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
+    page: Annotated[PageRequest, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
     changed: Annotated[
         bool | None, Query(description="Only passages that were edited or disabled, or no such")
     ] = None,
@@ -112,7 +112,7 @@ async def read_chunk(
 async def change_chunk(
     kb_id: Text,
     chunk_id: Text,
-    body: ChangeBody,
+    body: ChunkChangeBody,
     principal: CurrentPrincipal,
     services: CurrentServices,
 ) -> Envelope[ChunkAnswer]:

@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.files import HeldFileResponse, file_responses
+from api.http.files import RangeFileResponse, file_responses
 from api.http.responses import Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
@@ -26,7 +26,7 @@ router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["docum
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StoredFileResponse(HeldFileResponse):
+class StoredFileResponse(RangeFileResponse):
     """A stored file as a download that no browser runs or shows as a page of this site.
 
     Args:

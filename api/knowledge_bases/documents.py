@@ -16,13 +16,22 @@ from api.http.dependencies import (
 )
 from api.http.errors import error_body, error_responses
 from api.http.multipart import SentFile, few_files, no_file, one_file
-from api.http.responses import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    ErrorBody,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
@@ -55,7 +64,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _FILES_TOGETHER = 16
 
 
-class BatchItem(Shape):
+class BatchItem(ResponseModel):
     """What became of one file: a document, or the error that a single upload would answer."""
 
     name: str
@@ -63,13 +72,13 @@ class BatchItem(Shape):
     error: ErrorBody | None
 
 
-class BatchAnswer(Shape):
+class BatchAnswer(ResponseModel):
     """What became of the files of a batch, in their order."""
 
     items: list[BatchItem]
 
 
-class ChangeBody(Body):
+class DocumentChangeBody(RequestModel):
     """What may be set of a document; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=1000)
@@ -116,7 +125,7 @@ async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""
@@ -235,7 +244,7 @@ async def read_document(
     ),
 )
 async def change_document(
-    kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text, doc_id: Text, body: DocumentChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DocumentAnswer]:
     """Rename a document or replace its metadata, which does not process it again; or say in which
     encoding its text is, which does.

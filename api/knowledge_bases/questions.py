@@ -16,11 +16,11 @@ from api.http.dependencies import (
 )
 from api.http.errors import error_responses
 from api.http.multipart import one_file
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from kb_service import question_files, questions
@@ -60,14 +60,14 @@ _FILE_BODY = {
 }
 
 
-class ExpectedPassage(Body):
+class ExpectedPassage(RequestModel):
     """A passage that answers the question: its document's name and, if given, words of it."""
 
     document: Text = Field(examples=["handbook.md"])
     text: Text = ""
 
 
-class QuestionBody(Body):
+class QuestionBody(RequestModel):
     """A question and at least one passage that would answer it."""
 
     question: Text = Field(examples=["How long is the warranty?"])
@@ -78,14 +78,14 @@ class QuestionBody(Body):
         return QuestionDraft(self.question, [passage.model_dump() for passage in self.expected])
 
 
-class ExpectedAnswer(Shape):
+class ExpectedAnswer(ResponseModel):
     """An expected passage; without words any passage of the document is right."""
 
     document: str
     text: str = ""
 
 
-class QuestionAnswer(Shape):
+class QuestionAnswer(ResponseModel):
     """A saved question."""
 
     id: str
@@ -95,7 +95,7 @@ class QuestionAnswer(Shape):
     updated_at: datetime
 
 
-class ImportAnswer(Shape):
+class QuestionImportAnswer(ResponseModel):
     """How many questions came new, got more expected passages, or were already there."""
 
     added: int
@@ -116,7 +116,7 @@ async def list_questions(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*questions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*questions.SORT_FIELDS))],
 ) -> Envelope[Items[QuestionAnswer]]:
     """One page of a knowledge base's saved questions."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
@@ -151,7 +151,7 @@ async def import_questions(
     principal: CurrentPrincipal,
     services: CurrentServices,
     replace: Annotated[bool, Query(description="Remove the present questions first")] = False,
-) -> Envelope[ImportAnswer]:
+) -> Envelope[QuestionImportAnswer]:
     """Save the questions of a file: JSON Lines, or CSV where its name ends in ``.csv``.
 
     Each line has ``question``, ``document`` and, if wanted, ``text``. All lines are saved or none.
@@ -166,7 +166,7 @@ async def import_questions(
         if replace:
             await questions.delete_all(work, principal, row)
         added = await questions.add(work, principal, row, drafts)
-        return Envelope(data=ImportAnswer(**vars(added)))
+        return Envelope(data=QuestionImportAnswer(**vars(added)))
 
 
 @router.get(

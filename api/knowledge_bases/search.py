@@ -5,7 +5,7 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
 from core.auth.permissions import Permission
@@ -26,7 +26,7 @@ _ERRORS = error_responses(
 )
 
 
-class SearchBody(Body, RetrievalOptions):
+class SearchBody(RequestModel, RetrievalOptions):
     """What to look for; a choice that is left out is the knowledge base's, then the product's."""
 
     query: Text = Field(examples=["服务器配置要求"])

@@ -7,14 +7,14 @@ from pydantic import Field, model_validator
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search import SearchBody
-from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason
+from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
 from kb_service.retrieval.explain import Explainer, PassageExplanation, PassageRef, find_passage
@@ -37,18 +37,18 @@ class WhyBody(SearchBody):
         by_text = self.document_id is not None and self.text is not None and self.text.strip()
         if self.chunk_id is None and not by_text:
             zh = "需要 chunk_id，或 document_id 和 text"
-            raise Unfit("needs chunk_id, or document_id and text", zh)
+            raise FieldValueError("needs chunk_id, or document_id and text", zh)
         return self
 
 
-class LegAnswer(Shape):
+class LegAnswer(ResponseModel):
     """A passage in one leg; the rank is null where it lies behind the first 10,000."""
 
     rank: int | None
     score: float
 
 
-class PassageInQuestion(Shape):
+class PassageInQuestion(ResponseModel):
     """The passage that was meant."""
 
     chunk_id: str
@@ -60,7 +60,7 @@ class PassageInQuestion(Shape):
     enabled: bool
 
 
-class WhyAnswer(Shape):
+class WhyAnswer(ResponseModel):
     """What became of the passage: the first reason, and how far it came.
 
     ``dense`` and ``sparse`` are its exact places by meaning and by words, however deep;
@@ -111,7 +111,7 @@ async def explain_absence(
 def _answer(why: PassageExplanation) -> WhyAnswer:
     shown = [passage.hit.score for passage in why.result.passages]
     return WhyAnswer(
-        reason=reason(why.reason),
+        reason=reason_answer(why.reason),
         document_name=why.document_name,
         passage=None if why.chunk is None else _passage(why.chunk),
         dense=_leg(why.dense),

@@ -14,7 +14,7 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.multipart import one_file, read_blocks, read_head
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
@@ -50,7 +50,7 @@ _FILE_BODY = {
 }
 
 
-class PieceAnswer(Shape):
+class PieceAnswer(ResponseModel):
     """A passage that would be made; its windows are embedded instead of the whole, if any."""
 
     index: int
@@ -63,7 +63,7 @@ class PieceAnswer(Shape):
     windows: list[str]
 
 
-class SplitPreviewAnswer(Shape):
+class SplitPreviewAnswer(ResponseModel):
     """The first passages, and figures over all of them; sizes are in tokens."""
 
     splitter: str
@@ -79,7 +79,7 @@ class SplitPreviewAnswer(Shape):
     warnings: list[str]
 
 
-class Wishes(Shape):
+class Wishes(ResponseModel):
     """What to cut and how; what is left out is the knowledge base's own."""
 
     document_id: Text | None = None

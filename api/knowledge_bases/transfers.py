@@ -22,12 +22,12 @@ from api.http.dependencies import (
 from api.http.errors import error_responses
 from api.http.files import content_disposition
 from api.http.multipart import one_file, read_blocks
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.codes import ErrorCode
 from core.errors.conflicts import KnowledgeBaseNameTaken
@@ -69,13 +69,13 @@ _FILE_BODY = {
 }
 
 
-class CopyBody(Body):
+class CopyBody(RequestModel):
     """What the copy is called; without a name the old one with ``(copy)`` behind it."""
 
     name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
-class TransferFailure(Shape):
+class TransferFailure(ResponseModel):
     """Why a transfer waits or ended, and what to do about it."""
 
     reason: str
@@ -85,7 +85,7 @@ class TransferFailure(Shape):
     next_action_zh: str = ""
 
 
-class TransferFacts(Shape):
+class TransferFacts(ResponseModel):
     """What is transferred; ``embeds_anew``: its model is not served here."""
 
     name: str
@@ -94,7 +94,7 @@ class TransferFacts(Shape):
     embedding_model: str
 
 
-class TransferAnswer(Shape):
+class TransferAnswer(ResponseModel):
     """An import or a copy and how far it is, in percent."""
 
     id: str
@@ -265,7 +265,7 @@ async def copy_knowledge_base(
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))],
 ) -> Envelope[Items[TransferAnswer]]:
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)

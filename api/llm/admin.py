@@ -12,7 +12,7 @@ from agents.llm_registry.models import LONGEST_MODEL_ID, LONGEST_NAME
 from agents.llm_registry.service import KNOWN_PROVIDERS, ModelDraft
 from api.http.dependencies import CurrentServices, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from api.llm.schemas import ModelConfigAnswer, config_answer
 from core.auth.permissions import Permission
@@ -53,7 +53,7 @@ Options = Annotated[LlmOptions, AfterValidator(_registrable)]
 Ids = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(max_length=1000)]
 
 
-class ModelBody(Body):
+class ModelBody(RequestModel):
     """A model to register (seed 002, section 6.2).
 
     Where neither ``role_access`` nor ``user_access`` is given everybody may use it; otherwise the
@@ -76,7 +76,7 @@ class ModelBody(Body):
     user_access: Ids | None = None
 
 
-class ModelChangeBody(Body):
+class ModelChangeBody(RequestModel):
     """What may be changed; what is left out stays.
 
     Null takes a value away; name, provider, ``model_id`` and the two switches have one always,
@@ -102,13 +102,13 @@ class ModelChangeBody(Body):
 _ALWAYS = frozenset({"name", "provider", "model_id", "is_default", "enabled"})
 
 
-class ModelConfigList(Shape):
+class ModelConfigList(ResponseModel):
     """All registered models."""
 
     items: list[ModelConfigAnswer]
 
 
-class ProviderAnswer(Shape):
+class ProviderAnswer(ResponseModel):
     """A provider whose address and habits are known; ``base_url`` is null where none is."""
 
     name: str
@@ -117,7 +117,7 @@ class ProviderAnswer(Shape):
     context_window: int | None
 
 
-class ProviderList(Shape):
+class ProviderList(ResponseModel):
     """The providers that a model may name."""
 
     items: list[ProviderAnswer]

@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 
 from agents.llm.base import ChatModel
-from agents.llm.probe import probe
+from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.types import utc_now
 from core.errors.auth import ModelNotFound
 from core.errors.base import AgentexError
@@ -38,13 +38,13 @@ _SUCCESS_ZH = "连接成功"
 _WORD = "hello"
 
 
-class ModelList(Shape):
+class ModelList(ResponseModel):
     """The models that the caller may use."""
 
     items: list[ModelAnswer]
 
 
-class TestAnswer(Shape):
+class TestAnswer(ResponseModel):
     """What came of asking a model for its first word (seed 002, section 6.5).
 
     ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
@@ -57,7 +57,7 @@ class TestAnswer(Shape):
     fault: str | None
 
 
-class UsageAnswer(Shape):
+class UsageAnswer(ResponseModel):
     """What one person spent on one model on one day (UTC); ``cost`` is null without a price.
 
     ``name`` is the model's in the registry, ``model`` the one at its endpoint.
@@ -75,7 +75,7 @@ class UsageAnswer(Shape):
     cost: float | None
 
 
-class UsageSums(Shape):
+class UsageSums(ResponseModel):
     """The sums of all rows, those of other pages included."""
 
     runs: int
@@ -140,7 +140,7 @@ async def _usage_wanted(
 )
 async def read_model_usage(
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
@@ -166,7 +166,7 @@ async def test_model(
     for space in services.spaces.values():
         if embedding_id(space.model.name) == model_id:
             return Envelope(data=await _try_encoder(space))
-    came = await probe(await _find(services, principal, model_id))
+    came = await probe_model(await _find(services, principal, model_id))
     return Envelope(
         data=TestAnswer(
             success=not came.fault,

@@ -17,7 +17,7 @@ from core.errors.codes import ErrorCode
 from skills.packages.folder_view import SkillFolders
 
 
-class Endpoint:
+class McpEndpoint:
     """The library's side of the MCP server of skills.
 
     Args:
@@ -46,10 +46,10 @@ class Endpoint:
 
     def answer(self) -> Response:
         """What answers the request at hand."""
-        return _Answer(self._transport)
+        return _ProtocolResponse(self._transport)
 
 
-class _Answer(Response):
+class _ProtocolResponse(Response):
     """Hands a request to the library, which reads its body and sends what it says."""
 
     def __init__(self, transport: StreamableHTTPSessionManager) -> None:

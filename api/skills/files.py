@@ -7,18 +7,18 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from api.http.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.skills.changes import Changing
-from api.skills.etag import BaseOfFileGiven
+from api.skills.etag import FileIfMatch
 from api.skills.schemas import SavedSkill
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
 from core.errors.codes import ErrorCode
 from skills.store import access as skill_access
-from skills.store.catalog import FileEntry, bytes_of, files_of
-from skills.store.service import Update
-from skills.store.versions import LONGEST_NOTE, Change, FileEdit, with_file
+from skills.store.catalog import FileEntry, list_files, read_blob
+from skills.store.service import SkillUpdate
+from skills.store.versions import LONGEST_NOTE, FileEdit, VersionChange, with_file
 
 router = Router(prefix="/api/v1/skills/{skill_id}/files", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -36,7 +36,7 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 }
 
 
-class FileList(Shape):
+class FileList(ResponseModel):
     """What lies beside a version's content, in the order of paths; sizes in bytes."""
 
     version: int
@@ -50,8 +50,8 @@ async def list_skill_files(
 ) -> Envelope[FileList]:
     """The files of a skill, with hashes and sizes."""
     seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.version_of(session, seen, version)
-    items = files_of(row)
+    row = await skill_access.get_version(session, seen, version)
+    items = list_files(row)
     return Envelope(data=FileList(version=row.version, items=items, total=len(items)))
 
 
@@ -70,9 +70,9 @@ async def read_skill_file(
 ) -> Response:
     """The bytes of a file; a browser saves them and shows nothing of them."""
     seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.version_of(session, seen, version)
-    entry = skill_access.file_entry(row, file_path)
-    content = await bytes_of(session, skill_id, entry.sha256)
+    row = await skill_access.get_version(session, seen, version)
+    entry = skill_access.get_file_entry(row, file_path)
+    content = await read_blob(session, skill_id, entry.sha256)
     return Response(
         content,
         media_type=mimetypes.guess_type(entry.path)[0] or "application/octet-stream",
@@ -91,7 +91,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     file_path: FilePath,
     request: Request,
     response: Response,
-    base: BaseOfFileGiven,
+    base: FileIfMatch,
     changing: Changing,
     change_note: Note = "",
     base_version: BaseVersion = None,
@@ -104,7 +104,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     content = await request.body()
     given = base.with_version(base_version)
     edit = FileEdit(file_path, content, given.file_sha256)
-    update = Update(with_file(edit), change=Change(change_note, given))
+    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, given))
     answer = await changing.update(skill_id, update)
     (entry,) = (file for file in answer.files if file.path == file_path)
     response.headers["ETag"] = f'"{entry.sha256}"'
@@ -119,7 +119,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
 async def delete_skill_file(
     skill_id: Text,
     file_path: FilePath,
-    base: BaseOfFileGiven,
+    base: FileIfMatch,
     changing: Changing,
     change_note: Note = "",
     base_version: BaseVersion = None,
@@ -127,5 +127,5 @@ async def delete_skill_file(
     """Remove a file: as a new version."""
     given = base.with_version(base_version)
     edit = FileEdit(file_path, None, given.file_sha256)
-    update = Update(with_file(edit), change=Change(change_note, given))
+    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, given))
     return Envelope(data=await changing.update(skill_id, update))

@@ -22,7 +22,7 @@ async def list_skill_shares(
     skill_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[ShareList]:
     """With whom one's own skill is shared."""
-    return shares_answer(await sharing.shares_of(session, principal, skill_id))
+    return shares_answer(await sharing.list_skill_shares(session, principal, skill_id))
 
 
 @router.put(
@@ -44,5 +44,7 @@ async def replace_skill_shares(
     ``read`` lets them read it and their agents use it; ``write`` lets them write its versions too.
     Sharing and deleting it stay its owner's.
     """
-    shares = await sharing.share(work, principal, skill_id, body.wanted(), body.version)
+    shares = await sharing.replace_skill_shares(
+        work, principal, skill_id, body.wanted(), body.version
+    )
     return shares_answer(shares)

@@ -16,19 +16,19 @@ from redis.exceptions import RedisError
 from core.db.database import open_database
 from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.redis.client import open_redis
-from core.redis.heartbeats import beat, withdraw, worker_name
+from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import (
     QUEUE_NAME,
-    Job,
     JobPayload,
     JobQueue,
-    JobsInHand,
+    QueueJob,
+    RunningJobs,
     deserialize_job,
     serialize_job,
 )
-from core.redis.notify import wake_ups
+from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import Workbench
 from ingestion.parsers.image.ocr import Recognition
@@ -79,7 +79,7 @@ async def open_workbench(settings: Settings) -> AsyncGenerator[Workbench]:
         await database.close()
 
 
-def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
+def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
     async def run(context: dict[str, object], payload: JobPayload) -> None:
         try:
             async with in_hand.taken(str(context["job_id"])):
@@ -113,11 +113,11 @@ async def work(settings: Settings) -> None:
     """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
     async with open_workbench(settings) as bench:
         redis = open_redis(settings)
-        in_hand = JobsInHand(redis)
+        in_hand = RunningJobs(redis)
         sweep = OrphanSweep(bench)
         slots = Slots(bench)
         beside = [
-            asyncio.create_task(_every(_BEAT_SECONDS, lambda: beat(redis, bench.owner))),
+            asyncio.create_task(_every(_BEAT_SECONDS, lambda: send_heartbeat(redis, bench.owner))),
             asyncio.create_task(_every(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(bench)),
             asyncio.create_task(_every(_SWEEP_SECONDS, sweep.run)),
@@ -144,7 +144,7 @@ async def work(settings: Settings) -> None:
             job_completion_wait=int(settings.drain_seconds / 2),
             ctx={_BENCH: bench},
         )
-        spare_what_is_loaded()
+        freeze_loaded_objects()
         try:
             await worker.async_run()
         except asyncio.CancelledError:
@@ -155,12 +155,12 @@ async def work(settings: Settings) -> None:
             await asyncio.gather(*beside, return_exceptions=True)
             await slots.stop(settings.drain_seconds / 2)
             await _try(worker.close)
-            await _try(lambda: withdraw(redis, bench.owner))
+            await _try(lambda: remove_heartbeat(redis, bench.owner))
             await redis.aclose()
 
 
 async def _listen(bench: Workbench, redis: Redis) -> None:
-    async for _ in wake_ups(redis):
+    async for _ in wake_signals(redis):
         bench.wake.set()
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from core.errors.base import AgentexError
 from core.errors.server import ShuttingDown
 from core.logging import get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest
@@ -91,7 +91,7 @@ class Engine:
                 encoder.backend if encoder else _ENDPOINT,
             )
         self._resources = resources
-        spare_what_is_loaded()
+        freeze_loaded_objects()
         self._ready.set()
         _log.info("engine.ready", encoders=len(resources.encoders), points=self.health().points)
         tasks = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.retrieval.fusion import DEPTH, FusedHit, FusedHits, break_ties, fuse
@@ -210,7 +210,7 @@ class CandidateCollector:
 
     def __init__(
         self,
-        reads: Reads,
+        reads: ReadContext,
         probe: SpaceQuery,
         scope: DocumentScope,
         enough: int,

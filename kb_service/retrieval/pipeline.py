@@ -9,7 +9,7 @@ from heapq import merge
 from sqlalchemy import ColumnElement
 
 from core.db.database import Database
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from core.errors.server import RerankerUnavailable
 from core.logging import get_logger
@@ -166,10 +166,12 @@ class RetrievalPipeline:
         asked = await self._ask()
         database, reranker = self._means.database, self._second_reranker()
 
-        def all_of_it(reads: Reads) -> SearchResult:
+        def all_of_it(reads: ReadContext) -> SearchResult:
             return self._answer(reads, self._find(reads, asked, explain=explain), explain=explain)
 
-        def first_half(reranker: Reranker, reads: Reads) -> tuple[CandidateSet, dict[str, str]]:
+        def first_half(
+            reranker: Reranker, reads: ReadContext
+        ) -> tuple[CandidateSet, dict[str, str]]:
             found = self._find(reads, asked, explain=explain)
             found.ranked = ranked = list(found.ranked)
             return found, load_texts(reads, ranked[: reranker.depth])
@@ -261,7 +263,7 @@ class RetrievalPipeline:
             self._warnings.append(SearchWarning.RERANKER_MISSING)
         return reranker
 
-    def _find(self, reads: Reads, asked: Sequence[_Asked], *, explain: bool) -> CandidateSet:
+    def _find(self, reads: ReadContext, asked: Sequence[_Asked], *, explain: bool) -> CandidateSet:
         found, rankings, gatherers = (
             CandidateSet(),
             list[Iterable[RankedHit]](),
@@ -289,7 +291,7 @@ class RetrievalPipeline:
         return found
 
     def _gather(
-        self, reads: Reads, part: _Part, first: SpaceHits | None, *, explain: bool
+        self, reads: ReadContext, part: _Part, first: SpaceHits | None, *, explain: bool
     ) -> tuple[CandidateCollector, Candidates]:
         documents = None
         if self._condition is not None:
@@ -301,7 +303,7 @@ class RetrievalPipeline:
             gatherer.look_behind_filter()
         return gatherer, candidates
 
-    def _ranked(self, reads: Reads, candidates: Candidates) -> Iterator[RankedHit]:
+    def _ranked(self, reads: ReadContext, candidates: Candidates) -> Iterator[RankedHit]:
         front, behind = candidates.front, candidates.behind
         if not self._request.rerank:
             return unreranked(front, behind)
@@ -326,7 +328,7 @@ class RetrievalPipeline:
             self._warnings.append(SearchWarning.RERANKER_FAILED)
         self._watch.add("rerank", started)
 
-    def _answer(self, reads: Reads, found: CandidateSet, *, explain: bool) -> SearchResult:
+    def _answer(self, reads: ReadContext, found: CandidateSet, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
         selection = Selection(reads, self._request)
         selection.choose(found.ranked)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from core.types.strict import Exact
+from core.types.strict import StrictJsonModel
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.rerankers import LEXICAL
@@ -25,7 +25,7 @@ def _known(reranker: str | None) -> str | None:
     return reranker
 
 
-class RetrievalOptions(Exact):
+class RetrievalOptions(StrictJsonModel):
     """How to retrieve; None leaves a choice to the knowledge base, and then to the product.
 
     Attributes:

@@ -9,7 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.sql.expression import Select
 
 from core.errors.base import AgentexError
-from core.text.sanitize import visible
+from core.text.sanitize import strip_hidden
 from kb_service.failures import Outage, outage_of_model
 from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
@@ -60,7 +60,7 @@ class UnsearchedWarning:
         return max(0, len(self.names) - _MOST_NAMED)
 
     def _named(self) -> list[str]:
-        return [visible(name) for name in self.names[:_MOST_NAMED]]
+        return [strip_hidden(name) for name in self.names[:_MOST_NAMED]]
 
 
 class FoundChunk(NamedTuple):

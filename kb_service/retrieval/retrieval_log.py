@@ -11,7 +11,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.db.read_pool import waiting_in_place
+from core.db.read_pool import event_loop_context
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import RetrievalNotFound
 from kb_service.knowledge_bases import sharing
@@ -248,7 +248,7 @@ async def _reasons(
         scope = DocumentScope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
         vouched = await connection.run_sync(
-            lambda inner: check_visibility(waiting_in_place(inner), ids, scope)
+            lambda inner: check_visibility(event_loop_context(inner), ids, scope)
         )
     bases = {row.id: _reason_of_all(row, result) for row in rows}
     reasons = {

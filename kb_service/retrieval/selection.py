@@ -6,9 +6,9 @@ from itertools import islice, takewhile
 
 from sqlmodel import col
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
@@ -24,7 +24,7 @@ class Selection:
         request: threshold, top_k, whether equal texts are dropped.
     """
 
-    def __init__(self, reads: Reads, request: RetrievalRequest) -> None:
+    def __init__(self, reads: ReadContext, request: RetrievalRequest) -> None:
         self._reads = reads
         self._request = request
         self.passages: list[FoundPassage] = []
@@ -72,7 +72,7 @@ class Selection:
             self.passages.append(passage)
 
 
-def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+def load_passages(reads: ReadContext, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
     found = reads.rows(_passages(), [hit.id for hit in hits])
     chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
@@ -80,11 +80,11 @@ def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]
 
 
 @cache
-def _passages() -> Prepared:
-    asked = listed("ids")
+def _passages() -> PreparedQuery:
+    asked = id_array("ids")
     chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
     named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
-    return Prepared(named.add_columns(col(Document.name)))
+    return PreparedQuery(named.add_columns(col(Document.name)))
 
 
 async def second_rerank(
@@ -119,7 +119,7 @@ async def second_rerank(
     return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
-def load_texts(reads: Reads, hits: Sequence[RankedHit]) -> dict[str, str]:
+def load_texts(reads: ReadContext, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
     return {found.hit.id: _read(found) for found in load_passages(reads, hits)}
 

@@ -9,9 +9,9 @@ from anyio import to_thread
 from sqlalchemy import Connection
 from sqlmodel import case, col, select
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk
 from kb_service.text.term_hashes import Terms, compute_terms, unpack_terms
 
@@ -48,7 +48,7 @@ class TermCache:
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
 
-    def load(self, reads: Reads, versions: Sequence[ChunkVersion]) -> dict[str, Terms]:
+    def load(self, reads: ReadContext, versions: Sequence[ChunkVersion]) -> dict[str, Terms]:
         """The terms of these chunks, by id: those at hand, else as stored, else made now.
 
         A chunk that is gone, or that was edited since, is absent.
@@ -78,12 +78,12 @@ class TermCache:
 
 
 @cache
-def _stored() -> Prepared:
+def _stored() -> PreparedQuery:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
-    asked = listed("ids")
+    asked = id_array("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
-    return Prepared(query.join(asked, asked.c.value == col(Chunk.id)))
+    return PreparedQuery(query.join(asked, asked.c.value == col(Chunk.id)))
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:

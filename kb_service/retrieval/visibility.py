@@ -10,9 +10,9 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.results import DropReason
 
@@ -76,7 +76,7 @@ _NOTHING = VisibilityResult()
 
 
 def check_visibility(
-    reads: Reads, chunk_ids: Iterable[str], scope: DocumentScope
+    reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
 ) -> VisibilityResult:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
@@ -137,9 +137,9 @@ def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> Visibility
 
 
 @cache
-def _prepared_query(*, is_shadow: bool) -> Prepared:
+def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
     # Built once: building it takes as long as asking it, and most searches ask it.
-    return Prepared(_visibility_query(true(), is_shadow=is_shadow))
+    return PreparedQuery(_visibility_query(true(), is_shadow=is_shadow))
 
 
 def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
@@ -161,7 +161,7 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
         _number(col(KnowledgeBase.narrowed)),
         _number(passes),
     )
-    asked = listed("ids")
+    asked = id_array("ids")
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
         .join(asked, asked.c.value == col(Chunk.id))

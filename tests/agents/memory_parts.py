@@ -7,7 +7,7 @@ from functools import lru_cache
 from sqlmodel import select
 
 from agents.memory.models import Memory
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from agents.memory.store import MemoryDraft
 from core.auth.models import User
 from core.db.database import Database
@@ -60,12 +60,12 @@ class InProcessEncoder:
 
 def memories_of(
     database: Database, encoder: InProcessEncoder | None = None, *, most: int = MOST
-) -> Memories:
+) -> MemoryService:
     """Long-term memory as one process has it."""
-    return Memories(database, encoder or InProcessEncoder(), most=most)
+    return MemoryService(database, encoder or InProcessEncoder(), most=most)
 
 
-async def remember(memories: Memories, owner_id: str, *texts: str) -> list[str]:
+async def remember(memories: MemoryService, owner_id: str, *texts: str) -> list[str]:
     """Save texts one by one; their ids."""
     return [(await memories.keep(owner_id, MemoryDraft(text))).row.id for text in texts]
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from api.app import create_app
-from api.http.dependencies import Requires, principal_of
+from api.http.dependencies import Requires, get_principal
 from api.http.middleware import OPEN_PATHS, is_open
-from api.http.responses import Body
+from api.http.responses import RequestModel
 from api.http.routing import EVERYWHERE
 from core.auth.permissions import Permission
 from core.errors.codes import ErrorCode
@@ -153,7 +153,7 @@ def test_every_closed_route_knows_its_caller(app: FastAPI):
     anonymous = {
         route.path
         for route in routes_of(app)
-        if not is_open(route.path) and principal_of not in set(calls(route.dependant))
+        if not is_open(route.path) and get_principal not in set(calls(route.dependant))
     }
     assert anonymous == set()
 
@@ -169,7 +169,7 @@ def bodies(route: APIRoute) -> Iterator[type[BaseModel]]:
 def test_every_body_refuses_fields_that_it_does_not_know(app: FastAPI):
     models = {model for route in routes_of(app) for model in bodies(route)}
     assert len(models) > 5
-    assert {model for model in models if not issubclass(model, Body)} == set()
+    assert {model for model in models if not issubclass(model, RequestModel)} == set()
     assert {model for model in models if model.model_config.get("extra") != "forbid"} == set()
 
 

@@ -13,7 +13,7 @@ from sqlmodel import select
 
 from core.auth.models import User
 from core.auth.principal import Access
-from core.auth.sharing import Wanted
+from core.auth.sharing import ShareSpec
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
@@ -558,7 +558,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
     async with unit_of_work(bench.database) as work:
         reader = await add_user(work)
         owner = await work.session.get_one(User, (await load(bench, kb_id)).owner_id)
-        wanted = NewReaders([Wanted(Access.READ, user_id=reader.id)])
+        wanted = NewReaders([ShareSpec(Access.READ, user_id=reader.id)])
         for row in (await documents_of(bench, kb_id))[:2]:
             await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
     broken = with_index(bench, Failing(bench.spaces.default.index, 1))

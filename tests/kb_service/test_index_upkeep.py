@@ -132,7 +132,7 @@ def opened_again(
     """Opens the folder of an engine that is gone as the next one does, in this process."""
     monkeypatch.setattr("kb_service.engine.resources.open_encoder", lambda *_: NoEncoder())
     # That is for a process that does nothing else.
-    monkeypatch.setattr("kb_service.engine.server.spare_what_is_loaded", lambda: None)
+    monkeypatch.setattr("kb_service.engine.server.freeze_loaded_objects", lambda: None)
 
     @asynccontextmanager
     async def open_again(folder: Path, optimise: int = 0) -> AsyncIterator[EngineClient]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from sqlmodel import col, update
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk
 from kb_service.retrieval import candidates
@@ -130,12 +130,14 @@ async def test_sql_is_asked_about_those_in_front_alone(
 ):
     asked: list[int] = []
 
-    def counted(reads: Reads, chunk_ids: Iterable[str], scope: DocumentScope) -> VisibilityResult:
+    def counted(
+        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
+    ) -> VisibilityResult:
         found = check_visibility(reads, chunk_ids, scope)
         asked.append(len(found.alive))
         return found
 
-    monkeypatch.setattr(candidates, "vouch", counted)
+    monkeypatch.setattr(candidates, "check_visibility", counted)
     await long_shelf.ask(_QUERIES[0])
     assert len(asked) == 1
     assert asked[0] < 60
@@ -152,7 +154,7 @@ async def test_search_starts_again_when_what_stands_behind_has_moved(
     calls: list[int] = []
 
     def moved_at_second(
-        reads: Reads, chunk_ids: Iterable[str], scope: DocumentScope
+        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
     ) -> VisibilityResult:
         calls.append(1)
         return (
@@ -162,7 +164,7 @@ async def test_search_starts_again_when_what_stands_behind_has_moved(
         )
 
     expected = shown(await long_shelf.ask(_QUERIES[0], explain=True))
-    monkeypatch.setattr(candidates, "vouch", moved_at_second)
+    monkeypatch.setattr(candidates, "check_visibility", moved_at_second)
     assert shown(await long_shelf.ask(_QUERIES[0], explain=True)) == expected
     assert len(calls) == 4
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from core.db.database import Database
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from kb_service.retrieval.visibility import DocumentScope, VisibilityResult, check_visibility
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 async def test_vouching_reads_no_row_of_a_chunk(database: Database):
     statements: list[str] = []
 
-    def work(reads: Reads) -> list[str]:
+    def work(reads: ReadContext) -> list[str]:
         driver = reads.connection.connection.driver_connection
         assert driver is not None
         driver.set_trace_callback(statements.append)
