@@ -258,7 +258,7 @@ async def _follow_signing_keys(
             async with database.reading() as session:
                 authenticator.issuer = await keys.issuer(session)
         except AgentexError as error:
-            log.warning("signing_keys.not_read", code=int(error.code))
+            log.warning("signing_keys.not_read", code=error.code)
         except Exception:
             # Whatever it is, the next round must come; the known keys stay.
             log.exception("signing_keys.look_crashed")
@@ -275,7 +275,7 @@ async def _take_up_lost_runs(runs: RunService) -> None:
         try:
             await runs.recover_lost()
         except AgentexError as error:
-            log.warning("runs.not_swept", code=int(error.code))
+            log.warning("runs.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
@@ -300,7 +300,7 @@ async def _forget_old_audit(services: Services) -> None:
             days = (await services.live.now()).audit_retention_days
             await delete_older(services.database, days=days)
         except AgentexError as error:
-            log.warning("audit.not_swept", code=int(error.code))
+            log.warning("audit.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("audit.sweep_crashed")
@@ -311,4 +311,4 @@ async def _warm_up(searcher: Searcher) -> None:
     try:
         await searcher.warm_up()
     except AgentexError as error:
-        log.info("search.not_warmed_up", code=int(error.code))
+        log.info("search.not_warmed_up", code=error.code)

@@ -69,7 +69,7 @@ class Distiller:
             try:
                 is_busy = await self.work_once()
             except AgentexError as error:
-                log.warning("memory.not_distilled", code=int(error.code))
+                log.warning("memory.not_distilled", code=error.code)
                 is_busy = False
             except Exception:
                 # Whatever it is, the next round must come: nobody else does this work.

@@ -54,7 +54,7 @@ class ImpressionCounter:
             self._counts.update(counts)
             if isinstance(error, asyncio.CancelledError):
                 raise
-            log.warning("skill_offers.not_written", code=int(error.code))
+            log.warning("skill_offers.not_written", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("skill_offers.crashed")

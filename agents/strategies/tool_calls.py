@@ -20,6 +20,7 @@ from agents.tools.approval import build_interrupt
 from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput
 from core.db.types import utc_now
 from core.errors.base import AgentexError
+from core.errors.registry import error_for_code
 from core.json_access import as_text, parse
 from core.logging import get_logger
 
@@ -240,7 +241,7 @@ class ToolCallRunner:
         return ToolOutput(
             as_text(outcome.get("content")),
             ran=bool(outcome.get("ran")),
-            failure=AgentexError.of_code(failure) if isinstance(failure, int) else None,
+            failure=error_for_code(failure) if isinstance(failure, int) else None,
         )
 
 
@@ -259,7 +260,7 @@ def _may_be_beside_others(tool: Tool | None) -> bool:
 def _outcome(output: ToolOutput, findings: Sequence[EvidenceFinding]) -> dict[str, JsonValue]:
     outcome: dict[str, JsonValue] = {"content": output.content, "ran": output.ran}
     if output.failure is not None:
-        outcome["failure"] = int(output.failure.code)
+        outcome["failure"] = output.failure.code
     if output.content == LATE_CALL:
         outcome["late"] = True
     if findings:

@@ -20,8 +20,17 @@ from api.http.multipart import one_file
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.auth import InvalidLink
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidLink, LinkExpired
+from core.errors.requests import (
+    CorruptImage,
+    EmptyFile,
+    FileTooLarge,
+    ImageTooLarge,
+    InvalidRequest,
+    QuotaExceeded,
+    UnsupportedFileType,
+)
+from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.models import Attachment
 
 router = Router(prefix="/api/v1/agent/attachments", tags=["agent"])
@@ -86,15 +95,15 @@ class ImageResponse(RangeFileResponse):
     dependencies=[Run],
     openapi_extra=_FORM,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.CORRUPT_IMAGE,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.IMAGE_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
-        ErrorCode.OBJECT_STORE_UNAVAILABLE,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        CorruptImage,
+        FileTooLarge,
+        ImageTooLarge,
+        QuotaExceeded,
+        StorageFull,
+        ObjectStoreUnavailable,
     ),
 )
 async def create_attachment(
@@ -123,7 +132,7 @@ async def create_attachment(
     response_class=FileResponse,
     responses={
         **file_responses("The image", *MIME_TYPES),
-        **error_responses(ErrorCode.INVALID_LINK, ErrorCode.LINK_EXPIRED),
+        **error_responses(InvalidLink, LinkExpired),
     },
 )
 async def read_attachment(

@@ -34,10 +34,15 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import McpToolNotFound, ToolPolicyFixed
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
-from core.errors.server import McpRefused
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
+from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 
@@ -45,7 +50,7 @@ router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
-_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
@@ -177,7 +182,7 @@ def _tools(
     return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
@@ -191,9 +196,7 @@ async def list_mcp_connections(
 @router.post(
     "",
     dependencies=[Create],
-    responses=error_responses(
-        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
-    ),
+    responses=error_responses(UrlNotAllowed, McpNameTaken, McpConnectionsFull),
     description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
 )
 async def create_mcp_connection(
@@ -219,7 +222,7 @@ async def read_mcp_connection(
 @router.put(
     "/{connection_id}",
     dependencies=[Create],
-    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
 )
 async def change_mcp_connection(
     connection_id: Text,
@@ -265,7 +268,7 @@ async def test_mcp_connection(
 @router.get(
     "/{connection_id}/tools",
     dependencies=[View],
-    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
 )
 async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
@@ -288,13 +291,13 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.TOOL_POLICY_FIXED,
-        ErrorCode.MCP_TOOL_NOT_FOUND,
-        ErrorCode.MCP_SWITCHED_OFF,
-        ErrorCode.MCP_UNAVAILABLE,
-        ErrorCode.MCP_RESULT_TOO_LARGE,
-        ErrorCode.MCP_REFUSED,
+        PermissionDenied,
+        ToolPolicyFixed,
+        McpToolNotFound,
+        McpSwitchedOff,
+        McpUnavailable,
+        McpResultTooLarge,
+        McpRefused,
     ),
 )
 async def call_mcp_tool(

@@ -17,7 +17,7 @@ from api.knowledge_bases.search_schemas import (
     search_answer,
 )
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import RetrievalNotFound
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.request import RetrievalRequest
@@ -83,7 +83,7 @@ class ReplayAnswer(ResponseModel):
 @router.get(
     "/{retrieval_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.RETRIEVAL_NOT_FOUND),
+    responses=error_responses(RetrievalNotFound),
 )
 async def read_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, session: Reading
@@ -96,7 +96,7 @@ async def read_retrieval(
     "/{retrieval_id}/replay",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.RETRIEVAL_NOT_FOUND,
+        RetrievalNotFound,
         *EMBEDDING_FAILURES,
     ),
 )

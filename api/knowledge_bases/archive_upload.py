@@ -13,8 +13,19 @@ from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.requests import (
+    ArchiveLimits,
+    CorruptArchive,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
 from ingestion.parsers.limits import Limits
 from ingestion.zip_upload import Archive, Member, open_archive
 from kb_service import document_names
@@ -66,17 +77,17 @@ class ArchiveAnswer(ResponseModel):
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.CORRUPT_ARCHIVE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        ArchiveLimits,
+        CorruptArchive,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        FileTooLarge,
+        StorageFull,
     ),
 )
 async def upload_archive(
@@ -144,7 +155,7 @@ class _Members:
             answer.document = await self._intake.write_down(upload)
             answer.name = answer.document.name
         except AgentexError as error:
-            if error.code.status not in _ABOUT_THE_MEMBER:
+            if error.status not in _ABOUT_THE_MEMBER:
                 raise
             code = error.code
             answer.error = MemberRefusal(

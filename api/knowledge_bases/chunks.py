@@ -13,7 +13,9 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest
 from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
@@ -23,12 +25,12 @@ from kb_service.models import Chunk, Document
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)
+_MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
 _CHANGES = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.READ_ONLY,
+    InvalidRequest,
+    ReadOnly,
     *_MISSING,
-    ErrorCode.CONFLICT,
+    Conflict,
     *EMBEDDING_FAILURES,
 )
 
@@ -80,9 +82,9 @@ async def _document(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.INVALID_PAGINATION,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
+        InvalidPagination,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
     ),
 )
 async def list_chunks(

@@ -14,7 +14,9 @@ from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
 from core.auth.principal import Access
 from core.auth.sharing import MAX_SHARES, ShareEntry, ShareSpec
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict, DocumentNameTaken
+from core.errors.requests import InvalidRequest
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders, Readers
 
@@ -24,10 +26,10 @@ router = Router(
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.DOCUMENT_NOT_FOUND,
+    ReadOnly,
+    OwnerOnly,
+    KnowledgeBaseNotFound,
+    DocumentNotFound,
 )
 
 
@@ -99,7 +101,7 @@ async def read_access(
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
 )
 async def restrict_document(
     kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
@@ -115,7 +117,7 @@ async def restrict_document(
 @router.delete(
     "",
     dependencies=[Write],
-    responses=error_responses(*_MISSING, ErrorCode.DOCUMENT_NAME_TAKEN),
+    responses=error_responses(*_MISSING, DocumentNameTaken),
 )
 async def open_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing

@@ -29,8 +29,9 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import EvaluationNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import NoQuestions
+from core.errors.requests import InvalidPagination
 from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
@@ -51,7 +52,7 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 _PROGRESS_SECONDS = 0.25
-_READ_ERRORS = error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND)
+_READ_ERRORS = error_responses(KnowledgeBaseNotFound, EvaluationNotFound)
 
 
 class EvaluationBody(RequestModel):
@@ -153,9 +154,9 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
     response_model=Envelope[WholeEvaluationAnswer],
     responses={
         **error_responses(
-            ErrorCode.READ_ONLY,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.NO_QUESTIONS,
+            ReadOnly,
+            KnowledgeBaseNotFound,
+            NoQuestions,
             *EMBEDDING_FAILURES,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
@@ -242,7 +243,7 @@ async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
 )
 async def list_evaluations(
     kb_id: Text,
@@ -299,9 +300,7 @@ async def compare_evaluations(
 @router.delete(
     "/{evaluation_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, EvaluationNotFound),
 )
 async def delete_evaluation(
     kb_id: Text, evaluation_id: Text, principal: CurrentPrincipal, work: Writing

@@ -23,8 +23,8 @@ from api.streaming.progress_feed import ProgressSubscriber, ProgressUpdate, Prog
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
@@ -91,7 +91,7 @@ def _answer(progress: Progress) -> ProgressAnswer:
     dependencies=[View],
     response_model=Envelope[ProgressAnswer],
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -115,7 +115,7 @@ async def read_progress(
     dependencies=[View],
     response_class=EventStream,
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
     },
 )

@@ -14,8 +14,9 @@ from api.knowledge_bases.schemas import Words
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors.auth import KnowledgeBaseNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexOver, ReindexRunning
+from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
@@ -28,7 +29,7 @@ from kb_service.reindex.status import Report, State
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_WRITE_ERRORS = (ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_WRITE_ERRORS = (ReadOnly, KnowledgeBaseNotFound)
 
 
 class ReindexBody(RequestModel):
@@ -184,7 +185,7 @@ def _fields(report: Report) -> dict[str, object]:
     }
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND))
+@router.get("", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
 async def read_reindex(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[ReindexAnswer]:
@@ -201,11 +202,11 @@ async def read_reindex(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
+        InvalidRequest,
+        UnknownEmbeddingModel,
         *_WRITE_ERRORS,
-        ErrorCode.CONFLICT,
-        ErrorCode.REINDEX_RUNNING,
+        Conflict,
+        ReindexRunning,
     ),
 )
 async def start_reindex(
@@ -253,9 +254,9 @@ async def _answer(
     dependencies=[Write],
     responses=error_responses(
         *_WRITE_ERRORS,
-        ErrorCode.REINDEX_NOT_READY,
-        ErrorCode.NO_REINDEX,
-        ErrorCode.REINDEX_OVER,
+        ReindexNotReady,
+        NoReindex,
+        ReindexOver,
     ),
 )
 async def cut_over(
@@ -275,7 +276,7 @@ async def cut_over(
 @router.post(
     "/cancel",
     dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, ErrorCode.NO_REINDEX, ErrorCode.REINDEX_OVER),
+    responses=error_responses(*_WRITE_ERRORS, NoReindex, ReindexOver),
 )
 async def cancel_reindex(
     kb_id: Text, principal: CurrentPrincipal, work: Writing
@@ -290,10 +291,10 @@ async def cancel_reindex(
     "/rollback",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
+        UnknownEmbeddingModel,
         *_WRITE_ERRORS,
-        ErrorCode.REINDEX_RUNNING,
-        ErrorCode.NO_REINDEX,
+        ReindexRunning,
+        NoReindex,
     ),
 )
 async def roll_back(

@@ -13,7 +13,8 @@ from api.knowledge_bases.search import SearchBody
 from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.codes import ErrorCode
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
@@ -85,12 +86,12 @@ class WhyAnswer(ResponseModel):
     "/knowledge-bases/{kb_id}/search/why",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_QUERY,
-        ErrorCode.QUERY_TOO_LONG,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.CHUNK_NOT_FOUND,
+        InvalidRequest,
+        EmptyQuery,
+        QueryTooLong,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        ChunkNotFound,
         *EMBEDDING_FAILURES,
     ),
 )

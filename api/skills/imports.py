@@ -14,9 +14,9 @@ from api.http.routing import Router
 from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import SkillsFull
-from core.errors.requests import FileTooLarge
+from core.errors.requests import FileTooLarge, InvalidRequest
+from core.errors.server import StorageFull
 from skills.packages import import_service
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
@@ -128,7 +128,7 @@ class _UploadedSkills:
     "/import",
     dependencies=[Write],
     openapi_extra=_BODY,
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
+    responses=error_responses(InvalidRequest, StorageFull),
 )
 async def import_skills(
     request: Request,
@@ -179,5 +179,5 @@ def _item(one: ImportResult, language: str) -> ImportItem:
         portable=report is not None and report.portable,
         diagnostics=list(one.diagnostics),
         problems=list(one.incoming.packaged.problems),
-        error=None if error is None else error_body(error.code, error.details, language=language),
+        error=None if error is None else error_body(type(error), error.details, language=language),
     )

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import EngineUnavailable
 from core.logging import get_logger
 from kb_service.engine.server import Engine
@@ -87,7 +86,7 @@ class Connection:
             body = await self._engine.answer(request)
             return pack_answer(request.id, body)
         except AgentexError as error:
-            if error.code.status >= ErrorCode.INTERNAL.status:
+            if error.status >= AgentexError.status:
                 _log.warning("engine.request_failed", op=request.op, exc_info=error)
             return pack_frame(_refused(request, error))
         # A process edge: one broken request must not end the others.
@@ -126,7 +125,7 @@ def _refused(request: EngineRequest, error: AgentexError) -> EngineResponse:
     details: dict[str, object] = {
         key: value for key, value in error.details.items() if isinstance(value, str | int)
     }
-    return EngineResponse(id=request.id, ok=False, body=details, code=int(error.code))
+    return EngineResponse(id=request.id, ok=False, body=details, code=error.code)
 
 
 _BACKLOG = 128

@@ -269,7 +269,7 @@ def _flush(resources: Resources, shard: Shard) -> JobSteps:
         try:
             shard.flush()
         except AgentexError as error:
-            _log.warning("engine.not_flushed", error=type(error).__name__, code=int(error.code))
+            _log.warning("engine.not_flushed", error=type(error).__name__, code=error.code)
 
 
 def _bare_health(model: str, shard: Shard) -> IndexHealth:

@@ -10,7 +10,6 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest, RequestTooLarge
 from core.errors.server import (
     EmbeddingModelUnusable,
@@ -49,7 +48,7 @@ _ERRORS: tuple[type[AgentexError], ...] = (
     StorageFull,
     VectorIndexUnavailable,
 )
-_ERROR_OF_CODE = {int(error.code): error for error in _ERRORS}
+_ERROR_OF_CODE = {error.code: error for error in _ERRORS}
 
 _Reply = TypeVar("_Reply", bound=WireMessage)
 
@@ -255,6 +254,6 @@ def _error(response: EngineResponse) -> AgentexError:
     kind = _ERROR_OF_CODE.get(response.code)
     if kind is not None:
         return kind(**response.body)
-    if response.code == int(ErrorCode.INVALID_REQUEST):
+    if response.code == InvalidRequest.code:
         return InvalidRequest(str(response.body.get("field")), str(response.body.get("error")))
     return EngineUnavailable(reason="the engine failed")

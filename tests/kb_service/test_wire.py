@@ -132,7 +132,7 @@ async def test_answers_reach_their_callers_when_they_come_out_of_order(tmp_path)
 async def test_error_of_the_engine_is_raised_as_itself_when_it_has_a_code(tmp_path):
     async def refuse(reader, writer):
         request = await read_frame(reader, EngineRequest)
-        code = int(StorageFull.code)
+        code = StorageFull.code
         writer.write(
             pack_frame(EngineResponse(id=request.id, ok=False, body={"free": 1}, code=code))
         )
