@@ -53,7 +53,7 @@ from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -87,7 +87,7 @@ class Services:
     open_streams: OpenStreams
     store: ObjectStore
     engine: EngineClient
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     searcher: Searcher
     runs: RunService
     memories: MemoryService

@@ -20,7 +20,7 @@ from kb_service.retrieval.results import (
     FoundChunk,
     FoundPassage,
     SearchResult,
-    Unsearched,
+    UnsearchedWarning,
 )
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import Person
@@ -90,7 +90,7 @@ class KnowledgeBaseRetriever:
         result = await self._searcher.search(Person(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
         passages = tuple(_passage(found, id_) for found in result.passages)
-        missed = tuple(one.message for one in result.warnings if isinstance(one, Unsearched))
+        missed = tuple(one.message for one in result.warnings if isinstance(one, UnsearchedWarning))
         return RetrievedPassages(passages, id_, missed)
 
 

@@ -218,7 +218,7 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
         row = await knowledge_bases.get(
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
-        retrieval = {**row.retrieval, **task.options.given()}
+        retrieval = {**row.retrieval, **task.options.choices()}
         kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
         earlier = await evaluation_store.before(work.session, task.principal, row, kept)
         return _whole(kept, earlier)

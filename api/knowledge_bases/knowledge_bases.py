@@ -87,7 +87,7 @@ class KnowledgeBaseChangeBody(RequestModel):
 
     def draft(self) -> KnowledgeBaseDraft:
         """The same in the domain's terms."""
-        retrieval = None if self.retrieval is None else self.retrieval.said()
+        retrieval = None if self.retrieval is None else self.retrieval.changes()
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 
 

@@ -30,7 +30,7 @@ from cli.ui.i18n.supervisor import base_url
 from core.errors.server import UnusableSetting
 from core.process import freeze_loaded_objects
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalog import served
+from kb_service.embeddings.catalog import served_models
 
 _READY_SECONDS = 60.0
 _ASK_EVERY_SECONDS = 0.1
@@ -56,7 +56,7 @@ def main() -> None:
 
 def _check_models(settings: Settings) -> None:
     try:
-        served(settings)
+        served_models(settings)
         if settings.llm_provider or settings.llm_base_url or settings.llm_model:
             # By name: what asks models takes a third of this process's start to load.
             import_module("agents.llm.factory").configured_endpoint(settings)
