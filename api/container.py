@@ -23,16 +23,16 @@ from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
 from agents.memory.service import MemoryService
-from agents.runs.builder import Belongings, Launcher
-from agents.runs.limits import RunLimits, limits_of
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.limits import LimitsProvider, limits_from_settings
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
 from agents.skills.factory import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
 from api.mcp_server.server import SkillServer
-from api.stats import SystemFigures
+from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.registry import OpenStreams
 from core.audit.queries import delete_older
@@ -53,7 +53,7 @@ from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -77,7 +77,7 @@ class Services:
 
     settings: Settings
     live: LiveSettings
-    figures: SystemFigures
+    figures: SystemStatsCache
     database: Database
     redis: Redis
     queue: JobQueue
@@ -87,7 +87,7 @@ class Services:
     open_streams: OpenStreams
     store: ObjectStore
     engine: EngineClient
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     searcher: Searcher
     runs: RunService
     memories: MemoryService
@@ -178,11 +178,11 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
     memories = MemoryService(database, spaces.default.encoder, most=settings.memories_per_user)
     skills = RunSkillsFactory(database, spaces.default.encoder)
-    belongings = Belongings(memories, attachments, mcp, skills)
+    belongings = RunServices(memories, attachments, mcp, skills)
     return Services(
         settings=settings,
         live=live,
-        figures=SystemFigures(settings, database, redis, spaces),
+        figures=SystemStatsCache(settings, database, redis, spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
@@ -197,9 +197,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, models, limits, belongings),
+            RunBuilder(database, searcher, models, limits, belongings),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
-            Followers(database, FanOut(redis) if settings.redis_url else None),
+            Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
         ),
         tool_policies=limits.standing.policies,
@@ -216,9 +216,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     )
 
 
-def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
+def _run_limits(settings: Settings, live: LiveSettings) -> LimitsProvider:
     policies = server_policies(settings.tool_policies)
-    return RunLimits(replace(limits_of(settings), policies=policies), live)
+    return LimitsProvider(replace(limits_from_settings(settings), policies=policies), live)
 
 
 def _mcp(settings: Settings, database: Database) -> McpService:
@@ -258,7 +258,7 @@ async def _follow_signing_keys(
             async with database.reading() as session:
                 authenticator.issuer = await keys.issuer(session)
         except AgentexError as error:
-            log.warning("signing_keys.not_read", code=int(error.code))
+            log.warning("signing_keys.not_read", code=error.code)
         except Exception:
             # Whatever it is, the next round must come; the known keys stay.
             log.exception("signing_keys.look_crashed")
@@ -273,9 +273,9 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
 async def _take_up_lost_runs(runs: RunService) -> None:
     while True:
         try:
-            await runs.take_up_lost()
+            await runs.recover_lost()
         except AgentexError as error:
-            log.warning("runs.not_swept", code=int(error.code))
+            log.warning("runs.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
@@ -300,7 +300,7 @@ async def _forget_old_audit(services: Services) -> None:
             days = (await services.live.now()).audit_retention_days
             await delete_older(services.database, days=days)
         except AgentexError as error:
-            log.warning("audit.not_swept", code=int(error.code))
+            log.warning("audit.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("audit.sweep_crashed")
@@ -311,4 +311,4 @@ async def _warm_up(searcher: Searcher) -> None:
     try:
         await searcher.warm_up()
     except AgentexError as error:
-        log.info("search.not_warmed_up", code=int(error.code))
+        log.info("search.not_warmed_up", code=error.code)

@@ -16,7 +16,7 @@ from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
 from ingestion.vectorize import Origin, emptied_windows, points_of
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
 from kb_service.text.term_hashes import pack_terms
@@ -42,7 +42,9 @@ class Edit:
     enabled: bool | None = None
 
 
-async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit: Edit) -> Chunk:
+async def edit_chunk(
+    database: Database, spaces: EmbeddingSpaces, place: ChunkPlace, edit: Edit
+) -> Chunk:
     """Change a passage; when this returns, searches find it by its new text.
 
     The text is embedded first; then row and points are written in one transaction, which the

@@ -10,7 +10,7 @@ from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from ingestion.parsers.sandbox.pool import ParserPool
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 
 
@@ -28,7 +28,7 @@ class Workbench:
     database: Database
     queue: JobQueue
     store: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)

@@ -14,7 +14,6 @@ from core.auth.principal import Action
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import AccountDisabled, KnowledgeBaseNotFound, NotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidArchive, QuotaExceeded
 from core.errors.server import EmbeddingModelNotServed
 from core.logging import get_logger
@@ -147,7 +146,7 @@ async def _end_badly(
             await _fail(bench, row, lease, _SOURCE_GONE)
         case OSError():
             await _postpone(bench, row, lease, error)
-        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+        case AgentexError() if error.status > AgentexError.status:
             await _postpone(bench, row, lease, error)
         case _:
             log.error("transfer.crashed", transfer_id=row.id, exc_info=error)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.answer_summary import FinalAnswer, summarize
 from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.attachments import service as attachments
@@ -174,14 +174,14 @@ def _ui_schema(row: ChatMessage, failure: str | None) -> dict[str, JsonValue] | 
     # What the whole run called and used stands on its last message, which is the answer.
     if row.role != "assistant" or "tool_calls" not in details:
         return None
-    answer = Answer(
+    answer = FinalAnswer(
         text=row.content,
         citations=tuple(as_object(item) for item in as_list(details.get("citations"))),
         marks=frozenset(details),
         tools=frozenset(_tools(details)),
         failure=failure,
     )
-    return compile_ui_schema(report_on(answer))
+    return compile_ui_schema(summarize(answer))
 
 
 def _tools(details: Mapping[str, JsonValue]) -> set[str]:

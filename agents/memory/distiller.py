@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from sqlmodel import col, select
 
-from agents.events import Usage
+from agents.events import RunUsage
 from agents.llm.base import ChatModel, ModelMessage, ModelText, TokenUsage
 from agents.llm_registry import usage
 from agents.llm_registry.selection import ModelSelector
@@ -24,7 +24,7 @@ from agents.memory.store import MemoryDraft
 from agents.memory.text import is_stated_in, mentions_secret
 from agents.models import AgentRun, ChatMessage
 from agents.strategies.prompts import REPAIR, delimited
-from agents.strategies.structured_output import Unreadable, read_object
+from agents.strategies.structured_output import InvalidStructuredOutput, read_object
 from core.auth.users import get_memory_choices
 from core.db.database import Database
 from core.db.types import new_id
@@ -68,7 +68,7 @@ class Distiller:
             try:
                 is_busy = await self.work_once()
             except AgentexError as error:
-                log.warning("memory.not_distilled", code=int(error.code))
+                log.warning("memory.not_distilled", code=error.code)
                 is_busy = False
             except Exception:
                 # Whatever it is, the next round must come: nobody else does this work.
@@ -173,12 +173,12 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
     run.memory_completion_tokens += completion_tokens
     work.session.add(run)
     await usage.record(work.session, run, SpentTokens(prompt_tokens, completion_tokens))
-    told = Usage(run.memory_prompt_tokens, run.memory_completion_tokens)
+    told = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
     estimated = any(one.is_estimated for one in spent)
     await _tell(work, run, replace(told, is_estimated=estimated))
 
 
-async def _tell(work: UnitOfWork, run: AgentRun, spent: Usage) -> None:
+async def _tell(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
     said = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
@@ -250,7 +250,7 @@ async def distill_facts(
         said = await _answer(model, asked, spend)
         try:
             facts = read_object(said, _FactList).facts
-        except Unreadable as fault:
+        except InvalidStructuredOutput as fault:
             asked += [ModelMessage("assistant", said)] if said else []
             asked.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue

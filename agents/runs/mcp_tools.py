@@ -21,7 +21,7 @@ from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
 
 @dataclass(frozen=True)
-class Reached:
+class McpTools:
     """What a run can call on MCP servers, and how freely it may call its tools."""
 
     tools: tuple[RemoteTool, ...]
@@ -29,7 +29,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class McpSelection:
     """A request with what it reaches.
 
     Args:
@@ -43,7 +43,7 @@ class Chosen:
     connections: Sequence[ConnectionWithTools] | None = None
 
 
-class Reaching:
+class McpBinding:
     """Gives runs the tools of their owners' connections.
 
     Args:
@@ -65,7 +65,7 @@ class Reaching:
         principal: Principal,
         request: RunRequest,
         thread: ChatSession | None,
-    ) -> Chosen:
+    ) -> McpSelection:
         """The connections that the run uses, and the policies in force now.
 
         Raises:
@@ -92,11 +92,11 @@ class Reaching:
         options = replace(request.options, mcp_connection_ids=ids)
         request = replace(request, options=options, tool_policies={**policies, **withheld})
         looks = self._mcp.refresh_stale(enabled) if self._mcp else set[asyncio.Task[ProbeResult]]()
-        return Chosen(request, looks, enabled)
+        return McpSelection(request, looks, enabled)
 
     async def reach(
         self, owner_id: str, request: RunRequest, known: Sequence[ConnectionWithTools] | None = None
-    ) -> Reached:
+    ) -> McpTools:
         """What a run may call; connections that are gone since it began are left out.
 
         Args:
@@ -107,7 +107,7 @@ class Reaching:
         ids = request.options.mcp_connection_ids or ()
         if self._mcp is None or not ids:
             forbidden = self._policies.forbidden | withheld_tools(request.lacking)
-            return Reached((), ToolRules(request.tool_policies, forbidden))
+            return McpTools((), ToolRules(request.tool_policies, forbidden))
         if known is None:
             async with self._database.reading() as session:
                 present = await connections.list_rows(session, owner_id)
@@ -120,7 +120,7 @@ class Reaching:
         # Still offered to a run that began with them: it would be another one without.
         withheld = () if may_use_connections(request.lacking) else new
         forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
-        return Reached(tools, ToolRules({**new, **request.tool_policies}, forbidden))
+        return McpTools(tools, ToolRules({**new, **request.tool_policies}, forbidden))
 
 
 def _wanted(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -9,7 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.selection import DEFAULT_MODEL_ID, ModelRef, ModelSelector, SelectedModel
 from agents.models import ChatSession
 from agents.run_request import RunRequest
-from agents.runs.resume import Continuation, Nothing
+from agents.runs.resume import NoOp, Resume
 from agents.skills import selection as skill_selection
 from agents.skills.selection import SkillSelection
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
@@ -69,7 +69,7 @@ class RunPlan:
     lease: RunLease
     model: ModelRef
     knowledge_base_ids: tuple[str, ...] = ()
-    continues: Continuation | None = None
+    continues: Resume | None = None
     asks_nothing: bool = False
     waits_for: str | None = None
     most_sessions: int = 0
@@ -88,7 +88,7 @@ class Asked:
 
     request: RunRequest
     thread: ChatSession | None
-    decided: Continuation | Nothing | None
+    decided: Resume | NoOp | None
 
     @property
     def config(self) -> dict[str, JsonValue]:
@@ -176,7 +176,7 @@ async def model_of(
     Raises:
         InvalidRunInput: there is none that the caller may use; the details name those there are.
     """
-    if isinstance(asked.decided, Continuation):
+    if isinstance(asked.decided, Resume):
         return await models.reopen(session, principal.user_id, asked.decided.waiting.model)
     if asked.decided is not None:
         return await models.select(session, principal, None)
@@ -208,14 +208,14 @@ async def with_policies(
 
 
 def settle_plan(
-    plan: RunPlan, request: RunRequest, decided: Continuation | Nothing | None
+    plan: RunPlan, request: RunRequest, decided: Resume | NoOp | None
 ) -> tuple[RunPlan, RunRequest]:
     """The plan and the request after what its thread waits for was looked at."""
     match decided:
-        case Continuation():
+        case Resume():
             agent_type = decided.waiting.run.agent_type
             return replace(plan, agent_type=agent_type, continues=decided), request
-        case Nothing():
+        case NoOp():
             # Nothing is asked by it: what its messages say was said before.
             return replace(plan, asks_nothing=True), replace(request, messages=())
         case None:

@@ -33,7 +33,7 @@ _FOREIGN_ID = "the last one has the id of another message of this thread"
 
 
 @dataclass(frozen=True)
-class BegunRun:
+class StartedRun:
     """A run that holds its thread.
 
     Args:
@@ -59,9 +59,9 @@ class BegunRun:
     history: tuple[ModelMessage, ...]
 
 
-async def begin(
+async def start(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
-) -> BegunRun:
+) -> StartedRun:
     """Write the run, take its thread and store the new user messages.
 
     Args:
@@ -97,7 +97,9 @@ async def begin(
     if plan.continues is not None:
         await resume.apply(work, plan.continues)
         task = await work.session.get_one(AgentRun, run.task_id)
-        return await begun(work.session, run, _REQUESTS.validate_python(task.request["input"]))
+        return await load_started(
+            work.session, run, _REQUESTS.validate_python(task.request["input"])
+        )
     if not request.messages:
         return _begun(run, request.thread_id, ())
     history = await _read_history(work.session, seen.key, request)
@@ -119,7 +121,7 @@ async def _look(session: AsyncSession, principal: Principal, request: RunRequest
 
 async def _begin_thread(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
-) -> BegunRun:
+) -> StartedRun:
     """The run with which a thread begins: nobody else knows it, so nothing has to be read."""
     await check_quota(work.session, principal.user_id, most=plan.most_sessions)
     new = request.messages
@@ -167,7 +169,7 @@ async def _add_run(work: UnitOfWork, run: AgentRun, plan: RunPlan) -> None:
     await work.session.flush()
 
 
-async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> BegunRun:
+async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest) -> StartedRun:
     """A run that began before, as it was then.
 
     Args:
@@ -179,8 +181,8 @@ async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> Be
     return _begun(run, request.thread_id, history.before)
 
 
-def _begun(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> BegunRun:
-    return BegunRun(
+def _begun(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> StartedRun:
+    return StartedRun(
         key=run.id,
         task_id=run.task_id or run.id,
         owner_id=run.owner_id,
@@ -330,7 +332,7 @@ async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, secon
         await work.session.exec(statement)
 
 
-async def release(work: UnitOfWork, run: BegunRun) -> None:
+async def release(work: UnitOfWork, run: StartedRun) -> None:
     """Give the lease back before its end, so that another process takes the run up at once."""
     statement = (
         update(AgentRun)

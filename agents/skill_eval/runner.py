@@ -15,7 +15,7 @@ _AT_ONCE = 4
 _LOOK_SECONDS = 1.0
 
 
-async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
+async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
     """Make trials, some at once; closed early, the others are not made.
 
     Args:
@@ -49,7 +49,7 @@ async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> Async
         await asyncio.wait(tasks)
 
 
-async def count_tokens(
+async def record_usage(
     database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]
 ) -> None:
     """Write down what a trial took as somebody's usage."""

@@ -43,7 +43,7 @@ class RunSkillsFactory:
         self,
         task: RunTask,
         request: RunRequest,
-        cards: Sequence[catalog.CatalogueCard] | None = None,
+        cards: Sequence[catalog.CatalogCard] | None = None,
         *,
         had_skills: bool = False,
         context_window: int,
@@ -83,7 +83,7 @@ class RunSkillsFactory:
     async def build_trial(
         self,
         owner_id: str,
-        cards: Sequence[catalog.CatalogueCard],
+        cards: Sequence[catalog.CatalogCard],
         question: str,
         *,
         context_window: int,
@@ -100,13 +100,11 @@ class RunSkillsFactory:
         means = await self._means(offered, question, library, index_budget(context_window))
         return RunSkills(means, offered)
 
-    async def _readable(
-        self, owner_id: str, request: RunRequest
-    ) -> Sequence[catalog.CatalogueCard]:
+    async def _readable(self, owner_id: str, request: RunRequest) -> Sequence[catalog.CatalogCard]:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.readable(session, Person(owner_id))
+            return await catalog.list_readable(session, Person(owner_id))
 
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
@@ -138,7 +136,7 @@ class RunSkillsFactory:
 _NOTHING = IndexBlock("", (), 0)
 
 
-def assign_keys(cards: Sequence[catalog.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
+def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str, OfferedSkill]:
     """The skills under the keys by which models and people name them in runs.
 
     A key is the slug; of several of one slug the reader's own has it, else that of the first owner

@@ -22,7 +22,7 @@ from core.logging import get_logger
 from kb_service.visibility import Person
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
-from skills.store.usage import Use, count_uses
+from skills.store.usage import UsageKind, count_uses
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -86,7 +86,7 @@ class OwnerSkillLoader:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, Person(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
@@ -110,7 +110,7 @@ class OwnerSkillLoader:
         try:
             async with unit_of_work(self._database) as work:
                 if await self._add(work, skill, key, chosen=chosen):
-                    await count_uses(work, Use.LOADED, {(skill.id, skill.version): 1})
+                    await count_uses(work, UsageKind.LOADED, {(skill.id, skill.version): 1})
         except IntegrityError:
             # Deleted at this moment: the run goes on with what it was given.
             log.info("skill.gone", skill_id=skill.id)
@@ -133,11 +133,11 @@ class OwnerSkillLoader:
 
     async def record_completion(self, skill: SkillVersionRef) -> None:
         """Count that the last step was reported done."""
-        await self._count(Use.COMPLETED, [skill])
+        await self._count(UsageKind.COMPLETED, [skill])
 
     async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         """Count and audit that a tool was refused because these do not allow it."""
-        await self._count(Use.DENIED, skills)
+        await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:
             owner = await principal_for_user(work.session, self._owner_id)
             for skill in skills:
@@ -149,7 +149,7 @@ class OwnerSkillLoader:
                     details={"tool": tool, "version": skill.version, "task_id": self._task_id},
                 )
 
-    async def _count(self, use: Use, skills: Sequence[SkillVersionRef]) -> None:
+    async def _count(self, use: UsageKind, skills: Sequence[SkillVersionRef]) -> None:
         if not skills:
             return
         counts = {(one.id, one.version): 1 for one in skills}

@@ -30,7 +30,7 @@ class SkillSelection:
         chosen: those that a person chose, in the versions that the run keeps to.
     """
 
-    cards: Sequence[catalog.CatalogueCard] = ()
+    cards: Sequence[catalog.CatalogCard] = ()
     chosen: tuple[PinnedSkill, ...] = ()
 
 
@@ -60,7 +60,7 @@ async def select_skills(
         return SkillSelection()
     else:
         field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
-    cards = await catalog.readable(session, principal)
+    cards = await catalog.list_readable(session, principal)
     together: dict[str, OpenedSkill] = {}
     for one in choices or ():
         opened = await _opened(session, principal, one, field)
@@ -98,7 +98,7 @@ async def find_config_fault(
         principal.require(Permission.SKILL_VIEW)
     for one in choices:
         try:
-            await catalog.open(session, principal, one.id, one.version)
+            await catalog.open_skill(session, principal, one.id, one.version)
         except (SkillNotFound, SkillVersionNotFound):
             return _NO_SUCH
     return None
@@ -108,7 +108,7 @@ async def _opened(
     session: AsyncSession, principal: Principal, one: SkillChoice, field: str
 ) -> OpenedSkill:
     try:
-        return await catalog.open(session, principal, one.id, one.version)
+        return await catalog.open_skill(session, principal, one.id, one.version)
     except (SkillNotFound, SkillVersionNotFound):
         raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
 

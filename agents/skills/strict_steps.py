@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from skills.schema import ParsedSkill, Step
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 from skills.strict_mode import is_strict
 
 _LONGEST_TITLE = 200
@@ -47,7 +47,7 @@ def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
 def step_title(step: Step) -> str:
     """A step in one line."""
     first = step.instruction.strip().split("\n", 1)[0]
-    return plain(step.title or first)[:_LONGEST_TITLE]
+    return plain_line(step.title or first)[:_LONGEST_TITLE]
 
 
 def is_enforceable(tool: str) -> bool:

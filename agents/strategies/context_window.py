@@ -10,7 +10,7 @@ from agents.strategies.prompts import delimited
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
 
 
-def fitted_into(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without the results furthest back, where all are more than a model can read."""
     fitted: list[ModelMessage] = []
     kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
@@ -29,7 +29,7 @@ def _counts(message: ModelMessage, kept: set[str]) -> bool:
     return message.role == "tool" and message.tool_call_id not in kept
 
 
-def as_data(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Calls and results for an endpoint that knows no tools: the results as the user's data."""
     told: list[ModelMessage] = []
     for message in messages:

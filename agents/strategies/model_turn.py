@@ -254,7 +254,7 @@ it, for turns whose text is data. Reasoning and tool calls are shown in each of 
 ``unheard`` turn nothing is shown."""
 
 
-class TurnVoice:
+class TurnOutput:
     """Passes on the events of one turn; what was left open can be closed.
 
     Attributes:
@@ -339,7 +339,7 @@ class _Outcome:
         return {"turn": turn, "usage": spent, "ended_by": self.ended_by}
 
 
-class TurnMaker:
+class ModelCaller:
     """Asks the model for a run, or reads back what it said.
 
     Args:
@@ -351,7 +351,7 @@ class TurnMaker:
         self._strategy = strategy
         self.budget = budget
 
-    async def make(
+    async def call(
         self,
         messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
@@ -380,7 +380,7 @@ class TurnMaker:
         past = journal.read(key)
         if past is not None:
             return self._read_back(past, voice)
-        asking = self._ask(messages, tools, TurnVoice(self._strategy.channel.emit, voice), seconds)
+        asking = self._ask(messages, tools, TurnOutput(self._strategy.channel.emit, voice), seconds)
         try:
             outcome = await asking
         except ToolsRefused as refused:
@@ -393,14 +393,14 @@ class TurnMaker:
         self,
         messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
-        heard: TurnVoice,
+        heard: TurnOutput,
         seconds: float | None,
     ) -> "_Outcome":
         usages: list[TokenUsage] = []
 
         def spend(usage: TokenUsage) -> None:
             usages.append(usage)
-            self._strategy.spend(usage)
+            self._strategy.add_usage(usage)
 
         try:
             async with asyncio.timeout(seconds):
@@ -419,7 +419,7 @@ class TurnMaker:
         heard.end(has_calls=bool(turn.calls))
         return _Outcome(turn, usages)
 
-    def _cut(self, heard: TurnVoice, usages: Sequence[TokenUsage], by: EndedBy) -> "_Outcome":
+    def _cut(self, heard: TurnOutput, usages: Sequence[TokenUsage], by: EndedBy) -> "_Outcome":
         self.budget.end(by)
         is_open = heard.cut()
         turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
@@ -430,7 +430,7 @@ class TurnMaker:
         if "refused" in outcome:
             raise ToolsRefused(reason=outcome["refused"])
         for usage in _USAGES.validate_python(outcome["usage"]):
-            self._strategy.spend(usage)
+            self._strategy.add_usage(usage)
         if (ended_by := outcome["ended_by"]) is not None:
             self.budget.end(_ENDED_BY.validate_python(ended_by))
         if outcome["turn"] is None:

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from agents.calendar.run_calendar import CalendarCommand, CommandResult, RunCalendar
 from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, EventDetails
 from agents.calendar.time_span import TimeInput
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from agents.tools.base import (
     Tool,
     ToolScope,
-    argument_fault,
+    argument_error,
     arguments_schema,
     current_call_id,
-    validated,
+    with_validation,
 )
 from core.auth.permissions import Permission
 from core.errors.requests import InvalidRequest
@@ -31,7 +31,7 @@ PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_WRITE}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
-class WriteArguments(BaseModel):
+class CalendarWriteArguments(BaseModel):
     """Arguments of a change to the calendar."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -67,15 +67,15 @@ class WriteArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the calendar of the run's owner; none where there is no calendar."""
-    calendar = scope.calendar
-    if calendar is None:
+    book = scope.calendar
+    if book is None:
         return []
 
-    async def write(arguments: WriteArguments) -> str:
+    async def write(arguments: CalendarWriteArguments) -> str:
         try:
-            return await _write(arguments, calendar, scope.time)
+            return await _write(arguments, book, scope.time)
         except InvalidRequest as fault:
-            raise argument_fault(NAME, fault) from fault
+            raise argument_error(NAME, fault) from fault
 
     own = scope.time.zone()
     return [
@@ -84,8 +84,8 @@ def tools(scope: ToolScope) -> list[Tool]:
             description="Create, update or delete one event in the user's calendar. Always say the "
             f"time zone; the user's own is {own.name}. Take today's date from current_time, and an "
             "event's id from calendar_read. Each call is carried out once.",
-            parameters=arguments_schema(WriteArguments),
-            invoke=validated(WriteArguments, write),
+            parameters=arguments_schema(CalendarWriteArguments),
+            invoke=with_validation(CalendarWriteArguments, write),
             output_characters=4000,
             # By its id a call is carried out once, however often it is made.
             idempotent=True,
@@ -94,7 +94,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _write(arguments: WriteArguments, calendar: RunCalendar, time: PersonTime) -> str:
+async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: UserClock) -> str:
     if arguments.action != "create" and not arguments.event_id:
         raise InvalidRequest("event_id", "Say which event; calendar_read gives the ids")
     zone = time.zone(arguments.event_timezone).zone
@@ -105,7 +105,7 @@ async def _write(arguments: WriteArguments, calendar: RunCalendar, time: PersonT
         TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
     said = arguments.model_dump_json()
-    done = await calendar.execute(order, call_id=current_call_id(), arguments=said)
+    done = await book.execute(order, call_id=current_call_id(), arguments=said)
     return json.dumps(_told(arguments.action, done), ensure_ascii=False)
 
 

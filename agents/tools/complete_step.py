@@ -9,11 +9,11 @@ from agents.skills import run_skills as shelves
 from agents.skills.active import ActiveSkill
 from agents.skills.run_skills import RunSkills
 from agents.skills.strict_steps import render_step
-from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
-from agents.tools.load_skill import no_result
+from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, with_validation
+from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -51,7 +51,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             description="Report that a step of a loaded skill is done, so that the user sees how "
             "far the work is. Gives the next step.",
             parameters=arguments_schema(CompleteArguments),
-            invoke=validated(CompleteArguments, complete),
+            invoke=with_validation(CompleteArguments, complete),
             idempotent=True,
             in_order=True,
         )
@@ -62,16 +62,16 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     skill = _named(skills, arguments.name)
     if skill is None:
         keys = [one.key for one in skills.active]
-        raise no_result("Name one of the loaded skills.", alike=keys)
+        raise tool_error("Name one of the loaded skills.", alike=keys)
     if arguments.index > len(skill.steps):
-        raise no_result(f"The skill {skill.key} has {len(skill.steps)} steps.")
+        raise tool_error(f"The skill {skill.key} has {len(skill.steps)} steps.")
     if skill.stages and (fault := _fault(skills, skill, arguments)):
-        raise no_result(fault)
+        raise tool_error(fault)
     before = skills.done_steps(skill.ref.id)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
         await skills.loader.record_completion(skill.ref)
-    evidence = plain(arguments.evidence)
+    evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
     if not left:

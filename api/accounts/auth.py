@@ -8,8 +8,8 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.audit.context import Actor
 from core.audit.log import AuditAction, AuditTarget, audit
@@ -23,13 +23,22 @@ from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import AccountDisabled, InvalidCredentials, RegistrationDisabled, TokenReused
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidCredentials,
+    InvalidToken,
+    NotAuthenticated,
+    RegistrationDisabled,
+    TokenExpired,
+    TokenReused,
+)
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.requests import InvalidRequest, TooManyLogins, TooManyRequests, WeakPassword
 
 router = Router(prefix="/api/v1/auth", tags=["auth"])
 
 
-class RegisterBody(Body):
+class RegisterBody(RequestModel):
     """A new account."""
 
     username: Text = Field(max_length=200, examples=["zhangsan"])
@@ -37,20 +46,20 @@ class RegisterBody(Body):
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class LoginBody(Body):
+class LoginBody(RequestModel):
     """User name or e-mail address, and password."""
 
     username: Text = Field(max_length=300, examples=["zhangsan"])
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class RefreshBody(Body):
+class RefreshBody(RequestModel):
     """The refresh token of the last login or refresh."""
 
     refresh_token: Secret = Field(max_length=10_000)
 
 
-class RegisteredUser(Shape):
+class RegisteredUser(ResponseModel):
     """An account that was just made."""
 
     id: str
@@ -60,7 +69,7 @@ class RegisteredUser(Shape):
     created_at: datetime
 
 
-class LoggedInUser(Shape):
+class LoggedInUser(ResponseModel):
     """Whose tokens these are."""
 
     id: str
@@ -70,7 +79,7 @@ class LoggedInUser(Shape):
     avatar_url: str | None
 
 
-class TokenPair(Shape):
+class TokenPair(ResponseModel):
     """Tokens; ``expires_in`` is the access token's life in seconds."""
 
     access_token: str
@@ -88,11 +97,11 @@ class LoginAnswer(TokenPair):
 @router.post(
     "/register",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.REGISTRATION_DISABLED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
+        InvalidRequest,
+        WeakPassword,
+        RegistrationDisabled,
+        UsernameTaken,
+        EmailTaken,
     ),
 )
 async def register(
@@ -101,7 +110,7 @@ async def register(
     """Make an account with the default role."""
     if not settings.registration_enabled:
         raise RegistrationDisabled
-    await services.login_throttle.register(address_of(request.scope))
+    await services.login_throttle.register(client_address(request.scope))
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(services.database) as work:
         user = await create_user(work.session, draft, role=DEFAULT_ROLE)
@@ -121,18 +130,18 @@ async def register(
 @router.post(
     "/login",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
+        InvalidRequest,
+        InvalidCredentials,
+        AccountDisabled,
+        TooManyRequests,
+        TooManyLogins,
     ),
 )
 async def login(
     body: LoginBody, request: Request, services: CurrentServices
 ) -> Envelope[LoginAnswer]:
     """Exchange a password for tokens; after many wrong ones, 42902 says when to come again."""
-    throttle, address = services.login_throttle, address_of(request.scope)
+    throttle, address = services.login_throttle, client_address(request.scope)
     try:
         async with throttle.attempt(body.username, address):
             checked = await check_password(
@@ -166,10 +175,10 @@ def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
 @router.post(
     "/refresh",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_TOKEN,
-        ErrorCode.TOKEN_EXPIRED,
-        ErrorCode.TOKEN_REUSED,
+        InvalidRequest,
+        InvalidToken,
+        TokenExpired,
+        TokenReused,
     ),
 )
 async def refresh(body: RefreshBody, services: CurrentServices) -> Envelope[TokenPair]:
@@ -189,7 +198,7 @@ def _pair(tokens: IssuedTokens) -> TokenPair:
     )
 
 
-@router.post("/logout", responses=error_responses(ErrorCode.NOT_AUTHENTICATED))
+@router.post("/logout", responses=error_responses(NotAuthenticated))
 async def logout(principal: CurrentPrincipal, work: Writing) -> Empty:
     """End this login; its tokens stop working at once. An API key has nothing to end."""
     if principal.family_id is not None:

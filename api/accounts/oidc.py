@@ -15,8 +15,8 @@ from api.accounts.sso_page import sign_in_page, wants_page
 from api.container import Services
 from api.http.dependencies import CurrentServices, CurrentSettings
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Envelope, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.auth.authentication import audit_refused_sso_login
 from core.auth.external_identities import get_or_create_account, sign_in_policy
@@ -31,10 +31,21 @@ from core.auth.sso_login import (
 )
 from core.auth.users import get_role
 from core.db.unit_of_work import unit_of_work
+from core.errors.auth import AccountDisabled, RegistrationDisabled
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.oidc import OidcEmailTaken, OidcOff, OidcUnavailable
-from core.errors.requests import InvalidRequest
+from core.errors.oidc import (
+    OidcCodeInvalid,
+    OidcEmailRefused,
+    OidcEmailTaken,
+    OidcExpired,
+    OidcOff,
+    OidcRefused,
+    OidcStateInvalid,
+    OidcTokenInvalid,
+    OidcUnavailable,
+)
+from core.errors.requests import InvalidRequest, TooManyLogins
+from core.errors.server import UnusableSetting
 from core.oidc.auth_request import AuthResponse
 from core.oidc.claims import Identity
 from core.settings import Settings
@@ -47,14 +58,14 @@ router = Router(prefix="/api/v1/auth/oidc", tags=["auth"])
 _FROM_PROVIDER = Query(max_length=10_000)
 
 
-class SignOn(Shape):
+class SignOn(ResponseModel):
     """Whether people may log in through a provider, and where that begins."""
 
     enabled: bool
     login_path: str = "/api/v1/auth/oidc/login"
 
 
-class CodeBody(Body):
+class CodeBody(RequestModel):
     """The one-time code; a program that waited on its own machine adds its ``verifier``."""
 
     code: Secret = Field(min_length=1, max_length=200)
@@ -84,10 +95,10 @@ async def single_sign_on(services: CurrentServices) -> Envelope[SignOn]:
     response_class=RedirectResponse,
     responses=_REDIRECT
     | error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_OFF,
-        ErrorCode.TOO_MANY_LOGINS,
-        ErrorCode.OIDC_UNAVAILABLE,
+        InvalidRequest,
+        OidcOff,
+        TooManyLogins,
+        OidcUnavailable,
     ),
 )
 async def begin_single_sign_on(
@@ -108,14 +119,14 @@ async def begin_single_sign_on(
     if (port is None) != (challenge is None):
         raise InvalidRequest("challenge", "Give both port and challenge, or neither")
     destination = ReturnDestination(check_return_path(return_to), port, challenge)
-    await services.login_throttle.begin_sign_in(address_of(request.scope))
+    await services.login_throttle.begin_sign_in(client_address(request.scope))
     async with unit_of_work(services.database) as work:
         questions, browser = await begin_attempt(work.session, destination)
     try:
         there = await provider.authorization_url(questions)
     except OidcUnavailable:
         # Not the doing of whoever wants to log in.
-        await services.login_throttle.end_sign_in(address_of(request.scope))
+        await services.login_throttle.end_sign_in(client_address(request.scope))
         raise
     answer = RedirectResponse(there, 302)
     answer.set_cookie(
@@ -136,18 +147,18 @@ async def begin_single_sign_on(
     response_class=RedirectResponse,
     responses=_REDIRECT
     | error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_STATE_INVALID,
-        ErrorCode.OIDC_EXPIRED,
-        ErrorCode.OIDC_REFUSED,
-        ErrorCode.OIDC_TOKEN_INVALID,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.REGISTRATION_DISABLED,
-        ErrorCode.OIDC_EMAIL_REFUSED,
-        ErrorCode.OIDC_EMAIL_TAKEN,
-        ErrorCode.OIDC_OFF,
-        ErrorCode.UNUSABLE_SETTING,
-        ErrorCode.OIDC_UNAVAILABLE,
+        InvalidRequest,
+        OidcStateInvalid,
+        OidcExpired,
+        OidcRefused,
+        OidcTokenInvalid,
+        AccountDisabled,
+        RegistrationDisabled,
+        OidcEmailRefused,
+        OidcEmailTaken,
+        OidcOff,
+        UnusableSetting,
+        OidcUnavailable,
     ),
 )
 async def finish_single_sign_on(
@@ -167,7 +178,7 @@ async def finish_single_sign_on(
         if arrival.destination is not None:
             await audit_refused_sso_login(services.database, refusal)
             if arrival.destination.port is not None:
-                told = urlencode({"sso_error": int(refusal.code)})
+                told = urlencode({"sso_error": refusal.code})
                 return RedirectResponse(_program(arrival.destination.port, told), 302)
         if wants_page(request):
             return sign_in_page(refusal)
@@ -177,17 +188,17 @@ async def finish_single_sign_on(
 @router.post(
     "/token",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_CODE_INVALID,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.OIDC_OFF,
+        InvalidRequest,
+        OidcCodeInvalid,
+        AccountDisabled,
+        OidcOff,
     ),
 )
 async def exchange_sign_on_code(
     body: CodeBody, request: Request, response: Response, services: CurrentServices
 ) -> Envelope[LoginAnswer]:
     """Exchange the code of a sign-in for tokens: once, within a minute, where it was begun."""
-    provider, address = _provider(services), address_of(request.scope)
+    provider, address = _provider(services), client_address(request.scope)
     proof = body.verifier or request.cookies.get(_cookie(provider), "")
     async with unit_of_work(services.database) as work:
         user_id = await redeem_ticket(work.session, code=body.code, proof=proof)

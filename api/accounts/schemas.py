@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from api.http.responses import Envelope, Items, Shape, page_of
+from api.http.responses import Envelope, Items, ResponseModel, page_of
 from core.auth.api_keys import ApiKeyListing
 from core.db.pagination import PageRequest
 
 
-class ApiKeyAnswer(Shape):
+class ApiKeyAnswer(ResponseModel):
     """A key as lists show it."""
 
     id: str

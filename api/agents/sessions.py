@@ -31,12 +31,19 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    McpConnectionNotFound,
+    ModelNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -46,14 +53,14 @@ _MAX_MESSAGES = 200
 Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
-class SkillPin(Body):
+class SkillPin(RequestModel):
     """A skill in one version, whichever is the newest."""
 
     id: Text = Field(max_length=200)
     version: int | None = Field(default=None, ge=1)
 
 
-class SessionConfig(Body):
+class SessionConfig(RequestModel):
     """How questions of a session are answered when a run does not say otherwise."""
 
     agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
@@ -63,14 +70,14 @@ class SessionConfig(Body):
     skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
 
 
-class SessionBody(Body):
+class SessionBody(RequestModel):
     """A new session."""
 
     title: Title = Field(default="", examples=["新对话"])
     config: SessionConfig = SessionConfig()
 
 
-class SessionChangeBody(Body):
+class SessionChangeBody(RequestModel):
     """What may be changed; what is left out stays."""
 
     title: Title | None = None
@@ -91,7 +98,7 @@ async def _config(
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    responses=error_responses(InvalidRequest, InvalidPagination),
 )
 async def list_sessions(
     principal: CurrentPrincipal,
@@ -115,12 +122,12 @@ async def list_sessions(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
-        ErrorCode.SESSIONS_FULL,
+        InvalidRequest,
+        UnknownAgentType,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
+        SessionsFull,
     ),
 )
 async def create_session(
@@ -137,9 +144,7 @@ async def create_session(
     return Envelope(data=session_answer(row))
 
 
-@router.get(
-    "/{session_id}", dependencies=[View], responses=error_responses(ErrorCode.SESSION_NOT_FOUND)
-)
+@router.get("/{session_id}", dependencies=[View], responses=error_responses(SessionNotFound))
 async def read_session(
     session_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[SessionAnswer]:
@@ -151,12 +156,12 @@ async def read_session(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.SESSION_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        InvalidRequest,
+        UnknownAgentType,
+        SessionNotFound,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
     ),
 )
 async def change_session(
@@ -178,7 +183,7 @@ async def change_session(
 @router.delete(
     "/{session_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
+    responses=error_responses(SessionNotFound, ThreadBusy),
 )
 async def delete_session(
     session_id: Text, principal: CurrentPrincipal, services: CurrentServices
@@ -191,7 +196,7 @@ async def delete_session(
 @router.get(
     "/{session_id}/messages",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(InvalidRequest, SessionNotFound),
 )
 async def list_messages(
     session_id: Text,

@@ -10,17 +10,18 @@ from agents.tool_policies import service as tool_policies
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, ToolPolicyFixed
+from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
 _MOST = 200
 
 
-class ToolPolicyAnswer(Shape):
+class ToolPolicyAnswer(ResponseModel):
     """What applies to a tool: ``policy``, from ``own`` within ``bound``, else from ``default``."""
 
     tool: str
@@ -30,14 +31,14 @@ class ToolPolicyAnswer(Shape):
     bound: ToolPolicy | None = Field(description="The administrator's: no freer choice counts")
 
 
-class ToolPolicyList(Shape):
+class ToolPolicyList(ResponseModel):
     """All tools of the server, and those of one's own MCP connections."""
 
     items: list[ToolPolicyAnswer]
     total: int
 
 
-class ToolPoliciesBody(Body):
+class ToolPoliciesBody(RequestModel):
     """Policies by tool name; null forgets one's own, and tools that are left out stay."""
 
     policies: dict[Text, ToolPolicy | None] = Field(
@@ -65,9 +66,7 @@ async def list_my_tool_policies(
 
 @router.put(
     "",
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.TOOL_POLICY_FIXED
-    ),
+    responses=error_responses(InvalidRequest, PermissionDenied, ToolPolicyFixed),
 )
 async def choose_my_tool_policies(
     body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
@@ -80,7 +79,7 @@ async def choose_my_tool_policies(
     return await _list(work.session, principal, services)
 
 
-@router.delete("", responses=error_responses(ErrorCode.PERMISSION_DENIED))
+@router.delete("", responses=error_responses(PermissionDenied))
 async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget all of one's own choices."""
     principal.require_whole()

@@ -26,7 +26,7 @@ async def services_of(request: Request) -> Services:
     return cast(Services, request.app.state.services)
 
 
-async def principal_of(request: Request) -> Principal:
+async def get_principal(request: Request) -> Principal:
     """The caller, as the authentication middleware found it.
 
     Raises:
@@ -39,7 +39,7 @@ async def principal_of(request: Request) -> Principal:
 
 
 CurrentServices = Annotated[Services, Depends(services_of)]
-CurrentPrincipal = Annotated[Principal, Depends(principal_of)]
+CurrentPrincipal = Annotated[Principal, Depends(get_principal)]
 
 
 async def _settings_now(services: CurrentServices) -> Settings:
@@ -97,7 +97,7 @@ async def _cursor_given(
     return last_event_id or after
 
 
-CursorGiven = Annotated[str, Depends(_cursor_given)]
+RequestedCursor = Annotated[str, Depends(_cursor_given)]
 
 
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:

@@ -10,7 +10,7 @@ from core.settings.http import AccessSettings
 _MINUTE = 60.0
 
 
-def address_of(scope: Scope) -> str:
+def client_address(scope: Scope) -> str:
     """Where a request comes from, as far as its proxies are believed; empty over a socket file."""
     client = scope.get("client")
     return client[0] if client else ""
@@ -46,5 +46,5 @@ class RequestLimits:
         Raises:
             TooManyRequests: the address has used up its requests.
         """
-        charge = Charge(f"address:{address_range(address_of(scope))}", self._general)
+        charge = Charge(f"address:{address_range(client_address(scope))}", self._general)
         await charge_or_refuse(self._limiter, [charge], TooManyRequests)

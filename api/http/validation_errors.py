@@ -61,7 +61,7 @@ _LENGTHS = {
 }
 
 
-def told_of(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
+def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
     """Where a request is wrong, and how.
 
     Of a value that may be one of several things, pydantic reports why it is none of each: what is

@@ -12,13 +12,13 @@ from agents.llm.config import ModelEndpoint
 from agents.llm_registry.client_cache import build_endpoint
 from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.selection import SelectedModel, UsableModels
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from kb_service.embeddings.catalog import EmbeddingModel
 
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
 
-class ModelAnswer(Shape):
+class ModelAnswer(ResponseModel):
     """A model as whoever may use it sees it; what a model has not is null.
 
     ``model_id`` is its name at the endpoint. Prices are per million tokens, in the operator's own

@@ -37,7 +37,7 @@ class OpenStream:
 _Streams = dict[tuple[str | None, str | None], OpenStream]
 
 
-class Reading:
+class StreamLease:
     """One stream, as long as it is open; a class, because a generator takes seven times as much.
 
     Args:
@@ -82,9 +82,9 @@ class OpenStreams:
         # By login or key.
         self._open: _Streams = {}
 
-    def reading(self, principal: Principal) -> "Reading":
+    def reading(self, principal: Principal) -> "StreamLease":
         """Tell inside whether the credential still counts."""
-        return Reading(self._open, principal)
+        return StreamLease(self._open, principal)
 
     async def watch(self) -> None:
         """Look, until cancelled."""
@@ -94,7 +94,7 @@ class OpenStreams:
                 await self.look()
             except AgentexError as error:
                 # Nobody's access ended; the next look asks again.
-                log.warning("streams.not_checked", code=int(error.code))
+                log.warning("streams.not_checked", code=error.code)
             except Exception:
                 log.exception("streams.check_crashed")
 

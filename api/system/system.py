@@ -13,10 +13,11 @@ from pydantic import Field, JsonValue
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ConfigKeyNotFound
+from core.errors.requests import InvalidRequest
 from core.runtime_config import service as runtime_config
 from core.runtime_config.registry import ConfigKind, ConfigValue
 from core.runtime_config.service import ConfigView, Source
@@ -28,10 +29,10 @@ router = Router(
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
 )
 _STEP = 1024
-_CHANGE_ERRORS = error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFIG_KEY_NOT_FOUND)
+_CHANGE_ERRORS = error_responses(InvalidRequest, ConfigKeyNotFound)
 
 
-class ConfigItem(Shape):
+class ConfigItem(ResponseModel):
     """A setting that can be changed while the server runs."""
 
     key: str = Field(examples=["max_sessions_per_user"])
@@ -47,14 +48,14 @@ class ConfigItem(Shape):
     updated_by: str | None
 
 
-class ConfigList(Shape):
+class ConfigList(ResponseModel):
     """All of them."""
 
     items: list[ConfigItem]
     total: int
 
 
-class ConfigBody(Body):
+class ConfigBody(RequestModel):
     """The new value; its type and bounds are those of the key."""
 
     value: JsonValue = Field(examples=[200])
@@ -78,7 +79,7 @@ def _item(view: ConfigView, language: str) -> ConfigItem:
     )
 
 
-class SystemInfo(Shape):
+class SystemInfo(ResponseModel):
     """The whole system in figures, at most ten seconds old; ``uptime`` in seconds.
 
     A null means that the part that knows does not answer.

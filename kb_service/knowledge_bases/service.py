@@ -27,7 +27,7 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
-from kb_service.embeddings.catalog import DEFAULT, resolve, served
+from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents
 
@@ -118,7 +118,7 @@ def served_model(name: str) -> str:
     """
     model = resolve(name)
     if not model.served:
-        names = [other.name for other in served()]
+        names = [other.name for other in served_models()]
         raise UnknownEmbeddingModel(field="embedding_model", served=names)
     return model.name
 

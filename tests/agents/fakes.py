@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from agents.citations import DocumentSpan, Passage, Retrieved
+from agents.citations import DocumentSpan, Passage, RetrievedPassages
 from agents.tools.memory_port import MemoryHit, NotStatedByUser, SaveResult
 from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
@@ -70,7 +70,7 @@ class InMemoryRetriever:
         self._unsearched = unsearched
         self.queries: list[str] = []
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         self.queries.append(query)
         if self._failure is not None:
             raise self._failure
@@ -80,7 +80,7 @@ class InMemoryRetriever:
             key=lambda p: -len(wanted & set(tokenize(f"{p.content} {' '.join(p.heading_path)}"))),
         )
         id_ = f"retrieval-{len(self.queries)}"
-        return Retrieved(tuple(ranked[:top_k]), id_, self._unsearched)
+        return RetrievedPassages(tuple(ranked[:top_k]), id_, self._unsearched)
 
 
 class InMemoryDocuments:

@@ -5,7 +5,7 @@ from itertools import count
 
 import httpx
 
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from agents.events import (
@@ -21,7 +21,7 @@ from agents.events import (
 from agents.llm.config import ModelEndpoint
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
-from agents.strategies import start
+from agents.strategies import start_strategy
 from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.fixtures.model_server import ModelServer
@@ -49,13 +49,13 @@ def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
     clock = count(1_700_000_000_000)
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
     return [mapper.started(), *(wire for event in events for wire in mapper.translate(event))]
 
 
 async def run(inputs: StrategyInput, agent_type: str = "agentic_rag") -> list[RunEvent]:
     """All events of the run; their wire form passes the verifier."""
-    events = [event async for event in start(agent_type, inputs).events()]
+    events = [event async for event in start_strategy(agent_type, inputs).events()]
     verify(to_wire(events), thread_id=THREAD, run_id=RUN, state=inputs.state)
     return events
 

@@ -15,10 +15,10 @@ from agents.calendar.models import CalendarEvent
 from agents.calendar.run_calendar import RunCalendar
 from agents.calendar.service import EventDetails
 from agents.calendar.time_span import TimeInput
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from agents.evidence import Evidence
 from agents.models import AgentRun, ChatSession
-from agents.tools import toolbox
+from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolOutput, ToolScope
 from core.auth.models import User
 from core.auth.principal import Principal
@@ -65,8 +65,8 @@ async def begun(database: Database, owner: Principal) -> str:
 
 async def box_of(database: Database, owner: Principal, zone: str | None = None) -> Toolbox:
     book = RunCalendar(database, owner.user_id, await begun(database, owner))
-    time = PersonTime(None, zone)
-    return toolbox(ToolScope(None, Evidence(), top_k=8, time=time, calendar=book))
+    time = UserClock(None, zone)
+    return build_toolbox(ToolScope(None, Evidence(), top_k=8, time=time, calendar=book))
 
 
 @pytest.fixture

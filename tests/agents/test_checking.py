@@ -46,7 +46,7 @@ async def begin(runs: RunService, principal: Principal, **fields: Any) -> tuple[
     """The key of a run, and its id."""
     body = {"threadId": "t", "runId": str(uuid4()), "messages": [], **fields}
     body["forwardedProps"] = {"agent_type": "react"}
-    return await runs.begin(principal, read_run_request(body)), body["runId"]
+    return await runs.start(principal, read_run_request(body)), body["runId"]
 
 
 def saying(text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agents.mcp.service import PURPOSE, McpService
 from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
-from agents.runs.mcp_tools import Reaching
+from agents.runs.mcp_tools import McpBinding
 from agents.tools import DEFAULT_POLICIES
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -139,7 +139,7 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
         row.enabled = False
         work.session.add(row)
     service = service_of(database)
-    reaching = Reaching(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
+    reaching = McpBinding(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
     try:
         props = {"mcp_connection_ids": [used.id, off.id]}
         async with database.reading() as session:

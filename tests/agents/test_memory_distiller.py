@@ -339,7 +339,7 @@ async def test_end_of_a_run_puts_it_on_the_list(database: Database, principal: P
     model = HeldModel()
     runs, request = service_of(database, model), asking("Remember that I am Ada.")
     model.say("Hello Ada.", last=True)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await checked(runs, key, request)
 
     assert [row.run_key for row in await waiting(database)] == [key]

@@ -81,7 +81,7 @@ async def test_another_process_sends_back_what_came_with_the_call(
     thread_id, props = str(uuid4()), {"agent_type": "react"}
     first = service_of(database, model)
     request = asking("Delete all?", threadId=thread_id, forwardedProps=props)
-    events = await follow(first, await first.begin(principal, request))
+    events = await follow(first, await first.start(principal, request))
     (interrupt,) = events[-1]["outcome"]["interrupts"]
     assert "xyz" not in str(events)
     assert "c2lnbmVk" not in str(events)
@@ -89,7 +89,7 @@ async def test_another_process_sends_back_what_came_with_the_call(
     said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"confirmed": True}}
     body = {"threadId": thread_id, "runId": str(uuid4()), "messages": [], "resume": [said]}
     second = service_of(database, model)
-    events = await follow(second, await second.begin(principal, read_run_request(body)))
+    events = await follow(second, await second.start(principal, read_run_request(body)))
 
     assert "Done." in [event.get("delta") for event in events]
     assert calling_turn(provider, server.requests[-1].body) == sent_back

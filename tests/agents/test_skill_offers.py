@@ -11,7 +11,7 @@ from agents.skills.impressions import ImpressionCounter
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
-from skills.store.usage import usage_by_version
+from skills.store.usage import count_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_files import REVIEW, put_skill
 
@@ -28,7 +28,7 @@ async def skill(database: Database) -> SkillVersionRef:
 
 async def offered(database: Database, skill: SkillVersionRef) -> int:
     async with database.reading() as session:
-        return (await usage_by_version(session, skill.id))[1].offered
+        return (await count_by_version(session, skill.id))[1].offered
 
 
 async def test_what_was_counted_is_written_down_at_the_end(

@@ -14,15 +14,15 @@ from agents.skills.active import ActiveSkill, RunTask, SkillVersionRef, dump_ski
 from agents.skills.factory import MOST_LISTED, RunSkillsFactory
 from agents.skills.run_skills import MOST_TOKENS
 from agents.strategies.base import StrategyInput
-from agents.strategies.context_window import LEFT_OUT, fitted_into
-from agents.tools import toolbox
+from agents.strategies.context_window import LEFT_OUT, fit_messages
+from agents.tools import build_toolbox
 from agents.tools.base import ToolScope
-from agents.tools.skill_inputs import gather, requested_for
+from agents.tools.skill_inputs import inputs_for_skill, resolve_inputs
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
-from skills.store.summary import card_of
+from skills.store.summary import make_card
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -109,7 +109,7 @@ async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
         shelf.apply(
             ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))}
         )
-        box = toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
+        box = build_toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
         assert "load_skill" in box, name
@@ -164,7 +164,7 @@ async def test_loaded_skill_is_never_left_out_of_a_long_exchange():
     messages = [ModelMessage("user", "Go"), *exchange("load_skill", 0, "s" * 500)]
     for number in range(1, 4):
         messages += exchange("search_knowledge_base", number, "p" * 80)
-    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    fitted = [message.content for message in fit_messages(100, messages) if message.role == "tool"]
     assert fitted == ["s" * 500, LEFT_OUT, LEFT_OUT, "p" * 80]
 
 
@@ -180,7 +180,7 @@ async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, cli
 
 async def test_texts_of_skills_and_errors_are_data():
     shelf = shelf_of(InMemoryLibrary(REVIEW, files=FILES))
-    box = toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
+    box = build_toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
     missing = await box.call("load_skill", '{"name": "code-revue"}')
     assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
     extra = '{"name": "code-review", "inputs": {"team": "x"}}'
@@ -194,17 +194,19 @@ async def test_texts_of_skills_and_errors_are_data():
 
 def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
     schema = read(REPORT).input_schema
-    given = gather(schema, {"team": "R", "other": 1}, {"team": "M", "tone": "long"})
+    given = resolve_inputs(schema, {"team": "R", "other": 1}, {"team": "M", "tone": "long"})
     assert given.values == {"team": "R", "tone": "long"}
-    assert gather(schema, {}, {"team": "M"}).values == {"team": "M", "tone": "brief"}
-    assert gather(schema, {}, {}).missing == ("team",)
+    assert resolve_inputs(schema, {}, {"team": "M"}).values == {"team": "M", "tone": "brief"}
+    assert resolve_inputs(schema, {}, {}).missing == ("team",)
     # A person gave it wrongly, so a person is asked; the model mends its own faults.
-    assert gather(schema, {"team": 7}, {}).missing == ("team",)
-    assert gather(schema, {}, {"team": 7}).faults
+    assert resolve_inputs(schema, {"team": 7}, {}).missing == ("team",)
+    assert resolve_inputs(schema, {}, {"team": 7}).faults
     own = {"daily-report": {"team": "own"}, "team": "all"}
-    assert requested_for(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
-    assert requested_for(["id", "code-review"], schema, own)["team"] == "all"
-    assert requested_for(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
+    assert (
+        inputs_for_skill(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
+    )
+    assert inputs_for_skill(["id", "code-review"], schema, own)["team"] == "all"
+    assert inputs_for_skill(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
         **own,
         "id": {"team": "id"},
         "team": "own",
@@ -310,7 +312,9 @@ class FailingSelector(SkillSelector):
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
     library = InMemoryLibrary(REVIEW, REPORT)
     shelf = shelf_of(library)
-    shelf._selector = FailingSelector([card_of(one, slug) for slug, one in library.skills.items()])
+    shelf._selector = FailingSelector(
+        [make_card(one, slug) for slug, one in library.skills.items()]
+    )
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
 
 

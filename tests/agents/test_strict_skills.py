@@ -10,7 +10,7 @@ from agents.agui.verifier import verify
 from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.active import ActiveSkill, dump_skill
 from agents.skills.strict_steps import StrictStep, render_step
-from agents.strategies.context_window import fitted_into
+from agents.strategies.context_window import fit_messages
 from agents.tools.base import ToolRules
 from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -148,7 +148,7 @@ def test_step_that_a_report_gave_is_never_left_out():
             ModelMessage("assistant", tool_calls=(call,)),
             ModelMessage("tool", text, tool_call_id=call.id),
         ]
-    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    fitted = [message.content for message in fit_messages(100, messages) if message.role == "tool"]
     assert fitted[0] == "s" * 90
 
 

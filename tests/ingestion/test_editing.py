@@ -17,11 +17,11 @@ from ingestion.context import Workbench
 from ingestion.pipeline import ingest
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import NO_HITS, Legs
+from kb_service.vector_index.protocol import NO_HITS, HybridHits
 from kb_service.visibility import EVERYTHING, Reader
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.edge_index import EdgeVectorIndex
@@ -47,7 +47,7 @@ async def indexed(bench: Workbench, content: bytes = TEXT, **fields: object) -> 
     return await place_of(bench, document)
 
 
-async def legs_of(bench: Workbench, place: ChunkPlace, query: str) -> Legs:
+async def legs_of(bench: Workbench, place: ChunkPlace, query: str) -> HybridHits:
     space = bench.spaces.default
     return await space.index.query(
         kb_ids=[place.knowledge_base.id],
@@ -87,7 +87,7 @@ async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other
 async def test_edit_that_the_index_does_not_take_changes_nothing(bench: Workbench, tmp_path):
     place = await indexed(bench)
     closed = EdgeVectorIndex(tmp_path / "nowhere", bench.spaces.default.model.dimension)
-    broken = Spaces([replace(bench.spaces.default, index=closed)])
+    broken = EmbeddingSpaces([replace(bench.spaces.default, index=closed)])
     with pytest.raises(VectorIndexUnavailable):
         await edit_chunk(bench.database, broken, place, Edit(1, "The quokka smiles."))
     assert (await place_of(bench, place.document)).chunk == place.chunk
@@ -99,7 +99,7 @@ async def test_edit_that_the_index_does_not_take_changes_nothing(bench: Workbenc
 async def test_passage_is_switched_off_without_its_embedding_model(bench: Workbench):
     place = await indexed(bench)
     space = bench.spaces.default
-    others = Spaces([replace(space, model=replace(space.model, name="other"))])
+    others = EmbeddingSpaces([replace(space, model=replace(space.model, name="other"))])
     row = await edit_chunk(bench.database, others, place, Edit(None, enabled=False))
     assert not row.enabled
 

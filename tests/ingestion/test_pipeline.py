@@ -16,7 +16,7 @@ from ingestion.context import Workbench
 from ingestion.pipeline import ingest
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
@@ -145,7 +145,7 @@ async def test_document_that_stopped_the_worker_too_often_is_set_aside(bench: Wo
 @one_database
 async def test_part_that_is_down_postpones_and_spends_no_try(bench: Workbench, tmp_path: Path):
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
-    spaces = Spaces([replace(bench.spaces.default, index=closed)])
+    spaces = EmbeddingSpaces([replace(bench.spaces.default, index=closed)])
     document = await upload(bench, TEXT)
     waits: list[timedelta] = []
     for _ in range(3):
@@ -176,7 +176,7 @@ async def unreachable(tmp_path: Path) -> AsyncIterator[EngineClient]:
 async def test_engine_that_is_down_postpones(bench: Workbench, unreachable: EngineClient):
     document = await upload(bench, TEXT)
     space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
-    await ingest(replace(bench, spaces=Spaces([space])), document.id)
+    await ingest(replace(bench, spaces=EmbeddingSpaces([space])), document.id)
     row = await reread(bench.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("pending", "engine_unavailable")
@@ -186,7 +186,7 @@ async def test_engine_that_is_down_postpones(bench: Workbench, unreachable: Engi
 async def test_model_that_is_not_configured_any_more_postpones_and_is_named(bench: Workbench):
     document = await upload(bench, TEXT)
     other = replace(bench.spaces.default.model, name="other")
-    spaces = Spaces([replace(bench.spaces.default, model=other)])
+    spaces = EmbeddingSpaces([replace(bench.spaces.default, model=other)])
     for tries in ("1", "2"):
         await edit(bench.database, document.id, retry_at=None)
         await ingest(replace(bench, spaces=spaces), document.id)
@@ -210,7 +210,7 @@ async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
     space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
     for _ in range(2):
         await edit(bench.database, document.id, retry_at=None)
-        await ingest(replace(bench, spaces=Spaces([space])), document.id)
+        await ingest(replace(bench, spaces=EmbeddingSpaces([space])), document.id)
     row = await reread(bench.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "engine_unavailable")

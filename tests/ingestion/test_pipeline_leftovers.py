@@ -15,7 +15,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused
 from ingestion.context import Workbench
 from ingestion.pipeline import ingest
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.database import one_database
@@ -68,7 +68,9 @@ def with_encoder(
     bench: Workbench, kind: type[FailingEncoder], good: int, blow: type[BaseException]
 ) -> Workbench:
     space = bench.spaces.default
-    return replace(bench, spaces=Spaces([replace(space, encoder=kind(space.encoder, good, blow))]))
+    return replace(
+        bench, spaces=EmbeddingSpaces([replace(space, encoder=kind(space.encoder, good, blow))])
+    )
 
 
 @dataclass
@@ -96,7 +98,7 @@ async def test_points_written_after_the_document_was_erased_are_taken_back(bench
             await work.session.exec(delete(Document).where(col(Document.id) == document_id))
 
     space = bench.spaces.default
-    slow = Spaces([replace(space, encoder=SlowEncoder(space.encoder, erase))])
+    slow = EmbeddingSpaces([replace(space, encoder=SlowEncoder(space.encoder, erase))])
     await ingest(replace(bench, spaces=slow), document_id)
     assert await space.index.count(document_id=document_id) == 0
 

@@ -12,7 +12,7 @@ from core.errors.base import AgentexError
 from core.errors.server import EmbeddingsUnavailable, EngineUnavailable
 from ingestion.context import Workbench
 from ingestion.reindex import tend, tend_all, work_on
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.reindex import service as reindex_service
@@ -80,7 +80,7 @@ async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
     kb_id = await new_base(bench, "okapi")
     await save_question(bench, kb_id)
     await leave_its_model(bench, kb_id)
-    only_second = replace(bench, spaces=Spaces([bench.spaces["second"]]))
+    only_second = replace(bench, spaces=EmbeddingSpaces([bench.spaces["second"]]))
     await work_on(only_second, kb_id)
     report = await told_of(bench, kb_id)
     assert (report.state, report.present.embedding_model) == (State.NONE, "second")

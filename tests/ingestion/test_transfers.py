@@ -32,7 +32,7 @@ from ingestion.worker.reconciler import OrphanSweep
 from kb_service import questions
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import (
@@ -232,7 +232,7 @@ class Failing:
 
 def with_index(bench: Workbench, index: Any) -> Workbench:
     space = bench.spaces.default
-    return replace(bench, spaces=Spaces([replace(space, index=index)]))
+    return replace(bench, spaces=EmbeddingSpaces([replace(space, index=index)]))
 
 
 @pytest.mark.parametrize("kind", ["import", "copy"])
@@ -288,7 +288,9 @@ class Away:
 def without_model(bench: Workbench) -> Workbench:
     """A worker whose settings do not name the built-in model."""
     space = bench.spaces.default
-    return replace(bench, spaces=Spaces([replace(space, model=replace(space.model, name="x"))]))
+    return replace(
+        bench, spaces=EmbeddingSpaces([replace(space, model=replace(space.model, name="x"))])
+    )
 
 
 OUTAGES = [

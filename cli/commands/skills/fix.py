@@ -21,7 +21,7 @@ from core.errors.requests import InvalidRequest
 from skills.schema import Diagnostic, SkillReport
 
 if TYPE_CHECKING:
-    from skills.lint.autofix import Mended
+    from skills.lint.autofix import AutofixResult
 
 
 def fix(
@@ -42,7 +42,7 @@ def fix(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        wish = _Wish(_wanted(codes or (), portable=portable), portable, dry_run)
+        wish = _FixTarget(_wanted(codes or (), portable=portable), portable, dry_run)
         items = [_fix_one(output, one, wish) for one in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
@@ -51,7 +51,7 @@ def fix(
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _FixTarget:
     """What is to be mended, whether the open standard counts, and whether it is only shown."""
 
     codes: frozenset[str]
@@ -70,7 +70,7 @@ def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     )
 
 
-def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
+def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
     left = len(shown(done.left, with_standard=wish.portable))
@@ -100,9 +100,9 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
     return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
 
 
-def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
+def _mended(skill: LocalSkill, wanted: Collection[str]) -> "AutofixResult":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
-    from skills.lint.autofix import mend  # noqa: PLC0415
+    from skills.lint.autofix import autofix  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:
         return judge(replace(skill, content=content))
@@ -110,7 +110,7 @@ def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
     def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
         return [one for one in fixable if one.code in wanted]
 
-    return mend(skill.content, report, choose)
+    return autofix(skill.content, report, choose)
 
 
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:
