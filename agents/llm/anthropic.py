@@ -18,8 +18,7 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"

@@ -23,8 +23,7 @@ from agents.llm.base import (
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_list, as_object, as_text
 
 _FINISH_REASONS: dict[str, FinishReason] = {

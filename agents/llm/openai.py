@@ -22,13 +22,14 @@ from agents.llm.base import (
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
 from agents.llm.think_tags import ThinkTagParser
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
+
+_log = get_logger(__name__)
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -47,6 +48,10 @@ _BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
 # Of an error in the stream that has no code: its words decide.
 _STATUS = 400
+
+
+# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def request_body(
@@ -217,10 +222,6 @@ def _content(content: JsonValue) -> str:
     return as_text(content)
 
 
-# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
-_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
-
-
 class ReasoningAccumulator:
     """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
 
@@ -247,11 +248,6 @@ class ReasoningAccumulator:
         """The blocks, in their order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
-
-
-__all__ = ["ModelEndpoint", "OpenAIModel"]
-
-_log = get_logger(__name__)
 
 
 class OpenAIModel(HttpChatModel):

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.mcp import connections
+from agents.mcp.config import WEBSOCKET_SCHEMES, McpType
 from agents.mcp.connections import ConnectionFields
 from agents.mcp.models import McpConnection
 from agents.mcp.service import McpService
-from agents.mcp.target import WEBSOCKET_SCHEMES, McpType
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict

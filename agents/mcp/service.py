@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.connections import ConnectionRow
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionRow, ToolListCache
 from agents.mcp.errors import McpFault, McpRefusal
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
@@ -30,7 +28,15 @@ from core.security.vault import Vault
 if TYPE_CHECKING:
     import mcp_types
 
+log = get_logger(__name__)
+
 _ERROR = "The tool reported an error: "
+
+_FIELDS = {"content", "structured_content", "is_error"}
+PURPOSE = "MCP tokens"
+_MILLISECONDS = 1000
+FIRST_LOOK_SECONDS = 2
+"""How long a run waits for a server that was never seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,6 @@ def read_result(result: "mcp_types.CallToolResult") -> McpResult:
     )
 
 
-_FIELDS = {"content", "structured_content", "is_error"}
-
-
 def _text_of(block: "mcp_types.ContentBlock") -> str:
     if block.type == "text":
         return block.text
@@ -73,14 +76,6 @@ def _text_of(block: "mcp_types.ContentBlock") -> str:
     if block.type == "resource_link":
         return f"({block.name}: {block.uri})"
     return f"({block.type} of type {block.mime_type}, not shown)"
-
-
-log = get_logger(__name__)
-
-PURPOSE = "MCP tokens"
-_MILLISECONDS = 1000
-FIRST_LOOK_SECONDS = 2
-"""How long a run waits for a server that was never seen."""
 
 
 @dataclass(frozen=True)

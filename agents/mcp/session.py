@@ -7,17 +7,16 @@ from functools import partial
 from typing import TypeVar
 
 import mcp_types
+from mcp.client._transport import Transport
 from mcp.client.client import Client
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, ValidationError
 
+from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
-from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
@@ -193,7 +192,7 @@ class McpSession:
                     self._opened.set_result(None)
                 await self._leave.wait()
 
-    def _streams(self) -> Opened:
+    def _streams(self) -> Transport:
         if self.target.type is McpType.WEBSOCKET:
             return websocket_streams(self.target, self._guard, self._limits, self._note)
         return http_streams(self.target, self._guard, self._limits)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agents.mcp.limits import McpLimits
+from agents.mcp.config import McpLimits
 from core.json_access import as_list, as_object, as_text
 
 if TYPE_CHECKING:

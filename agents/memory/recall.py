@@ -26,8 +26,18 @@ from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
 from kb_service.text.term_hashes import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
+log = get_logger(__name__)
+
+
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
 _RELATED = 0.3
+
+
+# A search goes on by its terms alone rather than let a run wait for a busy encoder.
+_ENCODER_SECONDS = 2
+# Vectors made in one search; the rest are made in the next ones.
+_MADE_AT_ONCE = 64
+_STORED = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +131,6 @@ def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
 def _weights(text: str) -> dict[int, float]:
     vector = encode_document(text)
     return dict(zip(vector.indices, vector.values, strict=True))
-
-
-log = get_logger(__name__)
-
-# A search goes on by its terms alone rather than let a run wait for a busy encoder.
-_ENCODER_SECONDS = 2
-# Vectors made in one search; the rest are made in the next ones.
-_MADE_AT_ONCE = 64
-_STORED = np.dtype("<f4")
 
 
 class MemorySearcher:

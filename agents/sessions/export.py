@@ -18,6 +18,8 @@ from core.errors.auth import SessionNotFound
 from core.json_access import as_count, as_list, as_object, as_text
 from kb_service.text.tokenizer import is_cjk_dominant
 
+_BATCH = 100
+
 
 @dataclass(frozen=True)
 class _ExportTexts:
@@ -156,9 +158,6 @@ def _folded(title: str, body: str) -> str:
 
 def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-
-
-_BATCH = 100
 
 
 async def message_batches(

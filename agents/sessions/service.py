@@ -11,7 +11,7 @@ from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, QueryT, paginate
@@ -264,3 +264,15 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
     query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)
+
+
+async def count_runs(session: AsyncSession) -> dict[str, int]:
+    """Runs by state, with every state."""
+    query = select(AgentRun.status, func.count()).group_by(AgentRun.status)
+    counts = dict((await session.exec(query)).all())
+    return {status.value: counts.get(status.value, 0) for status in RunStatus}
+
+
+async def count_sessions(session: AsyncSession) -> int:
+    """Everybody's sessions."""
+    return (await session.exec(select(func.count()).select_from(ChatSession))).one()

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from agents.run_request import PinnedSkill, RunRequest
 from agents.skills.active import OfferedSkill, RunTask, SkillVersionRef
-from agents.skills.impressions import ImpressionCounter
-from agents.skills.loader import OwnerSkillLoader
+from agents.skills.loader import ImpressionCounter, OwnerSkillLoader
 from agents.skills.run_skills import RunSkills, SkillResources
 from core.auth.permissions import Permission
 from core.db.database import Database
@@ -21,6 +20,8 @@ from skills.store.summary import SkillCard
 MOST_LISTED = 30
 """Skills in an index; of more, those that fit the question are listed, the others searched."""
 _KEPT_SELECTORS = 64
+
+_NOTHING = IndexBlock("", (), 0)
 
 
 class RunSkillsFactory:
@@ -131,9 +132,6 @@ class RunSkillsFactory:
         while len(self._selectors) > _KEPT_SELECTORS:
             del self._selectors[next(iter(self._selectors))]
         return known
-
-
-_NOTHING = IndexBlock("", (), 0)
 
 
 def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str, OfferedSkill]:

@@ -13,10 +13,10 @@ from agents.skills.active import (
     OfferedSkill,
     dump_skill,
     load_skill,
+    names_tool,
     to_state,
 )
 from agents.skills.loader import SkillLoader
-from agents.skills.strict_steps import names_tool
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
