@@ -178,11 +178,11 @@ def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, obj
 
 def name_registry_fields(failure: ModelFailed) -> None:
     """Let a failure of a registered model name the fields of the registry, not the settings."""
-    for place, key in enumerate(("reason", "reason_zh")):
-        told = str(failure.details[key])
+    for index, key in enumerate(("reason", "reason_zh")):
+        text = str(failure.details[key])
         for setting, names in _FIELDS.items():
-            told = told.replace(setting, names[place])
-        failure.details[key] = told
+            text = text.replace(setting, names[index])
+        failure.details[key] = text
 
 
 class StreamOptionsRefused(ModelFailed):
@@ -213,9 +213,9 @@ def classify_error(status: int, text: str) -> ModelFault:
         (_CONTEXT, ModelFault.CONTEXT_TOO_LONG),
         (_UNKNOWN_MODEL, ModelFault.UNKNOWN_MODEL),
     )
-    found = (fault for pattern, fault in patterns if pattern.search(words))
-    not_known = ModelFault.UNKNOWN_PATH if status == 404 else ModelFault.REFUSED
-    return next(found, not_known)
+    faults = (fault for pattern, fault in patterns if pattern.search(words))
+    fallback = ModelFault.UNKNOWN_PATH if status == 404 else ModelFault.REFUSED
+    return next(faults, fallback)
 
 
 def refuses_stream_options(text: str) -> bool:

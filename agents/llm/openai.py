@@ -106,7 +106,7 @@ def _with_system(messages: Sequence[ModelMessage], traits: Traits) -> Sequence[M
 
 def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
-    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
+    fields: dict[str, JsonValue] = {"role": role, "content": _content_parts(message)}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -126,7 +126,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     return fields
 
 
-def _said(message: ModelMessage) -> JsonValue:
+def _content_parts(message: ModelMessage) -> JsonValue:
     """The content: parts where there are pictures, which several endpoints take only if so."""
     if not message.images:
         return message.content
@@ -238,11 +238,11 @@ class ReasoningAccumulator:
             return
         last = self._blocks[-1] if self._blocks else {}
         field = _TEXTS.get(as_text(piece.get("type")))
-        if field is None or any(last.get(one) != piece.get(one) for one in ("type", "index")):
+        if field is None or any(last.get(name) != piece.get(name) for name in ("type", "index")):
             self._blocks.append(dict(piece))
             return
-        told = {name: value for name, value in piece.items() if value is not None}
-        last |= {**told, field: as_text(last.get(field)) + as_text(piece.get(field))}
+        values = {name: value for name, value in piece.items() if value is not None}
+        last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
         """The blocks, in their order."""

@@ -190,7 +190,9 @@ async def stream_turn(
         raise failure
     if reader.usage is None:
         # The request's size stands for its tokens where an endpoint counts none.
-        yield TokenUsage(_asked(request, call), _tokens(written), is_estimated=True)
+        yield TokenUsage(
+            _estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True
+        )
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
@@ -242,7 +244,7 @@ def _size(event: ModelEvent) -> int:
             return 0
 
 
-def _asked(request: httpx.Request, call: ModelRequest) -> int:
+def _estimate_prompt_tokens(request: httpx.Request, call: ModelRequest) -> int:
     """Tokens of a request: those of its text, and what a picture of our size costs about."""
     drawn = sum(len(image.base64) for image in call.images)
     return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)

@@ -52,11 +52,11 @@ class ToolListCache:
 
     def get(self, key: _Key) -> tuple[McpTool, ...] | None:
         """The tools of a list; None where it is not held."""
-        held = self._lists.get(key)
-        if held is None:
+        entry = self._lists.get(key)
+        if entry is None:
             return None
         self._lists.move_to_end(key)
-        return held[0]
+        return entry[0]
 
     def parse(self, key: _Key, stored: str) -> tuple[McpTool, ...]:
         """The tools of a stored list, which is held from now on."""
@@ -79,14 +79,14 @@ async def read_lists(
         parsed: those that this process has parsed already; it gets the others.
         listed_at: when their servers gave them, by the same ids.
     """
-    found = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
-    missing = [key for key, tools in found.items() if tools is None]
+    tools_by_id = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
+    missing = [key for key, tools in tools_by_id.items() if tools is None]
     if missing:
         query = select(McpToolList.connection_id, McpToolList.listed_at, _STORED)
         query = query.where(col(McpToolList.connection_id).in_(missing))
         for key, moment, stored in (await session.exec(query)).all():
-            found[key] = parsed.parse((key, moment), stored)
-    return {key: tools or () for key, tools in found.items()}
+            tools_by_id[key] = parsed.parse((key, moment), stored)
+    return {key: tools or () for key, tools in tools_by_id.items()}
 
 
 async def fit_quota(
@@ -107,13 +107,13 @@ async def fit_quota(
     count, characters = (await session.exec(query)).one()
     tools = tools[: max(0, limits.owner_tools - (count or 0))]
     room = limits.owner_characters - (characters or 0)
-    kept: list[McpTool] = []
+    fitting: list[McpTool] = []
     for tool in tools:
         room -= len(json.dumps(mcp_tools.to_json([tool])))
         if room < 0:
             break
-        kept.append(tool)
-    return tuple(kept)
+        fitting.append(tool)
+    return tuple(fitting)
 
 
 @dataclass(frozen=True)
@@ -223,10 +223,10 @@ async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpCo
         McpConnectionNotFound: the owner has none of this id.
     """
     mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
-    found = (await session.exec(select(McpConnection).where(*mine))).first()
-    if found is None:
+    row = (await session.exec(select(McpConnection).where(*mine))).first()
+    if row is None:
         raise McpConnectionNotFound
-    return found
+    return row
 
 
 async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> ConnectionListing:
@@ -266,13 +266,18 @@ async def list_rows(
 
 
 async def load_tools(
-    session: AsyncSession, parsed: ToolListCache, present: Sequence[ConnectionRow]
+    session: AsyncSession, parsed: ToolListCache, rows: Sequence[ConnectionRow]
 ) -> list[ConnectionWithTools]:
     """Connections with their tools, as they were listed last."""
-    moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
+    moments = {
+        connection.row.id: connection.listed_at
+        for connection in rows
+        if connection.listed_at is not None
+    }
     tools = await read_lists(session, parsed, moments)
     return [
-        ConnectionWithTools(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present
+        ConnectionWithTools(connection.row, connection.listed_at, tools.get(connection.row.id, ()))
+        for connection in rows
     ]
 
 
@@ -324,13 +329,13 @@ async def record_tools(
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
-    kept = await fit_quota(work.session, row, tools, limits)
-    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
+    fitting = await fit_quota(work.session, row, tools, limits)
+    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
     if await _note(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-        stored.tools, stored.listed_at = mcp_tools.to_json(kept), utc_now()
+        stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
         work.session.add(stored)
-    return kept
+    return fitting
 
 
 async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:

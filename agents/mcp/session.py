@@ -75,7 +75,7 @@ class McpSession:
         Raises:
             McpUnavailable, McpResultTooLarge: it did not give a usable list.
         """
-        found: list[mcp_types.Tool] = []
+        tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._limits.list_seconds):
@@ -83,15 +83,15 @@ class McpSession:
                     params = mcp_types.PaginatedRequestParams(cursor=cursor)
                     # The library's own: it learns which arguments go into headers.
                     page = await self._ask(partial(ClientSession.list_tools, params=params))
-                    found += page.tools
+                    tools += page.tools
                     cursor = page.next_cursor
-                    if not cursor or len(found) >= self._limits.tools:
+                    if not cursor or len(tools) >= self._limits.tools:
                         break
         except TimeoutError as error:
             raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
             raise mcp_error(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(usable_tools, found, self._limits)
+        return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
         """Call a tool, once.

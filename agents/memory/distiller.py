@@ -129,66 +129,70 @@ class Distiller:
             if not await queue.has_free(session):
                 return False
         async with unit_of_work(self._database) as work:
-            held = await queue.claim(work, new_id(), seconds=_LEASE_SECONDS)
-        if held is None:
+            job = await queue.claim(work, new_id(), seconds=_LEASE_SECONDS)
+        if job is None:
             return False
-        if held.attempts > _MOST_ATTEMPTS:
+        if job.attempts > _MOST_ATTEMPTS:
             # Whoever held it before died of it.
-            await self._put_off(held, "attempts", ())
+            await self._put_off(job, "attempts", ())
             return True
         spent: list[TokenUsage] = []
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
-                said, facts = await self._facts(held, spent)
+                utterances, facts = await self._facts(job, spent)
         except (AgentexError, TimeoutError) as error:
-            await self._put_off(held, type(error).__name__, spent)
+            await self._put_off(job, type(error).__name__, spent)
             return True
-        await self._keep(held, said, facts, spent)
+        await self._keep(job, utterances, facts, spent)
         return True
 
     async def _facts(
-        self, held: DistillJob, spent: list[TokenUsage]
+        self, job: DistillJob, spent: list[TokenUsage]
     ) -> tuple[UserUtterances | None, list[str]]:
         async with self._database.reading() as session:
-            said = await queue.load_utterances(session, held)
-            if said is None or not said.messages:
-                return said, []
-            known = [row.text for row in await store.list_all(session, said.owner_id)]
-            chosen = await self._models.reopen(session, said.owner_id, said.model)
-        return said, await distill_facts(chosen.model, said.messages, known, spend=spent.append)
+            utterances = await queue.load_utterances(session, job)
+            if utterances is None or not utterances.messages:
+                return utterances, []
+            remembered = [row.text for row in await store.list_all(session, utterances.owner_id)]
+            chosen = await self._models.reopen(session, utterances.owner_id, utterances.model)
+        return utterances, await distill_facts(
+            chosen.model, utterances.messages, remembered, spend=spent.append
+        )
 
     async def _keep(
         self,
-        held: DistillJob,
-        said: UserUtterances | None,
+        job: DistillJob,
+        utterances: UserUtterances | None,
         facts: list[str],
         spent: Sequence[TokenUsage],
     ) -> None:
-        kept = 0
+        saved_count = 0
         async with unit_of_work(self._database) as work:
             # Whoever goes on with it: what was spent was spent.
-            await record_usage(work, held.run_key, spent)
-            if not await queue.complete(work, held) or said is None:
+            await record_usage(work, job.run_key, spent)
+            if not await queue.complete(work, job) or utterances is None:
                 return
-            choices = await get_memory_choices(work.session, said.owner_id)
+            choices = await get_memory_choices(work.session, utterances.owner_id)
             for fact in facts if choices.remember_after_runs else ():
-                draft = MemoryDraft(fact, MemorySource.DISTILLED, said.run_id)
+                draft = MemoryDraft(fact, MemorySource.DISTILLED, utterances.run_id)
                 try:
-                    kept += (await self._memories.save(work, said.owner_id, draft)).is_new
+                    saved_count += (
+                        await self._memories.save(work, utterances.owner_id, draft)
+                    ).is_new
                 except InvalidRequest:
                     continue
                 except MemoryFull:
                     break
-        log.info("memory.distilled", run_key=held.run_key, facts=len(facts), kept=kept)
+        log.info("memory.distilled", run_key=job.run_key, facts=len(facts), kept=saved_count)
 
-    async def _put_off(self, held: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
+    async def _put_off(self, job: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
         async with unit_of_work(self._database) as work:
-            await record_usage(work, held.run_key, spent)
-            if held.attempts >= _MOST_ATTEMPTS:
-                await queue.complete(work, held)
+            await record_usage(work, job.run_key, spent)
+            if job.attempts >= _MOST_ATTEMPTS:
+                await queue.complete(work, job)
             else:
-                await queue.reschedule(work, held, seconds=_RETRY_SECONDS * 2**held.attempts)
-        log.warning("memory.put_off", run_key=held.run_key, attempts=held.attempts, why=why)
+                await queue.reschedule(work, job, seconds=_RETRY_SECONDS * 2**job.attempts)
+        log.warning("memory.put_off", run_key=job.run_key, attempts=job.attempts, why=why)
 
 
 async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsage]) -> None:
@@ -200,36 +204,36 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
         run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
         spent: one for each call, on the run's model.
     """
-    if not any(one.prompt_tokens or one.completion_tokens for one in spent):
+    if not any(call_usage.prompt_tokens or call_usage.completion_tokens for call_usage in spent):
         return
     query = select(AgentRun).where(AgentRun.id == run_key).with_for_update()
     run = (await work.session.exec(query)).first()
     if run is None:
         return
-    prompt_tokens = sum(one.prompt_tokens for one in spent)
-    completion_tokens = sum(one.completion_tokens for one in spent)
+    prompt_tokens = sum(call_usage.prompt_tokens for call_usage in spent)
+    completion_tokens = sum(call_usage.completion_tokens for call_usage in spent)
     run.memory_prompt_tokens += prompt_tokens
     run.memory_completion_tokens += completion_tokens
     work.session.add(run)
     await usage.record(work.session, run, SpentTokens(prompt_tokens, completion_tokens))
-    told = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
-    estimated = any(one.is_estimated for one in spent)
-    await _tell(work, run, replace(told, is_estimated=estimated))
+    total = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
+    estimated = any(call_usage.is_estimated for call_usage in spent)
+    await _tell(work, run, replace(total, is_estimated=estimated))
 
 
 async def _tell(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
-    said = select(ChatMessage).where(
+    replies = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
         ChatMessage.role == "assistant",
     )
-    last = said.order_by(col(ChatMessage.position).desc()).limit(1)
+    last = replies.order_by(col(ChatMessage.position).desc()).limit(1)
     message = (await work.session.exec(last)).first()
     if message is not None:
         before = as_object(message.details.get("memory_usage"))
         spent = replace(spent, is_estimated=spent.is_estimated or "is_estimated" in before)
-        told = {**spent.to_json(), "model_id": run.model_id, "model": run.model}
-        message.details = {**message.details, "memory_usage": told}
+        details = {**spent.to_json(), "model_id": run.model_id, "model": run.model}
+        message.details = {**message.details, "memory_usage": details}
         work.session.add(message)
 
 
@@ -242,7 +246,7 @@ class _FactList(BaseModel):
 async def distill_facts(
     model: ChatModel,
     messages: Sequence[str],
-    known: Sequence[str],
+    remembered: Sequence[str],
     *,
     spend: Callable[[TokenUsage], None],
 ) -> list[str]:
@@ -262,29 +266,34 @@ async def distill_facts(
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)
         return [fact for fact in stated if not mentions_secret(fact)]
-    asked = [ModelMessage("system", _PROMPT), ModelMessage("user", _data(messages, known[:_KNOWN]))]
+    messages_to_model = [
+        ModelMessage("system", _PROMPT),
+        ModelMessage("user", _data(messages, remembered[:_KNOWN])),
+    ]
     for _ in range(2):
-        said = await _answer(model, asked, spend)
+        reply = await _answer(model, messages_to_model, spend)
         try:
-            facts = read_object(said, _FactList).facts
+            facts = read_object(reply, _FactList).facts
         except InvalidStructuredOutput as fault:
-            asked += [ModelMessage("assistant", said)] if said else []
-            asked.append(ModelMessage("user", REPAIR.format(fault=fault)))
+            messages_to_model += [ModelMessage("assistant", reply)] if reply else []
+            messages_to_model.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue
-        fitting = [one for one in facts if len(one) <= _LONGEST_FACT and not mentions_secret(one)]
+        fitting = [
+            fact for fact in facts if len(fact) <= _LONGEST_FACT and not mentions_secret(fact)
+        ]
         return [fact for fact in fitting if is_stated_in(fact, messages)][:MOST_FACTS]
     return []
 
 
-def _data(messages: Sequence[str], known: Sequence[str]) -> str:
-    kept: list[str] = []
+def _data(messages: Sequence[str], remembered: Sequence[str]) -> str:
+    newest: list[str] = []
     left = _READ_CHARACTERS
     for message in reversed(messages):
-        kept.append(message[:left])
+        newest.append(message[:left])
         left -= len(message)
         if left <= 0:
             break
-    parts = {"known": list(known), "messages": kept[::-1]}
+    parts = {"known": list(remembered), "messages": newest[::-1]}
     return "\n".join(
         delimited(tag, json.dumps(texts, ensure_ascii=False)) for tag, texts in parts.items()
     )
@@ -293,13 +302,13 @@ def _data(messages: Sequence[str], known: Sequence[str]) -> str:
 async def _answer(
     model: ChatModel, messages: Sequence[ModelMessage], spend: Callable[[TokenUsage], None]
 ) -> str:
-    said: list[str] = []
+    pieces: list[str] = []
     left = _LONGEST_ANSWER
     async with aclosing(model.events(messages)) as events:
         async for event in events:
             match event:
                 case ModelText(delta):
-                    said.append(delta)
+                    pieces.append(delta)
                     left -= len(delta)
                 case TokenUsage():
                     spend(event)
@@ -308,7 +317,7 @@ async def _answer(
             if left < 0:
                 # It never comes to an end; what it said so far is no object.
                 break
-    return "".join(said)
+    return "".join(pieces)
 
 
 def stated_facts(messages: Sequence[str], *, most: int) -> list[str]:
@@ -321,8 +330,8 @@ def stated_facts(messages: Sequence[str], *, most: int) -> list[str]:
     Returns:
         Their texts as they were said, each once, without the request before them.
     """
-    found = dict.fromkeys(fact for message in messages for fact in _facts(message))
-    return list(found)[:most]
+    facts = dict.fromkeys(fact for message in messages for fact in _facts(message))
+    return list(facts)[:most]
 
 
 def _facts(message: str) -> Iterator[str]:

@@ -44,7 +44,9 @@ def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
 def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
     if not step.tools:
         return None
-    return tuple(one for one in step.tools if parsed.tools is None or names_tool(parsed.tools, one))
+    return tuple(
+        tool for tool in step.tools if parsed.tools is None or names_tool(parsed.tools, tool)
+    )
 
 
 def step_title(step: Step) -> str:
@@ -190,19 +192,21 @@ class LoadedSkill:
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
     """A skill with the tools that it allows at a step, from 1; None once all are done."""
-    named = skill.stages[index - 1].tools if skill.stages and index else None
-    return skill if named is None else replace(skill, tools=named)
+    tools = skill.stages[index - 1].tools if skill.stages and index else None
+    return skill if tools is None else replace(skill, tools=tools)
 
 
-def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _in_both(
+    first: tuple[str, ...] | None, second: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
     """The allowed tools of two lists; None for no restriction."""
-    if one is None or other is None:
-        return other if one is None else one
-    named = (
-        *(tool for tool in one if names_tool(other, tool)),
-        *(t for t in other if names_tool(one, t)),
+    if first is None or second is None:
+        return second if first is None else first
+    tools = (
+        *(tool for tool in first if names_tool(second, tool)),
+        *(t for t in second if names_tool(first, t)),
     )
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(tools))
 
 
 def dump_skill(skill: ActiveSkill) -> dict[str, JsonValue]:
@@ -224,18 +228,18 @@ def load_skill(note: JsonValue) -> ActiveSkill:
     return _ACTIVE.validate_python(note)
 
 
-def to_state(one: LoadedSkill) -> JsonValue:
+def to_state(loaded: LoadedSkill) -> JsonValue:
     """A skill with its steps, as shared state tells of it."""
     steps: list[JsonValue] = []
     is_current = False
-    for index, title in enumerate(one.skill.steps, start=1):
-        status = "done" if index in one.done else "pending"
+    for index, title in enumerate(loaded.skill.steps, start=1):
+        status = "done" if index in loaded.done else "pending"
         if status == "pending" and not is_current:
             status, is_current = "current", True
         step: dict[str, JsonValue] = {"index": index, "title": title, "status": status}
-        evidence = one.done.get(index)
+        evidence = loaded.done.get(index)
         steps.append({**step, "evidence": evidence} if evidence else step)
-    ref = one.skill.ref
+    ref = loaded.skill.ref
     about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
-    named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}
-    return {**about, **named, "chosen": one.skill.chosen, "steps": steps}
+    names: dict[str, JsonValue] = {"slug": loaded.skill.key, "name": loaded.skill.name}
+    return {**about, **names, "chosen": loaded.skill.chosen, "steps": steps}

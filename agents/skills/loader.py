@@ -45,7 +45,7 @@ class ImpressionCounter:
 
     def add(self, skills: Sequence[SkillVersionRef]) -> None:
         """Count that these stood in the index of one more run."""
-        self._counts.update((one.id, one.version) for one in skills)
+        self._counts.update((skill.id, skill.version) for skill in skills)
 
     async def run(self) -> None:
         """Write down what was counted, once a second, and once more when cancelled."""
@@ -197,6 +197,6 @@ class OwnerSkillLoader:
     async def _count(self, use: UsageKind, skills: Sequence[SkillVersionRef]) -> None:
         if not skills:
             return
-        counts = {(one.id, one.version): 1 for one in skills}
+        counts = {(skill.id, skill.version): 1 for skill in skills}
         async with unit_of_work(self._database) as work:
             await count_uses(work, use, counts)

@@ -193,13 +193,13 @@ def standalone_question(question: str, earlier: Sequence[str]) -> str:
     At most as long as a query may be: of a longer one its beginning and its end, where people
     ask; what they paste stands between.
     """
-    asked = _condensed(question)
-    if content_terms(asked):
-        return asked
+    condensed = _condensed(question)
+    if content_terms(condensed):
+        return condensed
     for previous in map(_condensed, reversed(earlier)):
         if content_terms(previous):
-            return _condensed(f"{previous} {asked}")
-    return asked
+            return _condensed(f"{previous} {condensed}")
+    return condensed
 
 
 def _condensed(text: str) -> str:
@@ -284,11 +284,11 @@ def _read(messages: Sequence[ModelMessage]) -> _Turn:
                 continue
             passages = read_passages(message.content)
             results.append(_ToolResult(call, message.content, passages))
-    asked = _condensed(question)
+    query_text = _condensed(question)
     if command and (query := _argument(command["arguments"], "query")):
-        asked = query
-    standalone = standalone_question(asked, [messages[index].content for index in users[:-1]])
-    return _Turn(asked, standalone, command, tuple(results), tuple(skills))
+        query_text = query
+    standalone = standalone_question(query_text, [messages[index].content for index in users[:-1]])
+    return _Turn(query_text, standalone, command, tuple(results), tuple(skills))
 
 
 def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
@@ -318,9 +318,9 @@ def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
         return [wording.unknown_tool.format(name=turn.command["name"] or "?", names=names)]
     if turn.searches and not _is_other_tool(turn.command):
         passages = _passages(turn)
-        asked = [result.query for result in turn.searches if result.query]
+        queries = [result.query for result in turn.searches if result.query]
         return _quoted(turn.standalone, passages, wording) or _abstained(
-            asked, len(passages), wording
+            queries, len(passages), wording
         )
     if turn.command:
         return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
@@ -352,21 +352,21 @@ def _block(quote: Quote) -> str:
     return "\n".join(f"> {line}" for line in lines)
 
 
-def _abstained(asked: Iterable[str], count: int, wording: Wording) -> list[str]:
-    queries = wording.separator.join(
-        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(asked)
+def _abstained(queries: Iterable[str], count: int, wording: Wording) -> list[str]:
+    quoted_queries = wording.separator.join(
+        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(queries)
     )
     return [
         wording.abstained,
-        f"\n\n{wording.nothing_found.format(queries=queries, count=count)}",
+        f"\n\n{wording.nothing_found.format(queries=quoted_queries, count=count)}",
         f"\n\n{wording.tries}",
     ]
 
 
 def _passages(turn: _Turn) -> list[NumberedText]:
     """All passages found in this turn, once each, best search first."""
-    found = {p.number: p for result in turn.searches for p in result.passages or ()}
-    return list(found.values())
+    by_number = {p.number: p for result in turn.searches for p in result.passages or ()}
+    return list(by_number.values())
 
 
 def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:

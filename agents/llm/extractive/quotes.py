@@ -100,7 +100,7 @@ def _is_cjk(character: str) -> bool:
     return _CJK.match(character) is not None
 
 
-def uncovered(terms: tuple[Term, ...], found: set[str]) -> tuple[Term, ...]:
+def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
     """The terms not among the found tokens.
 
     A Chinese bigram that only spans the border of two found words is not missing: each of its
@@ -108,12 +108,12 @@ def uncovered(terms: tuple[Term, ...], found: set[str]) -> tuple[Term, ...]:
     """
     covered: dict[int, set[str]] = {}
     for term in terms:
-        if term.run >= 0 and term.key in found:
+        if term.run >= 0 and term.key in present:
             covered.setdefault(term.run, set()).update(term.key)
     return tuple(
         term
         for term in terms
-        if term.key not in found and not set(term.key) <= covered.get(term.run, set())
+        if term.key not in present and not set(term.key) <= covered.get(term.run, set())
     )
 
 
@@ -222,8 +222,8 @@ def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     scored = [_scored(candidate, terms, weights) for candidate in candidates]
     chosen = _choose(scored, terms, weights)
     if not chosen:
-        return Quotation((), 0.0, nameable(terms, uncovered(terms, _found(scored))))
-    missing = uncovered(terms, _found(chosen))
+        return Quotation((), 0.0, nameable(terms, uncovered(terms, _tokens_of(scored))))
+    missing = uncovered(terms, _tokens_of(chosen))
     coverage = _coverage(terms, missing, weights)
     quotes = tuple(Quote(c.source.number, c.unit.text) for c in _in_reading_order(chosen, scored))
     return Quotation(quotes, coverage, nameable(terms, missing))
@@ -248,10 +248,10 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
     keys = [term.key for term in terms]
     total = weights.sum(keys) + 1e-9
     own = weights.sum(key for key in keys if key in candidate.tokens)
-    named = weights.sum(
+    in_heading = weights.sum(
         key for key in keys if key in candidate.heading and key not in candidate.tokens
     )
-    share = (own + _HEADING_SHARE * named) / total
+    share = (own + _HEADING_SHARE * in_heading) / total
     if own == 0 and not candidate.unit.opens:
         share = 0.0
     bonus = _PHRASE_SHARE * _phrase(candidate, keys)
@@ -269,8 +269,8 @@ def _length(text: str) -> float:
 def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
     tokens = tokenize(candidate.unit.text)
     pairs = set(pairwise(tokens))
-    wanted = list(pairwise(keys))
-    return sum(pair in pairs for pair in wanted) / max(1, len(wanted))
+    question_pairs = list(pairwise(keys))
+    return sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
 
 
 def _choose(
@@ -287,7 +287,7 @@ def _choose(
     lead = [c for c in ordered if c.rank == 0 and c.match >= _LEAST_LEAD]
     chosen = [ordered[0], *lead[:1]] if ordered[0].rank else ordered[:1]
     while len(chosen) < MOST_QUOTES:
-        covered = keys & _found(chosen)
+        covered = keys & _tokens_of(chosen)
         gains = [
             (weights.sum((keys & c.tokens) - covered) / total, c)
             for c in ordered
@@ -312,7 +312,7 @@ def _repeats(candidate: _Candidate, chosen: Sequence[_Candidate]) -> bool:
     )
 
 
-def _found(candidates: Iterable[_Candidate]) -> set[str]:
+def _tokens_of(candidates: Iterable[_Candidate]) -> set[str]:
     return {token for c in candidates for token in c.tokens | c.heading}
 
 
