@@ -15,8 +15,8 @@ from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
-from ingestion.parsers.limits import Limits
-from ingestion.zip_upload import Archive, Member, open_archive
+from ingestion.parsers.limits import ParseLimits
+from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
@@ -98,7 +98,7 @@ async def upload_archive(
         sent = form.fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
         name = document_names.clean_name(form.file.filename or "")
-        archive = await open_archive(form.file.file, name, Limits())
+        archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
             members = _Members(services, intake, archive, attributes)
             items = [await members.take(member) for member in archive.members]
@@ -115,7 +115,7 @@ class _Members:
         self,
         services: Services,
         intake: Intake,
-        archive: Archive,
+        archive: ZipUpload,
         attributes: Attributes | None,
     ) -> None:
         self._services = services
@@ -123,7 +123,7 @@ class _Members:
         self._archive = archive
         self._attributes = attributes
 
-    async def take(self, member: Member) -> MemberAnswer:
+    async def take(self, member: ZipMember) -> MemberAnswer:
         """Make a member a document.
 
         Raises:

@@ -14,7 +14,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import Page
 from core.errors.codes import ErrorCode
-from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
+from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -61,7 +61,7 @@ class ChangeBody(Body):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
-    content: Text | None = Field(default=None, min_length=1, max_length=MOST_CHARACTERS)
+    content: Text | None = Field(default=None, min_length=1, max_length=MAX_CHARACTERS)
     enabled: bool | None = None
 
 
@@ -121,7 +121,7 @@ async def change_chunk(
     The document's file stays as it is: its next revision and a re-index make all passages anew,
     without the edits.
     """
-    edit = Edit(body.version, body.content, body.enabled)
+    edit = ChunkEdit(body.version, body.content, body.enabled)
     return Envelope(data=await _change(services, principal, (kb_id, chunk_id), edit))
 
 
@@ -130,12 +130,12 @@ async def delete_chunk(
     kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, services: CurrentServices
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
-    await _change(services, principal, (kb_id, chunk_id), Edit(None, enabled=False))
+    await _change(services, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
     return Empty()
 
 
 async def _change(
-    services: Services, principal: Principal, ids: tuple[str, str], edit: Edit
+    services: Services, principal: Principal, ids: tuple[str, str], edit: ChunkEdit
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
     async with services.database.reading() as session:

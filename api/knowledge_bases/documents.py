@@ -27,7 +27,7 @@ from core.errors.base import AgentexError
 from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from ingestion.parsers import is_plain_text
-from ingestion.parsers.text.charset import choosable, chosen_codec
+from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
 from kb_service.documents import (
     actions as document_actions,
 )
@@ -90,9 +90,9 @@ class ChangeBody(Body):
         """
         if self.encoding is None or self.encoding == document_update.AUTOMATIC:
             return self.encoding
-        codec = chosen_codec(self.encoding)
+        codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(choosable()))
+            known = ", ".join(sorted(selectable_codecs()))
             en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
             raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
         return codec

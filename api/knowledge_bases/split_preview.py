@@ -21,7 +21,7 @@ from core.auth.principal import Action
 from core.errors.codes import ErrorCode
 from core.errors.requests import UnreadableFile
 from core.errors.server import StorageFull
-from ingestion.parsers.file_type import detect
+from ingestion.parsers.file_type import detect_type
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -180,7 +180,7 @@ async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Pa
     settings = await services.live.now()
     async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        found = detect(name, await read_head(form.file), form.file.size or 0)
+        found = detect_type(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

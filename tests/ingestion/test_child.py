@@ -14,10 +14,10 @@ import pytest
 
 from core.errors.requests import UnsupportedFileType
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
-from ingestion.parsers.sandbox.protocol import HEADER, Request, pack_reply, unpack_reply
+from ingestion.parsers.sandbox.protocol import HEADER, ParseRequest, pack_reply, unpack_reply
 
 pytestmark = pytest.mark.anyio
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
@@ -67,7 +67,7 @@ async def test_child_gives_what_the_parser_gives(child):
         ("manual.html", "text/html"),
     ):
         there = await child.parse(DATA / name, media_type)
-        assert there == parser_for(media_type)(DATA / name, Limits())
+        assert there == parser_for(media_type)(DATA / name, ParseLimits())
 
 
 async def test_child_stays_warm_between_documents(child):
@@ -107,7 +107,7 @@ async def test_child_is_replaced_when_it_has_grown():
 
 
 async def test_parse_over_its_time_is_killed(child, slow_file):
-    call = child.parse(slow_file, "text/markdown", limits=Limits(seconds=0.3))
+    call = child.parse(slow_file, "text/markdown", limits=ParseLimits(seconds=0.3))
     started = asyncio.get_running_loop().time()
     assert await reason_of(call) is FailureReason.PARSE_TIMEOUT
     assert asyncio.get_running_loop().time() - started < 15
@@ -116,15 +116,15 @@ async def test_parse_over_its_time_is_killed(child, slow_file):
 
 
 async def test_files_behind_one_that_ends_the_child_are_parsed_in_another(child, slow_file):
-    short = Limits(seconds=0.5)
+    short = ParseLimits(seconds=0.5)
     asked = [
-        Request(GUIDE, "text/markdown", Limits()),
-        Request(slow_file, "text/markdown", short),
-        Request(DATA / "locked.pdf", "application/pdf", Limits()),
-        Request(GUIDE, "text/markdown", Limits()),
+        ParseRequest(GUIDE, "text/markdown", ParseLimits()),
+        ParseRequest(slow_file, "text/markdown", short),
+        ParseRequest(DATA / "locked.pdf", "application/pdf", ParseLimits()),
+        ParseRequest(GUIDE, "text/markdown", ParseLimits()),
     ]
     first, slow, locked, last = await child.parse_each(asked)
-    assert first == last == parser_for("text/markdown")(GUIDE, Limits())
+    assert first == last == parser_for("text/markdown")(GUIDE, ParseLimits())
     assert slow.reason is FailureReason.PARSE_TIMEOUT
     assert locked.reason is FailureReason.PASSWORD_PROTECTED
     pid = child.pid
@@ -203,7 +203,7 @@ async def test_child_that_died_while_idle_is_started_anew(child):
 async def test_memory_over_the_limit_fails(child, tmp_path):
     path = tmp_path / "big.json"
     path.write_text("[" + ",".join(['{"a": [1, 2, 3]}'] * 400_000) + "]")
-    limits = Limits(memory_bytes=64 * 2**20)
+    limits = ParseLimits(memory_bytes=64 * 2**20)
     call = child.parse(path, "application/json", limits=limits)
     assert await reason_of(call) is FailureReason.PARSE_MEMORY
     assert (await child.parse(GUIDE, "text/markdown", limits=limits)).elements
@@ -256,7 +256,7 @@ async def test_child_dies_with_the_process_that_started_it(tmp_path):
 
 
 def test_reply_is_the_same_after_the_wire():
-    parsed = parser_for("text/markdown")(GUIDE, Limits())
+    parsed = parser_for("text/markdown")(GUIDE, ParseLimits())
     frame = pack_reply(parsed)
     assert unpack_reply(frame[HEADER.size :]) == parsed
     failure = unpack_reply(pack_reply(ParseFailure(FailureReason.TOO_COMPLEX, "x"))[HEADER.size :])

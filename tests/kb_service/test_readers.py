@@ -15,7 +15,7 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import DocumentNotFound
 from core.errors.requests import InvalidRequest
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service import visibility
 from kb_service.documents import chunks, permissions
 from kb_service.documents import progress as document_progress
@@ -46,18 +46,18 @@ ROUNDS = 2
 
 
 @pytest.fixture
-async def shelf(bench: Workbench) -> Shelf:
-    async with unit_of_work(bench.database) as work:
+async def shelf(context: WorkerContext) -> Shelf:
+    async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work, is_public=True)
-    made, chance = Shelf(bench, row.id), random.Random(11)
+    made, chance = Shelf(context, row.id), random.Random(11)
     for number in range(DOCUMENTS):
         text = " ".join(chance.choices(WORDS, k=8))
         await made.put(f"{number:02}.md", f"# Note {number}\n\nThe {text}.")
     return made
 
 
-async def person(bench: Workbench, role: str = "user") -> User:
-    async with unit_of_work(bench.database) as work:
+async def person(context: WorkerContext, role: str = "user") -> User:
+    async with unit_of_work(context.database) as work:
         user = await add_user(work)
         found = select(Role.id).where(Role.name == role)
         user.role_id = (await work.session.exec(found)).one()
@@ -66,14 +66,14 @@ async def person(bench: Workbench, role: str = "user") -> User:
 
 
 async def owner_of(shelf: Shelf) -> User:
-    async with shelf.bench.database.reading() as session:
+    async with shelf.context.database.reading() as session:
         return await session.get_one(User, (await shelf.row()).owner_id)
 
 
 async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> None:
     """Restrict a document to these; None: open it."""
     owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         if wanted is None:
             await permissions.open_to_all(work, owner, *ids)
         else:
@@ -82,7 +82,7 @@ async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> 
 
 async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
     """Another knowledge base with copies of these documents and nothing else."""
-    database, index = shelf.bench.database, shelf.bench.spaces.default.index
+    database, index = shelf.context.database, shelf.context.spaces.default.index
     points: list[ChunkPoint] = []
     async with unit_of_work(database) as work:
         base = await add_knowledge_base(work)
@@ -126,8 +126,8 @@ def seen(result: SearchResult) -> list[tuple[str, str, float]]:
 
 
 async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: Shelf):
-    bench, chance = shelf.bench, random.Random(5)
-    people = [await person(bench), await person(bench, "developer"), await person(bench)]
+    context, chance = shelf.context, random.Random(5)
+    people = [await person(context), await person(context, "developer"), await person(context)]
     owner = await owner_of(shelf)
     for _ in range(ROUNDS):
         readable = {one.id: set(shelf.ids) for one in people}
@@ -158,7 +158,7 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
             alone = await search(shelf, EVERYTHING, twin, query, options)
             assert seen(found) == seen(alone)
             assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
-    async with shelf.bench.database.reading() as session:
+    async with shelf.context.database.reading() as session:
         listing = await document_queries.list_documents(session, reader, base.id, Page(size=100))
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
         assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
@@ -182,7 +182,7 @@ async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(visibility, "MOST_HIDDEN", 2)
-    reader, owner = await person(shelf.bench), await owner_of(shelf)
+    reader, owner = await person(shelf.context), await owner_of(shelf)
     for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
         await restrict(shelf, name, [])
         row = await shelf.row()
@@ -197,12 +197,14 @@ async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_
     shelf: Shelf,
 ):
     """A run holds the rows that it began with for as long as it takes."""
-    stale, reader = await shelf.row(), await person(shelf.bench)
+    stale, reader = await shelf.row(), await person(shelf.context)
     before = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
     assert len(before.passages) == DOCUMENTS
     await restrict(shelf, "03.md", [])
-    first = await add_document(shelf.bench.database, knowledge_base_id=shelf.kb_id, restricted=True)
-    async with unit_of_work(shelf.bench.database) as work:
+    first = await add_document(
+        shelf.context.database, knowledge_base_id=shelf.kb_id, restricted=True
+    )
+    async with unit_of_work(shelf.context.database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
         rows = [{**fields, "id": new_id()} for _ in range(permissions.MOST_RESTRICTED - 2)]
         await work.session.exec(insert(Document), params=rows)
